@@ -1,0 +1,1 @@
+//! Text to model: one file a format, with spans and diagnostics.

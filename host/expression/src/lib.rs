@@ -1,0 +1,1 @@
+//! The one expression language: parse, what it depends on, evaluate.

@@ -1,0 +1,1 @@
+//! Gather, match, expand, select, order: a pure function from recipes and context to a graph.

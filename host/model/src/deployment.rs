@@ -1,0 +1,52 @@
+//! What developers ask for (SPEC §2).
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::{Class, Location, Template, TypeName};
+
+/// Everything that is to be deployed into one environment. Several documents become one of these.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deployment {
+    /// The workloads, by name.
+    pub workloads: Vec<Workload>,
+    /// The shared resources of the deployment; a name `N` becomes the id `shared.N`.
+    pub shared: Vec<ResourceRequest>,
+    /// What `${values.K}` reads.
+    pub values: IndexMap<Arc<str>, Template>,
+}
+
+/// A workload: from a Score file or a module of a Deployment Set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its name; the resource's id is `modules.<name>`.
+    pub name: Arc<str>,
+    /// Profile of a Deployment Set's module.
+    pub profile: Option<Arc<str>>,
+    /// What `${metadata.K}` reads: a map.
+    pub metadata: Template,
+    /// Everything else: a map, `containers` and `service` for a Score file.
+    pub spec: Template,
+    /// The resources that it declares.
+    pub resources: Vec<ResourceRequest>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// A resource that a developer asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceRequest {
+    /// The name by which the asking document calls it.
+    pub name: Arc<str>,
+    /// The type.
+    pub type_name: TypeName,
+    /// The class, `default` when none is written.
+    pub class: Class,
+    /// Id given by the developer: the resource is `shared.<id>`.
+    pub id: Option<Arc<str>>,
+    /// Parameters, a map.
+    pub params: Option<Arc<Template>>,
+    /// Where it was written.
+    pub location: Location,
+}

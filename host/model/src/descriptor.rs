@@ -1,0 +1,113 @@
+//! Names of resources as documents write them: descriptors, and selectors made of them (SPEC §4).
+
+use std::fmt;
+
+use crate::{Class, Key, ResourceId, TypeName};
+
+/// The class or the id of a descriptor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Part<T> {
+    /// Left out: "here" in a reference and at the start of a selector, "any" in a hop.
+    #[default]
+    Omitted,
+    /// Written `@`: that of the referring resource.
+    Here,
+    /// Written out.
+    Named(T),
+}
+
+impl<T> Part<T> {
+    /// The part in a reference, where leaving it out means "here".
+    pub fn or_here<'a>(&'a self, here: &'a T) -> &'a T {
+        match self {
+            Self::Omitted | Self::Here => here,
+            Self::Named(name) => name,
+        }
+    }
+}
+
+/// `TYPE[.CLASS][#ID]` [G].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Descriptor {
+    /// The type; it is never left out.
+    pub type_name: TypeName,
+    /// The class.
+    pub class: Part<Class>,
+    /// The id.
+    pub id: Part<ResourceId>,
+}
+
+impl Descriptor {
+    /// The key that this descriptor means when the resource `here` (its class and id) says it.
+    pub fn key(&self, class: &Class, id: &ResourceId) -> Key {
+        Key::new(&self.type_name, self.class.or_here(class), self.id.or_here(id))
+    }
+
+    /// The key, if the descriptor names its class and id. A class left out is `default`.
+    pub fn absolute(&self) -> Option<Key> {
+        let Part::Named(id) = &self.id else { return None };
+        let class = match &self.class {
+            Part::Named(class) => class.clone(),
+            Part::Omitted => Class::default_class(),
+            Part::Here => return None,
+        };
+        Some(Key::new(&self.type_name, &class, id))
+    }
+}
+
+fn part<T: fmt::Display>(f: &mut fmt::Formatter<'_>, mark: char, part: &Part<T>) -> fmt::Result {
+    match part {
+        Part::Omitted => Ok(()),
+        Part::Here => write!(f, "{mark}@"),
+        Part::Named(name) => write!(f, "{mark}{name}"),
+    }
+}
+
+impl fmt::Display for Descriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.type_name)?;
+        part(f, '.', &self.class)?;
+        part(f, '#', &self.id)
+    }
+}
+
+/// Which way a hop of a selector goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// `<`: to what depends on the set.
+    Dependents,
+    /// `>`: to what the set depends on.
+    Dependencies,
+}
+
+/// One hop of a selector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hop {
+    /// The way it goes, at any distance.
+    pub direction: Direction,
+    /// What is taken on the way: the type, and any class and id that are left out.
+    pub target: Descriptor,
+}
+
+/// `START<A>B…`: where to start, then at least one hop [G].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Selector {
+    /// The resource to start at; it has to exist.
+    pub start: Descriptor,
+    /// The hops, at least one.
+    pub hops: Vec<Hop>,
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.start)?;
+        for hop in &self.hops {
+            let mark = match hop.direction {
+                Direction::Dependents => '<',
+                Direction::Dependencies => '>',
+            };
+            write!(f, "{mark}{}", hop.target)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! A descriptor written in full: the name of a resource within one environment.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Class, NameError, ResourceId, TypeName};
+
+/// `TYPE.CLASS#ID`, such as `postgres.default#modules.web.externals.db` (SPEC §1).
+///
+/// Kept as one text with two offsets: a key is what most memory of a large graph goes into.
+#[derive(Clone)]
+pub struct Key {
+    text: Arc<str>,
+    type_end: u32,
+    class_end: u32,
+}
+
+impl Key {
+    /// Joins the parts.
+    pub fn new(type_name: &TypeName, class: &Class, id: &ResourceId) -> Self {
+        Self::join(type_name, class, id)
+    }
+
+    fn join(type_name: &str, class: &str, id: &str) -> Self {
+        let mut text = String::with_capacity(type_name.len() + class.len() + id.len() + 2);
+        text.push_str(type_name);
+        text.push('.');
+        text.push_str(class);
+        text.push('#');
+        text.push_str(id);
+        // Names come from documents, which are limited far below 4 GiB.
+        let type_end = type_name.len() as u32;
+        Self { text: text.into(), type_end, class_end: type_end + 1 + class.len() as u32 }
+    }
+
+    /// Reads a key written in full; class `default` where there is none.
+    ///
+    /// # Errors
+    /// When a part is missing or malformed.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        let (head, id) = text.split_once('#').ok_or_else(|| NameError::Id(text.into()))?;
+        let (type_name, class) = head.split_once('.').unwrap_or((head, "default"));
+        Ok(Self::new(&TypeName::new(type_name)?, &Class::new(class)?, &ResourceId::new(id)?))
+    }
+
+    /// The resource type.
+    pub fn type_name(&self) -> &str {
+        &self.text[..self.type_end as usize]
+    }
+
+    /// The resource class.
+    pub fn class(&self) -> &str {
+        &self.text[self.type_end as usize + 1..self.class_end as usize]
+    }
+
+    /// The resource id.
+    pub fn id(&self) -> &str {
+        &self.text[self.class_end as usize + 1..]
+    }
+
+    /// The whole key as text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The workload that the resource belongs to, for ids `modules.<workload>…`.
+    pub fn workload(&self) -> Option<&str> {
+        let rest = self.id().strip_prefix("modules.")?;
+        Some(rest.split_once(".externals.").map_or(rest, |(workload, _)| workload))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+impl Eq for Key {}
+impl std::hash::Hash for Key {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.text.cmp(&other.text)
+    }
+}
+impl std::borrow::Borrow<str> for Key {
+    fn borrow(&self) -> &str {
+        &self.text
+    }
+}
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.text, f)
+    }
+}
+impl serde::Serialize for Key {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+impl<'de> serde::Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_come_apart_again() {
+        let key = Key::parse("acme/queue.fast#modules.web.externals.q").expect("a key");
+        assert_eq!(
+            (key.type_name(), key.class(), key.id(), key.workload()),
+            ("acme/queue", "fast", "modules.web.externals.q", Some("web"))
+        );
+        assert_eq!(Key::parse("dns#shared.api").expect("a key").as_str(), "dns.default#shared.api");
+        assert_eq!(Key::parse("dns#shared.api").expect("a key").workload(), None);
+        assert!(Key::parse("dns.default").is_err());
+    }
+}

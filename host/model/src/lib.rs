@@ -1,0 +1,33 @@
+//! The words of Purlin: keys, descriptors, contexts, values, recipes and the driver contract's
+//! data.
+//!
+//! This crate does no I/O, is not async and knows no other crate of the workspace. Text becomes
+//! these types in `purlin-documents` and `purlin-expression`; after that nothing is a string that
+//! means something else.
+
+mod context;
+mod definition;
+mod deployment;
+mod descriptor;
+mod diagnostic;
+pub mod driver;
+mod key;
+mod location;
+mod name;
+mod recipe;
+mod template;
+mod urn;
+mod value;
+
+pub use context::{Context, ContextField, EnvironmentId};
+pub use definition::{Criterion, Definition, ResourceType};
+pub use deployment::{Deployment, ResourceRequest, Workload};
+pub use descriptor::{Descriptor, Direction, Hop, Part, Selector};
+pub use diagnostic::{Diagnostic, Severity};
+pub use key::Key;
+pub use location::Location;
+pub use name::{Class, NameError, ResourceId, TypeName};
+pub use recipe::{DriverRequirement, Lifecycle, Provision, Recipe};
+pub use template::{Access, Path, Piece, Placeholder, Reference, Template, Text};
+pub use urn::{Guresid, Urn};
+pub use value::{JsonError, Map, Secret, Unknown, Value};

@@ -1,0 +1,35 @@
+//! Where something was written.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in a document: file, line and column, both counted from 1.
+///
+/// Line 0 means that the place inside the file is not known; an empty file name means that the
+/// text came from no file at all (a test, an embedding program).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Location {
+    /// The file as the user named it, `-` for standard input.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl Location {
+    /// A place in a file.
+    pub fn new(file: impl Into<Arc<str>>, line: u32, column: u32) -> Self {
+        Self { file: file.into(), line, column }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = if self.file.is_empty() { "<text>" } else { &self.file };
+        match self.line {
+            0 => f.write_str(file),
+            line => write!(f, "{file}:{line}:{}", self.column),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Values as documents write them, with placeholders already parsed (SPEC §4).
+//!
+//! The types live here because recipes and requests hold them; parsing, dependencies and
+//! evaluation live in `purlin-expression`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::{ContextField, Descriptor, Location, Selector, Value};
+
+/// A value that may hold placeholders.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Template {
+    /// No placeholder anywhere below.
+    Constant(Value),
+    /// Text with at least one placeholder.
+    Text(Arc<Text>),
+    /// A list with a placeholder somewhere below.
+    List(Vec<Template>),
+    /// A map with a placeholder somewhere below.
+    Map(IndexMap<Arc<str>, Template>),
+}
+
+impl Default for Template {
+    fn default() -> Self {
+        Self::Constant(Value::Map(crate::Map::default()))
+    }
+}
+
+impl Template {
+    /// Calls `visit` for each placeholder, in the order of the document.
+    pub fn placeholders<'a>(&'a self, visit: &mut dyn FnMut(&'a Placeholder)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Text(text) => {
+                for piece in &text.pieces {
+                    if let Piece::Placeholder(placeholder) = piece {
+                        visit(placeholder);
+                    }
+                }
+            }
+            Self::List(items) => items.iter().for_each(|item| item.placeholders(visit)),
+            Self::Map(entries) => entries.values().for_each(|item| item.placeholders(visit)),
+        }
+    }
+}
+
+/// Text with placeholders in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    /// Literal text and placeholders in turn. A single placeholder alone takes the value's type.
+    pub pieces: Vec<Piece>,
+}
+
+/// A stretch of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// As it stands, escapes undone.
+    Literal(Arc<str>),
+    /// To be filled in.
+    Placeholder(Placeholder),
+}
+
+/// One `${…}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placeholder {
+    /// What it refers to.
+    pub reference: Reference,
+    /// As written, with `${` and `}`.
+    pub source: Arc<str>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// A path into a value: keys of maps, or decimal indices of lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Path(pub Vec<Arc<str>>);
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, segment) in self.0.iter().enumerate() {
+            if segment.contains(['.', '[', ']', '\'', '"']) {
+                write!(f, "['{segment}']")?;
+            } else {
+                write!(f, "{}{segment}", if index == 0 { "" } else { "." })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a placeholder refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// `context.…`
+    Context(ContextField),
+    /// `resources.DESCRIPTOR.…`: one resource, added to the graph if it is not there.
+    Resource(Descriptor, Access),
+    /// `resources.START<A>B.…`: every selected resource, as a list.
+    Selected(Selector, Access),
+    /// `values.K`: a value of the deployment.
+    Value(Path),
+    /// `params.K`: what the developer gave this resource.
+    Param(Path),
+    /// `metadata.K` in a Score file.
+    Metadata(Path),
+    /// `resources.NAME[.OUTPUT…]` in a Score file, `externals.NAME…` or `shared.NAME…` in a
+    /// Deployment Set: a resource by the name that the workload gave it. An empty path is the
+    /// resource itself, which reads as its id.
+    Named(Arc<str>, Path),
+    /// `shared.NAME…` in a Deployment Set.
+    Shared(Arc<str>, Path),
+}
+
+/// What is read from a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// `.outputs.OUTPUT[.SUB…]`; an empty path reads all outputs.
+    Outputs(Path),
+    /// `.guresid`
+    Guresid,
+    /// `.account`: its `driver_account`.
+    Account,
+    /// `.values.K`: its resolved input values.
+    Values(Path),
+}

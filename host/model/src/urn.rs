@@ -1,0 +1,143 @@
+//! The stable logical name of a resource (SPEC §1, URN).
+
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::{Context, Key};
+
+/// First 40 hex digits of the SHA-256 of a URN: permanent and unique [G].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guresid(Arc<str>);
+
+impl Guresid {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Guresid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `urn:purlin:<env>/<org>::<app>::<module>::<type>.<class>::<id>`; `<module>` is the workload
+/// for ids `modules.<workload>…`, else `shared`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Urn(Arc<str>);
+
+impl Urn {
+    /// The URN of a resource in a context. Context parts may not hold `::`; documents see to it.
+    pub fn new(context: &Context, key: &Key) -> Self {
+        let module = key.workload().unwrap_or("shared");
+        Self(
+            format!(
+                "urn:purlin:{}/{}::{}::{module}::{}.{}::{}",
+                context.env.id,
+                context.org,
+                context.app,
+                key.type_name(),
+                key.class(),
+                key.id()
+            )
+            .into(),
+        )
+    }
+
+    /// Reads a URN.
+    ///
+    /// # Errors
+    /// The text, when it is no URN of ours.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let urn = Self(text.into());
+        if urn.split().is_some() { Ok(urn) } else { Err(text.into()) }
+    }
+
+    fn split(&self) -> Option<(&str, &str, Key)> {
+        let rest = self.0.strip_prefix("urn:purlin:")?;
+        let mut parts = rest.splitn(5, "::");
+        let (place, app, _module) = (parts.next()?, parts.next()?, parts.next()?);
+        let (head, id) = (parts.next()?, parts.next()?);
+        place.split_once('/')?;
+        Some((place, app, Key::parse(&format!("{head}#{id}")).ok()?))
+    }
+
+    /// The key within the environment.
+    pub fn key(&self) -> Option<Key> {
+        self.split().map(|(_, _, key)| key)
+    }
+
+    /// The URN as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The short permanent id made from it.
+    pub fn guresid(&self) -> Guresid {
+        use fmt::Write as _;
+        let digest = Sha256::digest(self.0.as_bytes());
+        let mut text = String::with_capacity(40);
+        for byte in &digest[..20] {
+            let _ = write!(text, "{byte:02x}");
+        }
+        Guresid(text.into())
+    }
+}
+
+impl fmt::Display for Urn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+impl fmt::Debug for Urn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+impl std::borrow::Borrow<str> for Urn {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+impl serde::Serialize for Urn {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+impl<'de> serde::Deserialize<'de> for Urn {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text)
+            .map_err(|text| serde::de::Error::custom(format!("`{text}` is not a URN of Purlin")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EnvironmentId;
+
+    #[test]
+    fn a_urn_names_its_place_and_key() {
+        let context = Context {
+            org: "acme".into(),
+            app: "shop".into(),
+            env: EnvironmentId { id: "dev".into(), kind: "development".into() },
+            namespace: "dev".into(),
+            deployment: "1".into(),
+        };
+        let key = Key::parse("postgres#modules.web.externals.db").expect("a key");
+        let urn = Urn::new(&context, &key);
+        assert_eq!(
+            urn.as_str(),
+            "urn:purlin:dev/acme::shop::web::postgres.default::modules.web.externals.db"
+        );
+        assert_eq!(urn.key(), Some(key));
+        assert_eq!(Urn::parse(urn.as_str()), Ok(urn.clone()));
+        assert_eq!(urn.guresid().as_str().len(), 40);
+        assert!(Urn::parse("urn:purlin:dev").is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! The crate to embed: a thin, documented face of Purlin.

@@ -1,0 +1,1 @@
+//! Write Purlin drivers in Rust: a driver is one trait.
