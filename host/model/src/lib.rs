@@ -18,6 +18,7 @@ mod recipe;
 mod template;
 mod urn;
 mod value;
+mod workspace;
 
 pub use context::{Context, ContextField, EnvironmentId};
 pub use definition::{Criterion, Definition, ResourceType};
@@ -31,3 +32,4 @@ pub use recipe::{DriverRequirement, Lifecycle, Provision, Recipe};
 pub use template::{Access, Path, Piece, Placeholder, Reference, Template, Text};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Map, Secret, Unknown, Value};
+pub use workspace::{ContextDefaults, DirGrant, DriverConfig, DriverSource, Grants, KeySource, Limits, Workspace};
