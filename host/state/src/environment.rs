@@ -1,0 +1,58 @@
+//! What a lock and a snapshot are about.
+
+use std::fmt;
+use std::sync::Arc;
+
+use purlin_model::{Context, Urn};
+
+/// An environment of an application of an organisation: the part that the URNs of everything in
+/// it have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Environment {
+    /// Organisation.
+    pub org: Arc<str>,
+    /// Application.
+    pub app: Arc<str>,
+    /// Id of the environment.
+    pub env: Arc<str>,
+}
+
+impl Environment {
+    /// The environment of a context.
+    pub fn of(context: &Context) -> Self {
+        Self { org: context.org.clone(), app: context.app.clone(), env: context.env.id.clone() }
+    }
+
+    /// The environment that a URN lies in; `None` for text that is no URN of ours.
+    pub fn of_urn(urn: &Urn) -> Option<Self> {
+        let rest = urn.as_str().strip_prefix("urn:purlin:")?;
+        let (place, rest) = rest.split_once("::")?;
+        let (app, _) = rest.split_once("::")?;
+        let (env, org) = place.split_once('/')?;
+        Some(Self { org: org.into(), app: app.into(), env: env.into() })
+    }
+
+    /// What the URNs of everything in it begin with.
+    pub fn urn_prefix(&self) -> String {
+        format!("urn:purlin:{}/{}::{}::", self.env, self.org, self.app)
+    }
+}
+
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}/{}", self.env, self.org, self.app)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_urn_lies_in_its_environment() {
+        let environment = Environment { org: "acme".into(), app: "shop".into(), env: "dev".into() };
+        let urn = Urn::parse("urn:purlin:dev/acme::shop::web::dns.default::modules.web").expect("a URN");
+        assert!(urn.as_str().starts_with(&environment.urn_prefix()));
+        assert_eq!(Environment::of_urn(&urn), Some(environment));
+    }
+}

@@ -1,0 +1,123 @@
+//! What can go wrong with a store, and what a person needs to act.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Environment, Holder};
+
+/// What went wrong with a store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Another deployment of the environment is running.
+    #[error("the environment {environment} is locked by {holder}; wait until it is done")]
+    Locked {
+        /// What is locked.
+        environment: Environment,
+        /// By whom, since when and from where.
+        holder: Box<Holder>,
+    },
+    /// Another process has the store open.
+    #[error("the state in `{}` is in use by {}; wait until it is done", folder.display(),
+        holder.as_ref().map_or_else(|| "another process".to_owned(), ToString::to_string))]
+    Busy {
+        /// The store's folder.
+        folder: PathBuf,
+        /// By whom, where that could be read.
+        holder: Option<Box<Holder>>,
+    },
+    /// The store was written by a newer version of the program.
+    #[error(
+        "{what} has format {found}, and this version of purlin reads up to {supported}; use a newer purlin"
+    )]
+    Newer {
+        /// What: the state's folder, or a record.
+        what: String,
+        /// Its format.
+        found: u32,
+        /// The newest format that is understood.
+        supported: u32,
+    },
+    /// A record does not read as it was written.
+    #[error("the record of `{name}` is damaged: {detail}")]
+    Damaged {
+        /// The URN, or where that is lost, the place.
+        name: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The store itself cannot be read.
+    #[error("the state in `{}` is damaged: {detail}", folder.display())]
+    Corrupt {
+        /// The store's folder.
+        folder: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// A record cannot be written down in this format.
+    #[error("the record of `{urn}` cannot be written: {detail}")]
+    Unwritable {
+        /// The URN.
+        urn: String,
+        /// Why.
+        detail: &'static str,
+    },
+    /// The key file is not there, but something was encrypted with it.
+    #[error("the key file `{}` is missing, and the state holds secrets encrypted for `{recipient}`; restore the file or name the right one", path.display())]
+    KeyMissing {
+        /// Where it should be.
+        path: PathBuf,
+        /// The public key that secrets are encrypted for.
+        recipient: String,
+    },
+    /// Others can read the key file.
+    #[error("the key file `{}` can be read by others (mode {mode:04o}); run `chmod 600 {}`", path.display(), path.display())]
+    KeyExposed {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// What was given as a key is none.
+    #[error("{origin} holds no age identity (`AGE-SECRET-KEY-1…`)")]
+    KeyInvalid {
+        /// Where it came from.
+        origin: String,
+    },
+    /// The key is not the one that the secrets were encrypted for.
+    #[error("wrong key: the state's secrets are encrypted for `{expected}`, the key given is for `{given}`")]
+    WrongKey {
+        /// The public key in the state.
+        expected: String,
+        /// The public key of what was given.
+        given: String,
+    },
+    /// A file or folder cannot be read or written.
+    #[error("cannot {action} `{}`", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk failed while writing. Whether the change is recorded is not known.
+    #[error("the state in `{}` could not be written: {detail}", folder.display())]
+    Write {
+        /// The store's folder.
+        folder: PathBuf,
+        /// What failed.
+        detail: String,
+    },
+    /// The store was closed.
+    #[error("the state is closed")]
+    Closed,
+}
+
+impl Error {
+    /// A reporter of failures on a path, for `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+}
