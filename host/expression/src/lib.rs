@@ -1,1 +1,22 @@
-//! The one expression language: parse, what it depends on, evaluate.
+//! The one expression language: parse, what it depends on, evaluate (SPEC §4).
+//!
+//! Text becomes a [`purlin_model::Template`] once, in [`parse_text`]; whoever has a [`Scope`] can
+//! then fill it in any number of times with [`evaluate`]. This crate knows no graph and no
+//! document: what a placeholder reads is the scope's business.
+
+mod descriptor;
+mod dialect;
+mod evaluate;
+mod fault;
+mod nearest;
+mod path;
+mod placeholder;
+mod read;
+mod text;
+
+pub use descriptor::{DescriptorError, parse_descriptor, parse_selector};
+pub use dialect::Dialect;
+pub use evaluate::{MAX_TEXT, Scope, evaluate};
+pub use nearest::{did_you_mean, nearest};
+pub use read::{PathError, read_path};
+pub use text::parse_text;

@@ -1,0 +1,45 @@
+//! What differs between the documents that placeholders stand in. The syntax of paths does not.
+
+/// Whose placeholders these are (SPEC §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Definitions, and the placeholders of a Deployment itself: roots `context`, `resources` (by
+    /// descriptor or selector), `values` and `params`; `$\{x}` is a literal `${x}`.
+    Definition,
+    /// Score files: roots `metadata` and `resources` (by the name the workload gave); `$$` is a
+    /// literal `$`.
+    Score,
+    /// Deployment Sets: roots `externals`, `shared`, `values`, `context`, and `resources` by name
+    /// as in Score; `$\{x}` is a literal `${x}`.
+    DeploymentSet,
+}
+
+impl Dialect {
+    /// The roots that a placeholder may begin with, each with an example.
+    pub(crate) fn roots(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Definition => &[
+                ("context", "${context.app.id}"),
+                ("resources", "${resources['dns'].outputs.host}"),
+                ("values", "${values.NAME}"),
+                ("params", "${params.NAME}"),
+            ],
+            Self::Score => &[("metadata", "${metadata.name}"), ("resources", "${resources.NAME.OUTPUT}")],
+            Self::DeploymentSet => &[
+                ("externals", "${externals.NAME.OUTPUT}"),
+                ("shared", "${shared.NAME.OUTPUT}"),
+                ("values", "${values.NAME}"),
+                ("context", "${context.app.id}"),
+                ("resources", "${resources.NAME.OUTPUT}"),
+            ],
+        }
+    }
+
+    /// How to write a `${` that is no placeholder.
+    pub(crate) fn escaped(self) -> &'static str {
+        match self {
+            Self::Score => "$${",
+            Self::Definition | Self::DeploymentSet => "$\\{",
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A fault in a stretch of text, before it is known where in a document the text stands.
+
+use purlin_model::{Diagnostic, Location};
+
+/// What is wrong with which bytes of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    /// Byte offset in the whole text.
+    pub(crate) start: usize,
+    /// Byte offset behind it.
+    pub(crate) end: usize,
+    pub(crate) help: String,
+}
+
+impl Fault {
+    pub(crate) fn new(
+        code: &'static str,
+        message: impl Into<String>,
+        range: std::ops::Range<usize>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { code, message: message.into(), start: range.start, end: range.end, help: help.into() }
+    }
+
+    pub(crate) fn diagnose(self, text: &str, locate: &dyn Fn(usize) -> Location) -> Diagnostic {
+        let length = text.get(self.start..self.end).map_or(0, |part| part.chars().count());
+        Diagnostic::error(self.code, self.message)
+            .at(&locate(self.start))
+            .spanning(length.max(1))
+            .help(self.help)
+    }
+}

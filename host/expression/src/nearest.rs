@@ -1,0 +1,64 @@
+//! "Did you mean": the known name that an unknown one most likely stands for.
+
+/// The candidate nearest to `name`, if any is near enough to be a slip of the pen. Upper and
+/// lower case count as equal; of equally near ones the first in the alphabet is taken.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    // About one slip in three letters; longer names are not worth the quadratic time.
+    let allowed = (wanted.chars().count() / 3).clamp(1, 6);
+    if wanted.len() > 256 {
+        return None;
+    }
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.len() <= 256)
+        .filter_map(|candidate| {
+            let distance = strsim::osa_distance(&wanted, &candidate.to_lowercase());
+            (distance <= allowed).then_some((distance, candidate))
+        })
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// What to say to somebody who wrote an unknown name: the nearest of the known ones, or a few of
+/// them. `what` names their kind in the plural, such as `outputs`.
+pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 8;
+    let mut known: Vec<&str> = candidates.into_iter().collect();
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    known.sort_unstable();
+    known.dedup();
+    if known.is_empty() {
+        return format!("there are no {what}");
+    }
+    let more = known.len().saturating_sub(SHOWN);
+    let list = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match more {
+        0 => format!("the {what} are {list}"),
+        more => format!("the {what} are {list} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_found_and_strangers_are_not() {
+        let names = ["host", "port", "username", "password"];
+        assert_eq!(nearest("hots", names), Some("host"));
+        assert_eq!(nearest("Port", names), Some("port"));
+        assert_eq!(nearest("user_name", names), Some("username"));
+        assert_eq!(nearest("connection", names), None);
+        assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn help_names_what_there_is() {
+        assert_eq!(did_you_mean("hots", "outputs", ["port", "host"]), "did you mean `host`?");
+        assert_eq!(did_you_mean("zzz", "outputs", ["port", "host"]), "the outputs are `host`, `port`");
+        assert_eq!(did_you_mean("zzz", "outputs", []), "there are no outputs");
+    }
+}

@@ -1,0 +1,163 @@
+//! The inside of one `${…}`: which root, and what is read from it.
+
+use std::sync::Arc;
+
+use purlin_model::{Access, ContextField, Path, Reference};
+
+use crate::descriptor::{Either, parse_either};
+use crate::dialect::Dialect;
+use crate::fault::Fault;
+use crate::nearest::{did_you_mean, nearest};
+use crate::path;
+
+const ACCESSES: [&str; 4] = ["outputs", "guresid", "account", "values"];
+const ACCESS_HELP: &str = "say what to read: `.outputs.NAME`, `.guresid`, `.account` or `.values.NAME`";
+
+/// Reads `text[start..end]`, the inside of a placeholder without the blanks around it.
+pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+    let body = &text[start..end];
+    let root_end = start + body.find(['.', '[']).unwrap_or(body.len());
+    let root = &text[start..root_end];
+    let roots = dialect.roots();
+    if !roots.iter().any(|(known, _)| *known == root) {
+        return Err(unknown_root(root, body, start..root_end, dialect));
+    }
+    let path = |from: usize| path::parse(text, from, end, dialect);
+    match root {
+        "context" => context(text, root_end, end, dialect),
+        "values" => Ok(Reference::Value(Path(path(root_end)?))),
+        "params" => Ok(Reference::Param(Path(path(root_end)?))),
+        "metadata" => Ok(Reference::Metadata(Path(path(root_end)?))),
+        "resources" if dialect == Dialect::Definition => resource(text, root_end, end, dialect),
+        _ => {
+            let mut segments = path(root_end)?.into_iter();
+            let Some(name) = segments.next() else {
+                let example =
+                    roots.iter().find(|(known, _)| *known == root).map_or("", |(_, example)| example);
+                return Err(Fault::new(
+                    "placeholder",
+                    format!("`{root}` alone names no resource"),
+                    start..end,
+                    format!("name one, as in `{example}`"),
+                ));
+            };
+            let rest = Path(segments.collect());
+            Ok(if root == "shared" { Reference::Shared(name, rest) } else { Reference::Named(name, rest) })
+        }
+    }
+}
+
+fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: Dialect) -> Fault {
+    let escape = format!("write `{}{body}}}` if the text itself is meant", dialect.escaped());
+    if root.is_empty() {
+        return Fault::new("placeholder", "a placeholder begins with a root", range, escape);
+    }
+    let near = nearest(root, dialect.roots().iter().map(|(known, _)| *known));
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`? {escape}"),
+        None => {
+            let known = dialect.roots().iter().map(|(_, example)| format!("`{example}`"));
+            format!("a placeholder is one of {}; {escape}", known.collect::<Vec<_>>().join(", "))
+        }
+    };
+    Fault::new("unknown-root", format!("unknown root `{root}`"), range, help)
+}
+
+fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+    let written = path::parse(text, start, end, dialect)?.join(".");
+    match ContextField::ALL.iter().find(|(known, _)| *known == written) {
+        Some((_, field)) => Ok(Reference::Context(*field)),
+        None => {
+            let known = ContextField::ALL.iter().map(|(path, _)| *path);
+            let message = if written.is_empty() {
+                "`context` alone names no field".to_owned()
+            } else {
+                format!("the context has no `{written}`")
+            };
+            let from = (start + 1).min(end);
+            Err(Fault::new("unknown-context", message, from..end, did_you_mean(&written, "fields", known)))
+        }
+    }
+}
+
+fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+    let rest = &text[start..end];
+    // Where the descriptor stands, and where what is read from it begins.
+    let (from, to, access) = if let Some(bracket) = rest.strip_prefix('[') {
+        let (inner, length) = path::bracketed(bracket, text, start, end)?;
+        if inner.len() + 1 == length {
+            return Err(Fault::new(
+                "quoting",
+                "a descriptor in brackets is quoted",
+                start..end,
+                "write `resources['TYPE.CLASS#ID']`",
+            ));
+        }
+        (start + 2, start + 2 + inner.len(), start + 1 + length)
+    } else if !rest.is_empty() {
+        // The first word that names an access ends the descriptor; ids with such a word in them
+        // need brackets.
+        let found = (start + 1..end).find(|&at| {
+            text.get(at..end).and_then(|tail| tail.strip_prefix('.')).is_some_and(|tail| {
+                ACCESSES.iter().any(|word| {
+                    tail.strip_prefix(word)
+                        .is_some_and(|behind| behind.is_empty() || behind.starts_with(['.', '[']))
+                })
+            })
+        });
+        let to = found.unwrap_or(end);
+        (start + 1, to, to)
+    } else {
+        return Err(Fault::new(
+            "placeholder",
+            "`resources` alone names no resource",
+            start.saturating_sub("resources".len())..end,
+            "name one, as in `${resources['dns'].outputs.host}`",
+        ));
+    };
+    let named = parse_either(&text[from..to]).map_err(|error| {
+        Fault::new("descriptor", error.message, from + error.start..from + error.end, error.help)
+    });
+    if access == end {
+        named?;
+        return Err(Fault::new("placeholder", "nothing is read from the resource", from..to, ACCESS_HELP));
+    }
+    let access = parse_access(text, access, end, dialect)?;
+    Ok(match named? {
+        Either::Descriptor(descriptor) => Reference::Resource(descriptor, access),
+        Either::Selector(selector) => Reference::Selected(selector, access),
+    })
+}
+
+fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Access, Fault> {
+    let mut segments = path::parse(text, start, end, dialect)?.into_iter();
+    let word: Arc<str> = segments.next().unwrap_or_default();
+    let rest = Path(segments.collect());
+    let known = match &*word {
+        "outputs" => return Ok(Access::Outputs(rest)),
+        "values" => return Ok(Access::Values(rest)),
+        "guresid" => Access::Guresid,
+        "account" => Access::Account,
+        _ => {
+            let help = match nearest(&word, ACCESSES) {
+                Some(near) => format!("did you mean `{near}`? {ACCESS_HELP}"),
+                None => ACCESS_HELP.to_owned(),
+            };
+            return Err(Fault::new(
+                "placeholder",
+                format!("a resource has no `{word}` to read"),
+                start + 1..end,
+                help,
+            ));
+        }
+    };
+    if rest.0.is_empty() {
+        return Ok(known);
+    }
+    Err(Fault::new(
+        "placeholder",
+        format!("`{word}` is a text: nothing lies below it"),
+        start..end,
+        format!("end the placeholder behind `.{word}`"),
+    ))
+}

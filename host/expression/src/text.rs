@@ -1,0 +1,157 @@
+//! Text with placeholders in it: where they begin and end, and what is escaped.
+
+use std::sync::Arc;
+
+use purlin_model::{Diagnostic, Location, Piece, Placeholder, Template, Text, Value};
+
+use crate::dialect::Dialect;
+use crate::fault::Fault;
+use crate::placeholder;
+
+/// Parses a text. Without a placeholder it is a constant, its escapes undone. Blanks directly
+/// inside `${` and `}` do not count; any other `$` stands for itself.
+///
+/// `locate` tells where in the document a byte of the text was written.
+///
+/// # Errors
+/// Every fault of the text, each with its place, its length and what would be right.
+pub fn parse_text(
+    text: &str,
+    dialect: Dialect,
+    locate: &dyn Fn(usize) -> Location,
+) -> Result<Template, Vec<Diagnostic>> {
+    if !text.contains('$') {
+        return Ok(Template::Constant(Value::string(text)));
+    }
+    let mut pieces = Vec::new();
+    let mut literal = String::new();
+    let mut faults = Vec::new();
+    let mut at = 0;
+    while let Some(found) = text[at..].find('$') {
+        let dollar = at + found;
+        literal.push_str(&text[at..dollar]);
+        let rest = &text[dollar + 1..];
+        if dialect == Dialect::Score && rest.starts_with('$') {
+            literal.push('$');
+            at = dollar + 2;
+        } else if dialect != Dialect::Score && rest.starts_with("\\{") {
+            literal.push_str("${");
+            at = dollar + 3;
+        } else if rest.starts_with('{') {
+            let (end, parsed) = one(text, dollar, dialect);
+            at = end;
+            match parsed {
+                Ok(reference) => {
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Literal(std::mem::take(&mut literal).into()));
+                    }
+                    let source = Arc::from(&text[dollar..end]);
+                    pieces.push(Piece::Placeholder(Placeholder {
+                        reference,
+                        source,
+                        location: locate(dollar),
+                    }));
+                }
+                Err(fault) => faults.push(fault.diagnose(text, locate)),
+            }
+        } else {
+            literal.push('$');
+            at = dollar + 1;
+        }
+    }
+    literal.push_str(&text[at..]);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    if pieces.is_empty() {
+        return Ok(Template::Constant(Value::string(literal)));
+    }
+    if !literal.is_empty() {
+        pieces.push(Piece::Literal(literal.into()));
+    }
+    Ok(Template::Text(Arc::new(Text { pieces })))
+}
+
+/// Parses the placeholder that begins at `dollar`; returns where to go on as well.
+fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<purlin_model::Reference, Fault>) {
+    let close = match end(text, dollar, dialect) {
+        Ok(close) => close,
+        Err((resume, fault)) => return (resume, Err(fault)),
+    };
+    let body = &text[dollar + 2..close];
+    let start = dollar + 2 + (body.len() - body.trim_start().len());
+    let trimmed = body.trim();
+    if trimmed.is_empty() {
+        let help =
+            format!("name what to read, or write `{}}}` if the text itself is meant", dialect.escaped());
+        let fault = Fault::new("empty-placeholder", "the placeholder is empty", dollar..close + 1, help);
+        return (close + 1, Err(fault));
+    }
+    (close + 1, placeholder::parse(text, start, start + trimmed.len(), dialect))
+}
+
+/// Where the placeholder that begins at `dollar` has its `}`; else the fault, and where to go on.
+fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fault)> {
+    let inside = dollar + 2;
+    let mut quote: Option<(char, usize)> = None;
+    let mut previous = '{';
+    for (index, c) in text[inside..].char_indices() {
+        let at = inside + index;
+        match quote {
+            Some((open, _)) if open == c => quote = None,
+            Some(_) => {}
+            None if c == '}' => return Ok(at),
+            None if matches!(c, '\'' | '"') && previous == '[' => quote = Some((c, at)),
+            None if c == '$' && text[at + 1..].starts_with('{') => {
+                let fault = Fault::new(
+                    "nested-placeholder",
+                    "a placeholder cannot stand inside another",
+                    at..balanced(text, at),
+                    "read the inner value elsewhere first, or write the name out",
+                );
+                return Err((balanced(text, dollar), fault));
+            }
+            None => {}
+        }
+        previous = c;
+    }
+    let first = text[inside..].find('}').map(|index| inside + index);
+    Err(match (quote, first) {
+        (Some((quote, at)), Some(close)) if close > at => (
+            close + 1,
+            Fault::new(
+                "quoting",
+                format!("the quote {quote} is not closed"),
+                at..close,
+                format!("close it with {quote} before `]`"),
+            ),
+        ),
+        _ => (
+            // No placeholder behind this one could be closed either.
+            text.len(),
+            Fault::new(
+                "unclosed-placeholder",
+                "the placeholder is not closed",
+                dollar..inside,
+                format!("close it with `}}`, or write `{}` if the text itself is meant", dialect.escaped()),
+            ),
+        ),
+    })
+}
+
+/// Behind the `}` that balances the `${` at `dollar`, or the end of the text.
+fn balanced(text: &str, dollar: usize) -> usize {
+    let mut depth = 0_usize;
+    for (index, c) in text[dollar..].char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth <= 1 => return dollar + index + 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests;
