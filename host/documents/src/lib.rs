@@ -1,1 +1,15 @@
-//! Text to model: one file a format, with spans and diagnostics.
+//! Text to model: one file a format, with spans and diagnostics (SPEC §2, §3, §5, §8).
+//!
+//! [`load`] reads files, folders and texts, and gives the model's types with every placeholder
+//! parsed, together with all faults at once and the texts to show them in. It knows nothing of
+//! graphs, drivers or stores, and never prints.
+
+mod load;
+mod schema;
+mod source;
+mod walk;
+mod yaml;
+
+pub use load::{Input, Loaded, load};
+pub use schema::{SchemaKind, schema};
+pub use source::SourceMap;

@@ -1,0 +1,434 @@
+//! Events to trees, within budgets.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use granit_parser::{Event, Parser, ScalarStyle, Tag};
+use purlin_model::{Diagnostic, Location};
+
+use super::fault::{control_character, syntax, syntax_stops};
+use super::{Entry, Kind, MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Node, Span, Style, scalar};
+
+/// How many broken documents of one file are reported.
+const MAX_SYNTAX_FAULTS: usize = 20;
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed<'t> {
+    pub(crate) documents: Vec<Document<'t>>,
+    /// Faults that left no tree behind.
+    pub(crate) faults: Vec<Diagnostic>,
+}
+
+/// One document that is not empty.
+#[derive(Debug)]
+pub(crate) struct Document<'t> {
+    pub(crate) root: Node<'t>,
+    /// Faults inside it that left a tree behind.
+    pub(crate) faults: Vec<Diagnostic>,
+}
+
+/// Reads all documents of a text. A byte-order mark has to be gone already.
+pub(crate) fn parse<'t>(file: &Arc<str>, text: &'t str) -> Parsed<'t> {
+    let mut parsed = Parsed::default();
+    if let Some(fault) = control_character(file, text) {
+        parsed.faults.push(fault);
+        return parsed;
+    }
+    // Deeper than we allow, so that our own message comes first where it can.
+    let options = granit_parser::options! {
+        flow_nesting_limit: MAX_DEPTH + 1,
+        block_nesting_limit: MAX_DEPTH + 1,
+        emit_comments: false,
+    };
+    let mut parser = Parser::new_from_str_with_options(text, options);
+    let mut builder = Builder::new(file, text);
+    loop {
+        match parser.next_event() {
+            None => break,
+            Some(Ok((Event::DocumentStart(..), _))) => builder.reset(),
+            Some(Ok((Event::DocumentEnd, _))) => parsed.documents.extend(builder.finish()),
+            Some(Ok((event, span))) => {
+                if let Err(fault) = builder.event(event, convert(&span)) {
+                    parsed.faults.push(*fault);
+                    break;
+                }
+            }
+            Some(Err(error)) => {
+                builder.reset();
+                parsed.faults.push(syntax(file, text, &error));
+                let stop = syntax_stops(&error) || parsed.faults.len() >= MAX_SYNTAX_FAULTS;
+                if stop || !parser.proceed_next_document().unwrap_or(false) {
+                    break;
+                }
+            }
+        }
+    }
+    parsed
+}
+
+fn convert(span: &granit_parser::Span) -> Span {
+    let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Span {
+        start: narrow(span.start.byte_offset().unwrap_or(0)),
+        end: narrow(span.end.byte_offset().unwrap_or(0)),
+        line: narrow(span.start.line()),
+        column: narrow(span.start.col() + 1),
+    }
+}
+
+/// A fault that ends the reading of the file.
+type Fatal = Box<Diagnostic>;
+
+struct Builder<'a, 't> {
+    file: &'a Arc<str>,
+    text: &'t str,
+    keys: HashSet<Arc<str>>,
+    stack: Vec<Frame<'t>>,
+    root: Option<Node<'t>>,
+    anchors: HashMap<usize, (Node<'t>, Weight)>,
+    /// What anchors and aliases have repeated so far in this file.
+    repeated: Weight,
+    faults: Vec<Diagnostic>,
+}
+
+enum Frame<'t> {
+    List { items: Vec<Node<'t>>, span: Span, anchor: usize },
+    Map { entries: Vec<Entry<'t>>, key: Option<(Arc<str>, Span)>, merges: Vec<Node<'t>>, span: Span, anchor: usize },
+}
+
+/// What a subtree costs.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    nodes: usize,
+    bytes: usize,
+    height: usize,
+}
+
+/// Stands for the key of an entry that is dropped, or merged; no key in a text can be it.
+const NO_KEY: &str = "\0";
+const MERGE_KEY: &str = "\0<<";
+
+impl<'a, 't> Builder<'a, 't> {
+    fn new(file: &'a Arc<str>, text: &'t str) -> Self {
+        Self {
+            file,
+            text,
+            keys: HashSet::new(),
+            stack: Vec::new(),
+            root: None,
+            anchors: HashMap::new(),
+            repeated: Weight::default(),
+            faults: Vec::new(),
+        }
+    }
+
+    fn reset(&mut self) {
+        self.stack.clear();
+        self.root = None;
+        self.anchors.clear();
+        self.faults.clear();
+    }
+
+    /// The document that has just ended, unless it is empty.
+    fn finish(&mut self) -> Option<Document<'t>> {
+        let faults = std::mem::take(&mut self.faults);
+        let root = self.root.take()?;
+        self.reset();
+        (!root.is_null()).then_some(Document { root, faults })
+    }
+
+    fn at(&self, span: &Span) -> Location {
+        span.location(self.file)
+    }
+
+    fn event(&mut self, event: Event<'t>, span: Span) -> Result<(), Fatal> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                if anchor == 0 && self.expects_key() {
+                    let plain = style == ScalarStyle::Plain;
+                    self.key(&text, plain, span);
+                    return Ok(());
+                }
+                let kind = self.scalar(text, style, tag.as_deref(), &span);
+                self.complete(Node { kind, span }, anchor)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                self.collection_tag(tag.as_deref(), "seq", &span);
+                self.open(Frame::List { items: Vec::new(), span, anchor }, &span)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                self.collection_tag(tag.as_deref(), "map", &span);
+                let frame = Frame::Map { entries: Vec::new(), key: None, merges: Vec::new(), span, anchor };
+                self.open(frame, &span)
+            }
+            Event::SequenceEnd => match self.stack.pop() {
+                Some(Frame::List { items, span: start, anchor }) => {
+                    let span = Span { end: span.end.max(start.start), ..start };
+                    self.complete(Node { kind: Kind::List(items), span }, anchor)
+                }
+                _ => Ok(()),
+            },
+            Event::MappingEnd => match self.stack.pop() {
+                Some(Frame::Map { mut entries, merges, span: start, anchor, .. }) => {
+                    self.no_duplicates(&mut entries);
+                    self.merge(&mut entries, merges);
+                    let span = Span { end: span.end.max(start.start), ..start };
+                    self.complete(Node { kind: Kind::Map(entries), span }, anchor)
+                }
+                _ => Ok(()),
+            },
+            Event::Alias(id) => self.alias(id, span),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&mut self, frame: Frame<'t>, span: &Span) -> Result<(), Fatal> {
+        self.stack.push(frame);
+        if self.stack.len() > MAX_DEPTH { Err(self.too_deep(span)) } else { Ok(()) }
+    }
+
+    fn too_deep(&self, span: &Span) -> Fatal {
+        Box::new(super::fault::too_deep(&self.at(span)))
+    }
+
+    fn expects_key(&self) -> bool {
+        matches!(self.stack.last(), Some(Frame::Map { key: None, .. }))
+    }
+
+    fn intern(&mut self, text: &str) -> Arc<str> {
+        if let Some(key) = self.keys.get(text) {
+            return key.clone();
+        }
+        let key: Arc<str> = text.into();
+        self.keys.insert(key.clone());
+        key
+    }
+
+    fn key(&mut self, text: &str, plain: bool, span: Span) {
+        let name = match text {
+            "<<" if plain => MERGE_KEY,
+            "" | "~" if plain => {
+                let fault = Diagnostic::error("bad-key", "a key is missing before `:`").at(&self.at(&span));
+                self.faults.push(fault.help("quote the key if it is meant to be empty: \"\""));
+                NO_KEY
+            }
+            other => other,
+        };
+        let name = self.intern(name);
+        if let Some(Frame::Map { key, .. }) = self.stack.last_mut() {
+            *key = Some((name, span));
+        }
+    }
+
+    /// Puts a finished node where it belongs.
+    fn complete(&mut self, node: Node<'t>, anchor: usize) -> Result<(), Fatal> {
+        if anchor != 0 {
+            let weight = self.spend(&node)?;
+            self.anchors.insert(anchor, (node.clone(), weight));
+        }
+        if self.expects_key() {
+            match &node.kind {
+                Kind::String(text, style) => {
+                    let plain = *style == Style::Plain;
+                    self.key(text.clone().as_ref(), plain, node.span);
+                }
+                Kind::Bool(_) | Kind::Number(_) => {
+                    let text = node.span.slice(self.text).to_owned();
+                    self.key(&text, true, node.span);
+                }
+                _ => {
+                    let fault = Diagnostic::error("bad-key", format!("{} cannot be a key", node.describe()))
+                        .at(&self.at(&node.span))
+                        .help("use text as a key");
+                    self.faults.push(fault);
+                    self.key(NO_KEY, false, node.span);
+                }
+            }
+            return Ok(());
+        }
+        match self.stack.last_mut() {
+            Some(Frame::List { items, .. }) => items.push(node),
+            Some(Frame::Map { entries, key, merges, .. }) => match key.take() {
+                Some((key, _)) if &*key == NO_KEY => {}
+                Some((key, _)) if &*key == MERGE_KEY => merges.push(node),
+                Some((key, key_span)) => entries.push(Entry { key, key_span, value: node }),
+                None => {}
+            },
+            None => self.root = Some(node),
+        }
+        Ok(())
+    }
+
+    fn alias(&mut self, id: usize, span: Span) -> Result<(), Fatal> {
+        let Some((node, weight)) = self.anchors.get(&id) else {
+            let fault = Diagnostic::error("alias-loop", "this alias lies inside of what it stands for")
+                .at(&self.at(&span))
+                .help("an anchor ends before its aliases may begin");
+            return Err(Box::new(fault));
+        };
+        if self.stack.len() + weight.height > MAX_DEPTH {
+            return Err(self.too_deep(&span));
+        }
+        let node = node.clone();
+        self.spend(&node)?;
+        self.complete(node, 0)
+    }
+
+    /// Takes a copy of a subtree from the budget.
+    fn spend(&mut self, node: &Node<'t>) -> Result<Weight, Fatal> {
+        let mut weight = Weight::default();
+        let limit = Weight {
+            nodes: MAX_ALIASED_NODES - self.repeated.nodes.min(MAX_ALIASED_NODES),
+            bytes: MAX_ALIASED_BYTES - self.repeated.bytes.min(MAX_ALIASED_BYTES),
+            height: 0,
+        };
+        if !weigh(node, 1, &mut weight, &limit) {
+            let fault = Diagnostic::error("alias-bomb", "anchors and aliases repeat too much in this file")
+                .at(&self.at(&node.span))
+                .fact(format!(
+                    "a file may repeat {MAX_ALIASED_NODES} values and {} MiB of text",
+                    MAX_ALIASED_BYTES >> 20
+                ))
+                .help("write fewer aliases, or aliases to smaller parts");
+            return Err(Box::new(fault));
+        }
+        self.repeated.nodes += weight.nodes;
+        self.repeated.bytes += weight.bytes;
+        Ok(weight)
+    }
+
+    fn no_duplicates(&mut self, entries: &mut Vec<Entry<'t>>) {
+        const FEW: usize = 16;
+        let mut twice: Vec<(usize, usize)> = Vec::new();
+        if entries.len() <= FEW {
+            for (index, entry) in entries.iter().enumerate() {
+                let before = entries.iter().take(index).position(|other| Arc::ptr_eq(&other.key, &entry.key));
+                twice.extend(before.map(|first| (first, index)));
+            }
+        } else {
+            let mut seen: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+            for (index, entry) in entries.iter().enumerate() {
+                if let Some(first) = seen.get(&*entry.key) {
+                    twice.push((*first, index));
+                } else {
+                    seen.insert(&entry.key, index);
+                }
+            }
+        }
+        for (first, second) in twice.iter().rev() {
+            let Some(first) = entries.get(*first).map(|entry| entry.key_span) else { continue };
+            let entry = entries.remove(*second);
+            let fault = Diagnostic::error("duplicate-key", format!("the key `{}` is given twice", entry.key))
+                .at(&self.at(&entry.key_span))
+                .spanning(entry.key_span.width(self.text))
+                .related(&self.at(&first), "first given here")
+                .help("keep one of them");
+            self.faults.push(fault);
+        }
+    }
+
+    /// `<<: *anchor` and `<<: [*a, *b]`: what is written out wins, then what comes first.
+    fn merge(&mut self, entries: &mut Vec<Entry<'t>>, merges: Vec<Node<'t>>) {
+        let mut pending: Vec<Node<'t>> = merges.into_iter().rev().collect();
+        while let Some(node) = pending.pop() {
+            match node.kind {
+                Kind::Map(others) => {
+                    let mut seen: HashSet<Arc<str>> = entries.iter().map(|entry| entry.key.clone()).collect();
+                    entries.extend(others.into_iter().filter(|other| seen.insert(other.key.clone())));
+                }
+                Kind::List(items) if items.iter().all(|item| item.entries().is_some()) => {
+                    pending.extend(items.into_iter().rev());
+                }
+                _ => self.faults.push(
+                    Diagnostic::error("bad-merge", format!("`<<` takes a map, not {}", node.describe()))
+                        .at(&self.at(&node.span))
+                        .help("quote the key if it is meant as text: \"<<\""),
+                ),
+            }
+        }
+    }
+
+    fn collection_tag(&mut self, tag: Option<&Tag>, expected: &str, span: &Span) {
+        let Some(tag) = tag else { return };
+        if tag.core_suffix() != Some(expected) {
+            self.unknown_tag(tag, span);
+        }
+    }
+
+    fn unknown_tag(&mut self, tag: &Tag, span: &Span) {
+        let fault = Diagnostic::error("unknown-tag", format!("the tag `{}` has no meaning here", tag.original()))
+            .at(&self.at(span))
+            .help("write the value without a tag");
+        self.faults.push(fault);
+    }
+
+    fn scalar(
+        &mut self,
+        text: Cow<'t, str>,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        span: &Span,
+    ) -> Kind<'t> {
+        let style = match style {
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::SingleQuoted => Style::Single,
+            ScalarStyle::DoubleQuoted => Style::Double,
+            ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+        };
+        let suffix = tag.and_then(Tag::core_suffix);
+        match (tag, suffix) {
+            (None, _) if style != Style::Plain => return Kind::String(text, style),
+            (_, Some("str")) => return Kind::String(text, style),
+            (None, _) | (_, Some("null" | "bool" | "int" | "float")) => {}
+            (Some(tag), _) => {
+                if tag.original() != "!" {
+                    self.unknown_tag(tag, span);
+                }
+                return Kind::String(text, style);
+            }
+        }
+        let kind = match scalar::resolve(text.clone()) {
+            Ok(kind) => kind,
+            Err(why) => {
+                let fault = Diagnostic::error("bad-number", format!("`{text}` cannot be kept as a number"))
+                    .at(&self.at(span))
+                    .spanning(span.width(self.text))
+                    .fact(why)
+                    .help(format!("quote it if it is meant as text: \"{text}\""));
+                self.faults.push(fault);
+                return Kind::String(text, style);
+            }
+        };
+        let fits = match suffix {
+            Some("null") => matches!(kind, Kind::Null),
+            Some("bool") => matches!(kind, Kind::Bool(_)),
+            Some("int" | "float") => matches!(kind, Kind::Number(_)),
+            _ => true,
+        };
+        if let (false, Some(suffix)) = (fits, suffix) {
+            let fault = Diagnostic::error("wrong-tag", format!("`{text}` is not what its tag `!!{suffix}` says"));
+            self.faults.push(fault.at(&self.at(span)).help("write the value without a tag"));
+        }
+        kind
+    }
+}
+
+/// Adds up a subtree, stopping as soon as it is over the limit.
+fn weigh(node: &Node<'_>, height: usize, weight: &mut Weight, limit: &Weight) -> bool {
+    weight.nodes += 1;
+    weight.height = weight.height.max(height);
+    if weight.nodes > limit.nodes || weight.bytes > limit.bytes {
+        return false;
+    }
+    match &node.kind {
+        Kind::String(text, _) => {
+            weight.bytes += text.len();
+            weight.bytes <= limit.bytes
+        }
+        Kind::List(items) => items.iter().all(|item| weigh(item, height + 1, weight, limit)),
+        Kind::Map(entries) => entries.iter().all(|entry| weigh(&entry.value, height + 1, weight, limit)),
+        _ => true,
+    }
+}

@@ -1,0 +1,96 @@
+//! What the YAML parser objects to, in words that say what would be right.
+
+use std::sync::Arc;
+
+use granit_parser::{ErrorKind, ScanError};
+use purlin_model::{Diagnostic, Location};
+
+use super::MAX_DEPTH;
+
+/// Collections in collections in collections.
+pub(super) fn too_deep(location: &Location) -> Diagnostic {
+    Diagnostic::error("too-deep", format!("maps and lists lie in each other more than {MAX_DEPTH} deep"))
+        .at(location)
+        .help("flatten the document")
+}
+
+/// YAML forbids most control characters, and the parser takes NUL for the end.
+pub(super) fn control_character(file: &Arc<str>, text: &str) -> Option<Diagnostic> {
+    let offset = text.bytes().position(|b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r'))?;
+    let before = text.get(..offset)?;
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+    let column = before.get(line_start..)?.chars().count() + 1;
+    let code = text.as_bytes().get(offset)?;
+    let location = Location::new(
+        file.clone(),
+        u32::try_from(line).unwrap_or(u32::MAX),
+        u32::try_from(column).unwrap_or(u32::MAX),
+    );
+    Some(
+        Diagnostic::error("control-character", format!("the control character U+{code:04X} stands in the text"))
+            .at(&location)
+            .spanning(1)
+            .help(format!("write it as an escape in double quotes: \"\\x{code:02X}\"")),
+    )
+}
+
+/// Whether nothing sensible can be read behind this fault.
+pub(super) fn syntax_stops(error: &ScanError) -> bool {
+    matches!(error.kind(), ErrorKind::RecursionLimitExceeded)
+}
+
+pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnostic {
+    let marker = error.marker();
+    let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let location = Location::new(file.clone(), narrow(marker.line().max(1)), narrow(marker.col() + 1));
+    if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
+        return too_deep(&location);
+    }
+    if is_tab(error.kind()) {
+        return Diagnostic::error("yaml-tab", "a tab stands where YAML wants blanks")
+            .at(&location)
+            .spanning(1)
+            .help("indent with blanks");
+    }
+    let fault = Diagnostic::error("yaml-syntax", format!("not valid YAML: {}", error.kind())).at(&location);
+    match help(error.kind()) {
+        Some(help) => fault.help(help),
+        None if text.lines().nth(marker.line().saturating_sub(1)).is_some_and(|line| line.contains("{{")) => {
+            fault.help("`{{` begins a map in YAML; quote text that holds it")
+        }
+        None => fault,
+    }
+}
+
+fn is_tab(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabAtBlockScalarStart
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabInPlainScalar
+    )
+}
+
+fn help(kind: &ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::UnknownAnchor => "an alias `*name` needs an anchor `&name` before it in the same document",
+        ErrorKind::UnclosedQuotedScalar => "close the quote",
+        ErrorKind::UnclosedFlowCollection { open: '[' } => "close the list with `]`",
+        ErrorKind::UnclosedFlowCollection { .. } => "close the map with `}`",
+        ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey => {
+            "entries of one map begin in the same column"
+        }
+        ErrorKind::ExpectedBlockSequenceEntry => "items of one list begin with `-` in the same column",
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
+            "text that holds `: ` has to be quoted"
+        }
+        ErrorKind::UnknownQuotedScalarEscape => {
+            "double a backslash that is meant as itself, or use single quotes"
+        }
+        ErrorKind::BomInsideDocument => "a byte-order mark may stand at the beginning of a file only",
+        _ => return None,
+    })
+}

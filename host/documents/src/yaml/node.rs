@@ -1,0 +1,94 @@
+//! The tree.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Number;
+
+use super::Span;
+
+/// How a string was written; it decides how its offsets map to the file's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Single,
+    Double,
+    Block,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Node<'t> {
+    pub(crate) kind: Kind<'t>,
+    pub(crate) span: Span,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind<'t> {
+    Null,
+    Bool(bool),
+    Number(Number),
+    String(Cow<'t, str>, Style),
+    List(Vec<Node<'t>>),
+    Map(Vec<Entry<'t>>),
+}
+
+/// One entry of a map.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<'t> {
+    pub(crate) key: Arc<str>,
+    pub(crate) key_span: Span,
+    pub(crate) value: Node<'t>,
+}
+
+impl<'t> Node<'t> {
+    /// What kind of value it is, in a word for people.
+    pub(crate) fn describe(&self) -> &'static str {
+        match &self.kind {
+            Kind::Null => "nothing",
+            Kind::Bool(_) => "a boolean",
+            Kind::Number(_) => "a number",
+            Kind::String(..) => "a string",
+            Kind::List(_) => "a list",
+            Kind::Map(_) => "a map",
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::String(text, _) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn entries(&self) -> Option<&[Entry<'t>]> {
+        match &self.kind {
+            Kind::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        self.entries()?.iter().find(|entry| &*entry.key == key).map(|entry| &entry.value)
+    }
+
+    /// The same as JSON. Depth is bounded, so recursion is.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.kind {
+            Kind::Null => serde_json::Value::Null,
+            Kind::Bool(value) => (*value).into(),
+            Kind::Number(value) => value.clone().into(),
+            Kind::String(text, _) => text.as_ref().into(),
+            Kind::List(items) => items.iter().map(Self::to_json).collect(),
+            Kind::Map(entries) => {
+                entries.iter().map(|entry| (entry.key.to_string(), entry.value.to_json())).collect()
+            }
+        }
+    }
+}
