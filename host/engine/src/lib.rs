@@ -1,1 +1,34 @@
 //! Plan, apply, destroy: the only room that knows graph, sandbox and state together.
+//!
+//! [`plan`] compares a graph with recorded state and says, without effects, what is to happen to
+//! each resource. [`apply`] does just that, concurrently and in order, and writes down each result
+//! before it counts. It must not know documents or terminals; what there is to tell goes out as
+//! [`Event`]s.
+
+mod apply;
+mod ask;
+mod diff;
+mod digest;
+mod driver;
+mod error;
+mod event;
+mod evaluate;
+mod integrity;
+mod order;
+mod outputs;
+mod plan;
+mod planner;
+mod schedule;
+mod step;
+mod secrets;
+mod workload;
+
+pub use apply::{ApplyOptions, Run, apply};
+pub use purlin_sandbox::CancelToken;
+pub use driver::{Call, Driver, Drivers, Needed};
+pub use error::{Cause, Error};
+pub use event::{Event, Phase, Summary};
+pub use outputs::check_outputs;
+pub use plan::{Action, Change, Plan, Step, Tally};
+pub use planner::{PlanOptions, destroy, plan};
+pub use workload::{WorkloadDocument, WorkloadError, workload_document};

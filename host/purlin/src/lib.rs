@@ -1,1 +1,49 @@
-//! The crate to embed: a thin, documented face of Purlin.
+//! Purlin, to embed.
+//!
+//! A thin face over the rooms of the house: documents in; a graph, a plan, a stream of events out.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), purlin_host::Error> {
+//! use futures::StreamExt as _;
+//! use purlin_host::{Documents, Purlin, documents};
+//!
+//! let loaded = documents::load(&[documents::Input::Path("platform".into())]);
+//! let documents = Documents::new(loaded, &Default::default(), None, "deployment-1")?;
+//! let purlin = Purlin::builder().state_folder(".purlin").cache_folder(".purlin/cache").build();
+//! let holder = purlin_host::state::Holder {
+//!     user: "me".into(), host: "here".into(), pid: std::process::id(), command: "my service".into(), since: 0,
+//! };
+//! let session = purlin.begin(&documents.environment(), holder).await?;
+//! let plan = session.plan(&documents, Default::default()).await?;
+//! let mut run = session.apply(plan, Default::default()).await?;
+//! while let Some(event) = run.next().await {
+//!     println!("{event:?}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This crate never prints, reads no environment variable and no home folder, starts no runtime of
+//! its own and installs no global: whatever it needs, the [`Builder`] is given. Its futures want a
+//! tokio runtime with time enabled; with several threads, drivers run on all of them.
+
+mod builder;
+mod documents_in_context;
+mod drivers;
+mod error;
+mod outputs;
+mod session;
+
+pub use builder::{Builder, Purlin};
+pub use documents_in_context::Documents;
+pub use drivers::{DriverInfo, DriverOrigin};
+pub use error::Error;
+pub use outputs::{Outputs, outputs};
+pub use session::Session;
+
+pub use purlin_documents as documents;
+pub use purlin_engine as engine;
+pub use purlin_graph as graph;
+pub use purlin_model as model;
+pub use purlin_sandbox as sandbox;
+pub use purlin_state as state;

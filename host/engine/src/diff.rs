@@ -1,0 +1,98 @@
+//! What differs between the inputs of a resource then and now.
+
+use purlin_model::driver::Inputs;
+use purlin_model::{Map, Value};
+
+use crate::plan::Change;
+
+/// The differences, each at the deepest place that tells them apart, in the order of the document.
+pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
+    let empty = Inputs::default();
+    let before = before.unwrap_or(&empty);
+    let mut changes = Vec::new();
+    let account = |inputs: &Inputs| inputs.account.as_deref().map_or(Value::Null, Value::from);
+    for (name, old, new) in [
+        ("values", &before.values, &after.values),
+        ("secrets", &before.secrets, &after.secrets),
+        ("params", &before.params, &after.params),
+    ] {
+        compare(&mut format!("/{name}"), present(old), present(new), &mut changes);
+    }
+    compare(&mut "/account".to_owned(), present(&account(before)), present(&account(after)), &mut changes);
+    changes
+}
+
+/// An empty map is the same as nothing at the top: nobody wrote `values: {}` to change something.
+fn present(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Null => None,
+        Value::Map(map) if map.is_empty() => None,
+        other => Some(other),
+    }
+}
+
+fn compare(path: &mut String, before: Option<&Value>, after: Option<&Value>, changes: &mut Vec<Change>) {
+    match (before, after) {
+        (None, None) => {}
+        (Some(old), Some(new)) if old == new => {}
+        (Some(Value::Map(old)), Some(Value::Map(new))) => maps(path, old, new, changes),
+        (None, Some(Value::Map(new))) if !new.is_empty() => maps(path, &Map::default(), new, changes),
+        (Some(Value::Map(old)), None) if !old.is_empty() => maps(path, old, &Map::default(), changes),
+        (Some(Value::List(old)), Some(Value::List(new))) if old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                below(path, &index.to_string(), Some(old), Some(new), changes);
+            }
+        }
+        (old, new) => {
+            changes.push(Change { path: path.clone(), before: old.cloned(), after: new.cloned() });
+        }
+    }
+}
+
+fn maps(path: &mut String, old: &Map, new: &Map, changes: &mut Vec<Change>) {
+    for (key, after) in new {
+        below(path, key, old.get(key), Some(after), changes);
+    }
+    for (key, before) in old {
+        if !new.contains_key(key) {
+            below(path, key, Some(before), None, changes);
+        }
+    }
+}
+
+fn below(path: &mut String, key: &str, old: Option<&Value>, new: Option<&Value>, changes: &mut Vec<Change>) {
+    let length = path.len();
+    path.push('/');
+    path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    compare(path, old, new, changes);
+    path.truncate(length);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn with(values: serde_json::Value) -> Inputs {
+        Inputs { values: values.into(), secrets: Value::map(), params: Value::Null, account: None }
+    }
+
+    fn paths(changes: &[Change]) -> Vec<&str> {
+        changes.iter().map(|change| change.path.as_str()).collect()
+    }
+
+    #[test]
+    fn the_deepest_place_is_named() {
+        let before = with(json!({"a": {"b": 1, "c": 2}, "l": [1, 2], "gone": true}));
+        let after = with(json!({"a": {"b": 1, "c": 3}, "l": [1, 5], "x/y": 0}));
+        let changes = inputs(Some(&before), &after);
+        assert_eq!(paths(&changes), ["/values/a/c", "/values/l/1", "/values/x~1y", "/values/gone"]);
+        assert_eq!(changes[3].after, None);
+        assert!(inputs(Some(&after), &after).is_empty());
+    }
+
+    #[test]
+    fn a_new_resource_changes_in_every_leaf() {
+        assert_eq!(paths(&inputs(None, &with(json!({"a": {"b": 1}, "e": {}})))), ["/values/a/b", "/values/e"]);
+    }
+}

@@ -1,0 +1,22 @@
+//! By which an unchanged resource is known (SPEC §9, Apply).
+
+use purlin_model::driver::Inputs;
+
+/// Digest of resolved inputs and driver. Equal digests mean that no call is needed.
+///
+/// It is secret if the inputs hold secrets; the state keeps it accordingly.
+pub(crate) fn of(inputs: &Inputs, driver_name: &str, driver_digest: &str) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 resolved inputs of a resource v1");
+    let mut feed = |bytes: &[u8]| {
+        hasher.update(bytes);
+    };
+    for text in [driver_name, driver_digest, inputs.account.as_deref().unwrap_or("")] {
+        feed(&(text.len() as u64).to_le_bytes());
+        feed(text.as_bytes());
+    }
+    feed(&[u8::from(inputs.account.is_some())]);
+    inputs.values.feed(&mut feed);
+    inputs.secrets.feed(&mut feed);
+    inputs.params.feed(&mut feed);
+    *hasher.finalize().as_bytes()
+}

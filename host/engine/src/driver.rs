@@ -1,0 +1,84 @@
+//! Drivers as the engine sees them: a component in the sandbox, or anything that behaves like one.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use purlin_model::driver::{Checked, Impact, Inputs, Manifest, ResourceState, Subject};
+use purlin_model::{Diagnostic, DriverRequirement};
+use purlin_sandbox::CallError;
+
+use purlin_sandbox::CancelToken;
+
+/// Facts about one call (SPEC §8).
+pub struct Call {
+    /// Which resource it is about.
+    pub subject: Subject,
+    /// The same for every attempt at the same effect, and for no other.
+    pub idempotency_key: String,
+    /// Asked for by the operator's Ctrl-C.
+    pub cancel: CancelToken,
+    /// Told what the driver says about its progress.
+    pub progress: Arc<dyn Fn(&str, Option<u8>) + Send + Sync>,
+}
+
+/// A driver that can be called. The functions are those of the contract in `wit/`; those that a
+/// driver does not implement take the contract's default without a call.
+#[async_trait]
+pub trait Driver: Send + Sync {
+    /// What it is.
+    fn manifest(&self) -> &Manifest;
+
+    /// Digest of its code: a changed driver is a reason to look at its resources again.
+    fn digest(&self) -> &str;
+
+    /// Validates, fills in defaults, normalises. No effects.
+    async fn check(&self, call: &Call, inputs: &Inputs, previous: Option<&Inputs>) -> Result<Checked, CallError>;
+
+    /// The friendly name that the real thing gets. No effects.
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError>;
+
+    /// Makes the resource.
+    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError>;
+
+    /// Says which changes replace. No effects.
+    async fn update_impact(
+        &self,
+        call: &Call,
+        state: &ResourceState,
+        before: &Inputs,
+        after: &Inputs,
+        name: &str,
+    ) -> Result<Impact, CallError>;
+
+    /// Changes the resource in place.
+    async fn update(
+        &self,
+        call: &Call,
+        state: &ResourceState,
+        before: &Inputs,
+        after: &Inputs,
+        name: &str,
+    ) -> Result<ResourceState, CallError>;
+
+    /// Deletes the resource.
+    async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError>;
+}
+
+/// Who asks for a driver.
+#[derive(Clone, Copy, Debug)]
+pub enum Needed<'a> {
+    /// A recipe, for what is to be made or changed.
+    For(&'a DriverRequirement),
+    /// A record, for what is to be deleted: name and version that made it.
+    Recorded(&'a str, &'a str),
+}
+
+/// Finds drivers.
+#[async_trait]
+pub trait Drivers: Send + Sync {
+    /// The best driver that fits.
+    ///
+    /// # Errors
+    /// A diagnostic that says how to add the driver, or what is wrong with it.
+    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>>;
+}

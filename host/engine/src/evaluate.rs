@@ -1,0 +1,99 @@
+//! What resources evaluate to while a plan is made or carried out.
+
+use std::sync::OnceLock;
+
+use purlin_graph::{Graph, NodeId, Provisioned};
+use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::{Diagnostic, Map, Value};
+
+use crate::secrets;
+
+/// What is known of a node once its turn has passed.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// Its outputs, unknown before it is provisioned.
+    pub outputs: Value,
+    /// Its resolved `inputs.values`.
+    pub values: Value,
+    /// Its resolved `driver_account`.
+    pub account: Value,
+}
+
+impl Known {
+    /// Of a node that is as it should be, or has just become so.
+    pub(crate) fn settled(inputs: &Inputs, state: &ResourceState) -> Self {
+        Self::with_outputs(inputs, state.outputs.clone())
+    }
+
+    /// Of a node whose outputs are known, or unknown.
+    pub(crate) fn with_outputs(inputs: &Inputs, outputs: Value) -> Self {
+        Self {
+            outputs,
+            values: inputs.values.clone(),
+            account: inputs.account.as_deref().map_or(Value::Null, Value::from),
+        }
+    }
+}
+
+/// A slot for each node, filled once, read by whoever depends on it.
+pub(crate) struct Board(Vec<OnceLock<Known>>);
+
+impl Board {
+    /// As many empty slots as the graph has nodes.
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self(std::iter::repeat_with(OnceLock::new).take(nodes).collect())
+    }
+
+    /// Fills a slot. Each node has one turn, so a second filling cannot happen.
+    pub(crate) fn settle(&self, node: NodeId, known: Known) {
+        if let Some(slot) = self.0.get(node.index()) {
+            let _ = slot.set(known);
+        }
+    }
+
+    fn get(&self, node: NodeId) -> Option<&Known> {
+        self.0.get(node.index()).and_then(OnceLock::get)
+    }
+}
+
+impl Provisioned for Board {
+    fn outputs(&self, node: NodeId) -> Value {
+        self.get(node).map_or(Value::unknown(), |known| known.outputs.clone())
+    }
+    fn values(&self, node: NodeId) -> Value {
+        self.get(node).map_or(Value::unknown(), |known| known.values.clone())
+    }
+    fn account(&self, node: NodeId) -> Value {
+        self.get(node).map_or(Value::unknown(), |known| known.account.clone())
+    }
+}
+
+/// The inputs of a node, as far as the board knows what it reads.
+pub(crate) fn inputs(graph: &Graph, node: NodeId, board: &Board) -> Result<Inputs, Vec<Diagnostic>> {
+    let resolved = graph.evaluate(node, board)?;
+    let secrets = match resolved.secret_refs {
+        Some(refs) => secrets::resolve(&refs, &graph.node(node).recipe.location)?,
+        None => resolved.secrets,
+    };
+    let account = match resolved.account {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.to_string()),
+        Some(other) => {
+            return Err(vec![
+                Diagnostic::error(
+                    "account-not-text",
+                    format!("the `driver_account` of `{}` is {}, not a name", graph.node(node).key, other.kind()),
+                )
+                .at(&graph.node(node).recipe.location),
+            ]);
+        }
+    };
+    Ok(Inputs { values: map(resolved.values), secrets: map(secrets), params: map(resolved.params), account })
+}
+
+fn map(value: Value) -> Value {
+    match value {
+        Value::Null => Value::Map(Map::default()),
+        other => other,
+    }
+}

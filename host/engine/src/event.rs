@@ -1,0 +1,79 @@
+//! What there is to tell while a plan is applied (SPEC §11).
+
+use std::time::Duration;
+
+use purlin_model::Key;
+
+use crate::error::Cause;
+use crate::plan::{Action, Tally};
+
+/// How far a resource is.
+#[derive(Clone, Debug)]
+pub enum Phase {
+    /// Its driver is being called.
+    Started,
+    /// Its driver says what goes on.
+    Progress {
+        /// In its own words.
+        message: String,
+        /// Of 100, where it is known.
+        percent: Option<u8>,
+    },
+    /// It is done and written down.
+    Succeeded {
+        /// How long the step took.
+        took: Duration,
+    },
+    /// It failed.
+    Failed {
+        /// Why.
+        cause: Box<Cause>,
+        /// How long the step took.
+        took: Duration,
+    },
+    /// It was not tried.
+    Skipped {
+        /// The resource whose failure stood in the way; none when the run was cancelled.
+        because: Option<Key>,
+    },
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// To a resource.
+    Resource {
+        /// Which.
+        key: Key,
+        /// What was to happen. [`Action::None`] when the resolved inputs turned out unchanged.
+        action: Action,
+        /// How far it is.
+        phase: Phase,
+    },
+    /// The run is over; always the last event.
+    Summary(Summary),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// What was done.
+    pub done: Tally,
+    /// Resources that failed, each with its cause, in the order in which they failed.
+    pub failed: Vec<(Key, Cause)>,
+    /// Resources that were not tried, each with what stood in the way.
+    pub skipped: Vec<(Key, Option<Key>)>,
+    /// Whether the run was cancelled.
+    pub cancelled: bool,
+    /// Calls of drivers that had effects.
+    pub calls: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Summary {
+    /// Whether everything was done.
+    pub fn is_success(&self) -> bool {
+        self.failed.is_empty() && self.skipped.is_empty() && !self.cancelled
+    }
+}

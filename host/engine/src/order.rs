@@ -1,0 +1,115 @@
+//! What waits for what in a plan.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use purlin_graph::{Graph, NodeId};
+use purlin_model::Urn;
+use purlin_state::Record;
+
+use crate::plan::{Action, Step};
+
+/// What waits for what: dependencies, and everything for the foundation (SPEC §2).
+pub(crate) fn dependencies_first(graph: &Graph, step_of: &[u32], steps: &mut [Step]) {
+    let step = |node: NodeId| step_of.get(node.index()).copied().filter(|step| *step != u32::MAX);
+    let foundation: Vec<u32> =
+        graph.ids().filter(|id| graph.node(*id).foundation).filter_map(step).collect();
+    for id in graph.ids() {
+        let Some(own) = step(id) else { continue };
+        let mut after: Vec<u32> = graph.dependencies(id).filter_map(|edge| step(edge.to)).collect();
+        let on_foundation_only = graph.dependencies(id).all(|edge| graph.node(edge.to).foundation);
+        if !graph.node(id).foundation && on_foundation_only {
+            after.extend_from_slice(&foundation);
+        }
+        after.sort_unstable();
+        after.dedup();
+        steps[own as usize].after = after;
+    }
+}
+
+/// URNs of what a node depends on, sorted: what its record keeps.
+pub(crate) fn dependency_urns(graph: &Graph, step_of: &[u32], steps: &[Step], node: NodeId) -> Vec<Urn> {
+    let step = |node: NodeId| steps.get(step_of.get(node.index()).copied()? as usize);
+    let mut urns: Vec<Urn> = graph.dependencies(node).filter_map(|edge| Some(step(edge.to)?.urn.clone())).collect();
+    urns.sort_unstable();
+    urns.dedup();
+    urns
+}
+
+/// Steps for what is recorded and no longer wanted: each waits for all that was recorded to depend
+/// on it, be that deleted or changed to depend on something else.
+pub(crate) fn deletions(records: &HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn>, steps: &mut Vec<Step>) {
+    let mut step_of: HashMap<&Urn, u32> = HashMap::new();
+    let gone: Vec<&Arc<Record>> = deletion_order(records, kept);
+    let positions: Vec<(Urn, u32)> = (0u32..).zip(steps.iter()).map(|(i, step)| (step.urn.clone(), i)).collect();
+    for (urn, index) in &positions {
+        step_of.insert(urn, *index);
+    }
+    for (offset, record) in (0u32..).zip(&gone) {
+        step_of.insert(&record.urn, positions.len() as u32 + offset);
+    }
+    let mut after: HashMap<&Urn, Vec<u32>> = HashMap::new();
+    for record in records.values() {
+        let Some(own) = step_of.get(&record.urn) else { continue };
+        for dependency in &record.dependencies {
+            if !kept.contains(dependency) {
+                after.entry(dependency).or_default().push(*own);
+            }
+        }
+    }
+    for record in gone {
+        let Some(key) = record.urn.key() else { continue };
+        let mut before = after.remove(&record.urn).unwrap_or_default();
+        before.sort_unstable();
+        before.dedup();
+        steps.push(Step {
+            key,
+            urn: record.urn.clone(),
+            action: Action::Delete,
+            reasons: vec![if kept.is_empty() { "everything goes".into() } else { "nothing asks for it any more".into() }],
+            changes: Vec::new(),
+            node: None,
+            after: before,
+            prepared: None,
+            relink: false,
+        });
+    }
+}
+
+/// What goes, dependents first, then by URN.
+fn deletion_order<'a>(records: &'a HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn>) -> Vec<&'a Arc<Record>> {
+    let gone: Vec<&Arc<Record>> = records.values().filter(|record| !kept.contains(&record.urn)).collect();
+    let mut depth: HashMap<&Urn, u32> = HashMap::with_capacity(gone.len());
+    let mut waiting: HashMap<&Urn, usize> = gone.iter().map(|record| (&record.urn, 0)).collect();
+    for record in &gone {
+        for dependency in &record.dependencies {
+            if let Some(count) = waiting.get_mut(dependency) {
+                *count += 1;
+            }
+        }
+    }
+    let mut ready: Vec<&Urn> = waiting.iter().filter(|(_, count)| **count == 0).map(|(urn, _)| *urn).collect();
+    ready.iter().for_each(|urn| {
+        depth.insert(urn, 0);
+    });
+    while let Some(urn) = ready.pop() {
+        let below = depth.get(urn).copied().unwrap_or(0) + 1;
+        let Some(record) = records.get(urn) else { continue };
+        for dependency in &record.dependencies {
+            let Some(count) = waiting.get_mut(dependency) else { continue };
+            *count -= 1;
+            let own = depth.entry(dependency).or_insert(0);
+            *own = below.max(*own);
+            if *count == 0 {
+                ready.push(dependency);
+            }
+        }
+    }
+    let mut gone = gone;
+    gone.sort_by(|a, b| {
+        let level = |record: &Record| depth.get(&record.urn).copied().unwrap_or(u32::MAX);
+        level(a).cmp(&level(b)).then_with(|| a.urn.cmp(&b.urn))
+    });
+    gone
+}
+

@@ -1,0 +1,267 @@
+//! Putting the rooms together.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use purlin_engine::{Plan, PlanOptions};
+use purlin_graph::{Explanation, Graph};
+use purlin_model::{Key, Workspace};
+use purlin_state::{Environment, Holder, KeyProvider, Record, SledStore, Store};
+use tokio::sync::OnceCell;
+
+use crate::drivers::Registry;
+use crate::{Documents, DriverInfo, Error, Session};
+
+/// Milliseconds since 1970.
+type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Collects what a [`Purlin`] is to work with. Nothing is opened before it is needed.
+#[derive(Default)]
+pub struct Builder {
+    workspace: Workspace,
+    state_folder: Option<PathBuf>,
+    store: Option<Arc<dyn Store>>,
+    cache_folder: Option<PathBuf>,
+    key: Option<KeyProvider>,
+    variables: BTreeMap<String, String>,
+    parallelism: Option<usize>,
+    clock: Option<Clock>,
+}
+
+impl Builder {
+    /// The operator's configuration: drivers, their grants and limits, parallelism.
+    #[must_use]
+    pub fn workspace(mut self, workspace: Workspace) -> Self {
+        self.workspace = workspace;
+        self
+    }
+
+    /// Folder of the embedded state; `.purlin` in the workspace's folder when none is given.
+    #[must_use]
+    pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state_folder = Some(folder.into());
+        self
+    }
+
+    /// Another store in place of the embedded one.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Folder of compiled drivers; `cache` in the state's folder when none is given.
+    #[must_use]
+    pub fn cache_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cache_folder = Some(folder.into());
+        self
+    }
+
+    /// The key that recorded secrets are encrypted with. Without one, the embedded state makes a
+    /// key on first need.
+    #[must_use]
+    pub fn key(mut self, key: KeyProvider) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Values of the environment variables that drivers may be granted.
+    #[must_use]
+    pub fn variables(mut self, variables: BTreeMap<String, String>) -> Self {
+        self.variables = variables;
+        self
+    }
+
+    /// Driver calls at the same time; 32 when nothing is given here or in the workspace.
+    #[must_use]
+    pub fn parallelism(mut self, calls: usize) -> Self {
+        self.parallelism = Some(calls);
+        self
+    }
+
+    /// Where the time comes from, in milliseconds since 1970; the system's clock by default.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Puts it together. Opens nothing.
+    pub fn build(self) -> Purlin {
+        let state_folder = self.state_folder.unwrap_or_else(|| {
+            let folder = self.workspace.state.clone().unwrap_or_else(|| ".purlin".into());
+            self.workspace.folder.join(folder)
+        });
+        Purlin {
+            parallelism: self.parallelism.or(self.workspace.parallelism).unwrap_or(32),
+            cache_folder: self.cache_folder.unwrap_or_else(|| state_folder.join("cache")),
+            state_folder,
+            workspace: self.workspace,
+            variables: self.variables,
+            key: self.key,
+            clock: self.clock.unwrap_or_else(|| Arc::new(system_clock)),
+            given: self.store,
+            opened: OnceCell::new(),
+            registry: OnceLock::new(),
+        }
+    }
+}
+
+fn system_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+/// The orchestrator: plans and applies documents against one state, with one set of drivers.
+pub struct Purlin {
+    workspace: Workspace,
+    state_folder: PathBuf,
+    cache_folder: PathBuf,
+    variables: BTreeMap<String, String>,
+    parallelism: usize,
+    key: Option<KeyProvider>,
+    clock: Clock,
+    given: Option<Arc<dyn Store>>,
+    opened: OnceCell<Arc<SledStore>>,
+    registry: OnceLock<Registry>,
+}
+
+impl Purlin {
+    /// Begins to put one together.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Builds the resource graph. Needs no state; drivers are asked only for the names of their
+    /// outputs, and only where they are there.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with every fault.
+    pub async fn graph(&self, documents: &Documents) -> Result<Arc<Graph>, Error> {
+        let known = self.registry()?.known_outputs(documents).await;
+        let input = purlin_graph::Input {
+            context: &documents.context,
+            catalogue: &documents.catalogue,
+            deployment: &documents.loaded.deployment,
+            outputs: &known,
+        };
+        Ok(Arc::new(purlin_graph::build(&input).map_err(Error::Documents)?))
+    }
+
+    /// Why a resource is provisioned as it is: the definition that wins, and why the others lost.
+    pub fn explain(&self, documents: &Documents, key: &Key) -> Explanation {
+        documents.catalogue.explain(&documents.context, key)
+    }
+
+    /// Plans to make the environment what the documents say. Takes no lock: to apply, begin a
+    /// [`Session`] and plan in it.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with every fault; others when a driver or the state fails.
+    pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
+        let graph = self.graph(documents).await?;
+        let records = self.records(&documents.environment()).await?;
+        let options = PlanOptions { parallelism: self.parallelism, ..options };
+        Ok(purlin_engine::plan(graph, &documents.context, records, self.registry()?, options).await?)
+    }
+
+    /// Takes the lock of an environment.
+    ///
+    /// # Errors
+    /// [`Error::State`]; when somebody else has it, with who, since when and from where.
+    pub async fn begin(&self, environment: &Environment, holder: Holder) -> Result<Session<'_>, Error> {
+        let lock = self.store().await?.lock(environment, holder).await?;
+        Ok(Session { purlin: self, lock })
+    }
+
+    /// Everything that is recorded in an environment, sorted by URN.
+    ///
+    /// # Errors
+    /// [`Error::State`] when it cannot be read whole.
+    pub async fn records(&self, environment: &Environment) -> Result<Vec<Record>, Error> {
+        if self.is_untouched() {
+            return Ok(Vec::new());
+        }
+        Ok(self.store().await?.load(environment).await?)
+    }
+
+    /// The environments that have records.
+    ///
+    /// # Errors
+    /// [`Error::State`] when it cannot be read.
+    pub async fn environments(&self) -> Result<Vec<Environment>, Error> {
+        if self.is_untouched() {
+            return Ok(Vec::new());
+        }
+        Ok(self.store().await?.environments().await?)
+    }
+
+    /// The drivers that can be used: built in, or named by the workspace.
+    ///
+    /// # Errors
+    /// When the sandbox cannot be set up.
+    pub async fn drivers(&self) -> Result<Vec<DriverInfo>, Error> {
+        Ok(self.registry()?.list().await)
+    }
+
+    /// The folder of the embedded state.
+    pub fn state_folder(&self) -> &std::path::Path {
+        &self.state_folder
+    }
+
+    /// The folder of compiled drivers.
+    pub fn cache_folder(&self) -> &std::path::Path {
+        &self.cache_folder
+    }
+
+    /// A key that was made in this run because there was none: something to tell people once, with
+    /// a word on backing it up.
+    pub fn generated_key(&self) -> Option<PathBuf> {
+        self.opened.get()?.generated_key()
+    }
+
+    /// Finishes what waits and lets go of the state.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn close(self) -> Result<(), Error> {
+        match self.opened.get() {
+            Some(store) => Ok(store.close().await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Looking must not make a state where there is none.
+    fn is_untouched(&self) -> bool {
+        self.given.is_none() && self.opened.get().is_none() && !self.state_folder.exists()
+    }
+
+    pub(crate) fn parallelism(&self) -> usize {
+        self.parallelism
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        Arc::clone(&self.clock)
+    }
+
+    pub(crate) async fn store(&self) -> Result<Arc<dyn Store>, Error> {
+        if let Some(store) = &self.given {
+            return Ok(Arc::clone(store));
+        }
+        let open = || async {
+            let key = self.key.clone().unwrap_or_else(|| KeyProvider::Generate(self.state_folder.join("key")));
+            SledStore::open(&self.state_folder, purlin_state::OpenOptions { key, ..Default::default() }).await
+        };
+        let store = self.opened.get_or_try_init(|| async { open().await.map(Arc::new) }).await?;
+        Ok(Arc::clone(store) as Arc<dyn Store>)
+    }
+
+    pub(crate) fn registry(&self) -> Result<&Registry, Error> {
+        if let Some(registry) = self.registry.get() {
+            return Ok(registry);
+        }
+        let registry = Registry::new(&self.workspace, &self.cache_folder, self.variables.clone())?;
+        Ok(self.registry.get_or_init(|| registry))
+    }
+}

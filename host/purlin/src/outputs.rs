@@ -1,0 +1,42 @@
+//! What a deployment came to (SPEC §5, §11), from recorded state alone.
+
+use std::collections::BTreeMap;
+
+use purlin_engine::{WorkloadError, workload_document};
+use purlin_model::driver::ManifestFile;
+use purlin_model::{Key, Value};
+use purlin_state::Record;
+
+/// What a deployment came to.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// The resolved document of each workload.
+    pub workloads: BTreeMap<String, Result<Value, WorkloadError>>,
+    /// The outputs of each resource.
+    pub resources: BTreeMap<Key, Value>,
+    /// The manifests that drivers returned, in the order of the keys.
+    pub manifests: Vec<(Key, ManifestFile)>,
+}
+
+/// Collects what the records of one environment hold.
+pub fn outputs(records: &[Record]) -> Outputs {
+    let mut outputs = Outputs::default();
+    let mut sorted: Vec<(Key, &Record)> =
+        records.iter().filter_map(|record| Some((record.urn.key()?, record))).collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    for (key, record) in sorted {
+        match workload_document(record) {
+            None => {}
+            Some(Ok(workload)) => {
+                outputs.workloads.insert(workload.name, Ok(workload.document));
+            }
+            Some(Err(error)) => {
+                outputs.workloads.insert(error.workload.clone(), Err(error));
+            }
+        }
+        let manifests = record.state.manifests.iter().cloned();
+        outputs.manifests.extend(manifests.map(|manifest| (key.clone(), manifest)));
+        outputs.resources.insert(key, record.state.outputs.clone());
+    }
+    outputs
+}
