@@ -1,1 +1,29 @@
-//! Write Purlin drivers in Rust: a driver is one trait.
+#![doc = include_str!("../README.md")]
+
+#[doc(hidden)]
+pub mod bindings;
+mod driver;
+mod failure;
+#[doc(hidden)]
+pub mod glue;
+mod host;
+mod inputs;
+mod request;
+mod state;
+pub mod testing;
+
+pub use bindings::exports::purlin::driver::lifecycle::Wish;
+pub use bindings::purlin::driver::types::{Call, Context, InvalidInput, Resource};
+pub use driver::{Check, Driver, Name, Read, TypeSchema, Update, UpdateImpact};
+pub use failure::{Failure, Faults};
+pub use host::{log, metrics, operation};
+pub use inputs::{Anything, Inputs, Raw};
+pub use request::{
+    CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, ReadRequest,
+    UpdateRequest,
+};
+pub use serde_json::{self, Map as JsonMap, Value as Json};
+pub use state::{ManifestFile, State};
+
+/// A JSON object.
+pub type Object = JsonMap<String, Json>;

@@ -1,0 +1,178 @@
+//! Why a call did not succeed, and how `?` makes one of it.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use crate::{InvalidInput, State};
+
+/// Why a call did not succeed. Any `std` error becomes [`Failure::Failed`] by `?`, which is why
+/// this type is not an error itself.
+///
+/// All but [`Failure::Partial`] promise that nothing was made or changed.
+#[derive(Clone)]
+pub enum Failure {
+    /// The inputs are wrong; trying again changes nothing.
+    InvalidInputs(Vec<InvalidInput>),
+    /// A capability is missing; the operator has to grant it.
+    Denied {
+        /// `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
+        capability: String,
+        /// What was asked for, such as `db.internal:5432`.
+        target: String,
+        /// What the driver wanted it for.
+        message: String,
+    },
+    /// The resource, or one it needs, does not exist.
+    NotFound(String),
+    /// Somebody else's change stands in the way.
+    Conflict(String),
+    /// Busy or rate-limited; nothing was changed.
+    RetryAfter {
+        /// After how long another attempt makes sense.
+        after: Duration,
+        /// What the outside said.
+        message: String,
+    },
+    /// Something exists that must not be forgotten.
+    Partial {
+        /// What exists now.
+        state: Box<State>,
+        /// What failed.
+        message: String,
+    },
+    /// Any other failure.
+    Failed(String),
+}
+
+impl Failure {
+    /// One wrong input, at a pointer into `{"values":…,"secrets":…,"params":…}`.
+    pub fn input(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::InvalidInputs(vec![InvalidInput { pointer: pointer.into(), message: message.into() }])
+    }
+
+    /// A failure of no other kind.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    /// A capability that the operator has not granted.
+    pub fn denied(
+        capability: impl Into<String>,
+        target: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::Denied { capability: capability.into(), target: target.into(), message: message.into() }
+    }
+}
+
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
+            }
+            source = cause.source();
+        }
+        Self::Failed(text)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidInputs(faults) => {
+                f.write_str("invalid inputs")?;
+                for (index, fault) in faults.iter().enumerate() {
+                    let mark = if index == 0 { ": " } else { "; " };
+                    write!(f, "{mark}{}: {}", fault.pointer, fault.message)?;
+                }
+                Ok(())
+            }
+            Self::Denied { capability, target, message } => {
+                write!(f, "denied: {capability} {target}: {message}")
+            }
+            Self::NotFound(message) => write!(f, "not found: {message}"),
+            Self::Conflict(message) => write!(f, "conflict: {message}"),
+            Self::RetryAfter { after, message } => write!(f, "busy for {} ms: {message}", after.as_millis()),
+            Self::Partial { state, message } => write!(f, "partly done, {} exists: {message}", state.id),
+            Self::Failed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Gathers every fault of the inputs, so that all are told at once.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Vec<InvalidInput>);
+
+impl Faults {
+    /// Adds a fault at a pointer into `{"values":…,"secrets":…,"params":…}`.
+    pub fn add(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
+        self.0.push(InvalidInput { pointer: pointer.into(), message: message.into() });
+    }
+
+    /// Adds what another check found. Failures of another kind than wrong inputs are returned.
+    ///
+    /// # Errors
+    /// Any failure but [`Failure::InvalidInputs`].
+    pub fn take<T>(&mut self, result: Result<T, Failure>) -> Result<Option<T>, Failure> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(Failure::InvalidInputs(mut faults)) => {
+                self.0.append(&mut faults);
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Whether there is none so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Success when there was none.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidInputs`] with all of them.
+    pub fn into_result(self) -> Result<(), Failure> {
+        if self.0.is_empty() { Ok(()) } else { Err(Failure::InvalidInputs(self.0)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads_a_number(text: &str) -> Result<u8, Failure> {
+        Ok(text.parse::<u8>()?)
+    }
+
+    #[test]
+    fn any_error_becomes_a_failure() {
+        assert_eq!(
+            reads_a_number("x").map_err(|failure| failure.to_string()),
+            Err("invalid digit found in string".to_owned())
+        );
+    }
+
+    #[test]
+    fn faults_are_told_all_at_once() {
+        let mut faults = Faults::default();
+        faults.add("/values/a", "is wrong");
+        assert!(matches!(faults.take::<()>(Err(Failure::input("/values/b", "too"))), Ok(None)));
+        assert!(faults.take::<()>(Err(Failure::failed("else"))).is_err());
+        let text = faults.into_result().map_err(|failure| failure.to_string());
+        assert_eq!(text, Err("invalid inputs: /values/a: is wrong; /values/b: too".to_owned()));
+    }
+}

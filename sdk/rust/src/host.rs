@@ -1,0 +1,87 @@
+//! What a driver may say to the host while it works. In unit tests, where there is no host,
+//! [`crate::testing`] keeps what was said.
+
+/// Log lines. They reach the operator with the resource's key.
+pub mod log {
+    pub use crate::bindings::purlin::driver::log::Level;
+
+    /// Writes a line. Never write a secret, though those of the call are masked.
+    pub fn write(level: Level, message: impl AsRef<str>) {
+        #[cfg(target_family = "wasm")]
+        crate::bindings::purlin::driver::log::write(level, message.as_ref());
+        #[cfg(not(target_family = "wasm"))]
+        crate::testing::record(crate::testing::Said::Log(level, message.as_ref().to_owned()));
+    }
+
+    /// For the driver's author.
+    pub fn trace(message: impl AsRef<str>) {
+        write(Level::Trace, message);
+    }
+
+    /// For whoever looks for a fault.
+    pub fn debug(message: impl AsRef<str>) {
+        write(Level::Debug, message);
+    }
+
+    /// What happens.
+    pub fn info(message: impl AsRef<str>) {
+        write(Level::Info, message);
+    }
+
+    /// Something the operator should know.
+    pub fn warn(message: impl AsRef<str>) {
+        write(Level::Warn, message);
+    }
+
+    /// Something failed.
+    pub fn error(message: impl AsRef<str>) {
+        write(Level::Error, message);
+    }
+}
+
+/// Measurements. Names are `[a-z][a-z0-9_.]*`; others are ignored.
+pub mod metrics {
+    /// Adds to a counter.
+    pub fn count(name: &str, by: u64) {
+        #[cfg(target_family = "wasm")]
+        crate::bindings::purlin::driver::metrics::count(name, by);
+        #[cfg(not(target_family = "wasm"))]
+        crate::testing::record(crate::testing::Said::Count(name.to_owned(), by));
+    }
+
+    /// Records a measurement, in the unit that the name ends with (`_ms`, `_bytes`).
+    pub fn record(name: &str, value: f64) {
+        #[cfg(target_family = "wasm")]
+        crate::bindings::purlin::driver::metrics::record_value(name, value);
+        #[cfg(not(target_family = "wasm"))]
+        crate::testing::record(crate::testing::Said::Value(name.to_owned(), value));
+    }
+}
+
+/// The operation in flight.
+pub mod operation {
+    /// Tells the host the provider id before `create` is finished, so that nothing is made twice
+    /// after a crash. Returns once the id is safe.
+    pub fn checkpoint(id: &str) {
+        #[cfg(target_family = "wasm")]
+        crate::bindings::purlin::driver::operation::checkpoint(id);
+        #[cfg(not(target_family = "wasm"))]
+        crate::testing::record(crate::testing::Said::Checkpoint(id.to_owned()));
+    }
+
+    /// Tells people what is going on; `percent` where it is known (0 to 100).
+    pub fn progress(message: &str, percent: Option<u8>) {
+        #[cfg(target_family = "wasm")]
+        crate::bindings::purlin::driver::operation::progress(message, percent);
+        #[cfg(not(target_family = "wasm"))]
+        crate::testing::record(crate::testing::Said::Progress(message.to_owned(), percent));
+    }
+
+    /// Whether the operator wants this call to end. A driver that polls should ask each time.
+    pub fn cancelled() -> bool {
+        #[cfg(target_family = "wasm")]
+        return crate::bindings::purlin::driver::operation::cancelled();
+        #[cfg(not(target_family = "wasm"))]
+        return crate::testing::is_cancelled();
+    }
+}

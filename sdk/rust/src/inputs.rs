@@ -1,0 +1,193 @@
+//! What a resource is made from: as JSON, and as the driver's own type.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_path_to_error::Segment;
+
+use crate::{Failure, Object};
+
+/// Inputs of a driver that takes whatever comes.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Anything {
+    /// The definition's values.
+    pub values: Object,
+    /// The definition's secrets.
+    pub secrets: Object,
+    /// What the developer gave.
+    pub params: Object,
+}
+
+/// Inputs as the driver's own type, which it dereferences to. Nothing in them is unknown.
+#[derive(Clone)]
+pub struct Inputs<I> {
+    /// The inputs.
+    pub given: I,
+    /// The definition's `driver_account`, if any.
+    pub account: Option<String>,
+    /// Places outside of `secrets` that hold secrets, as pointers. What is made from them belongs
+    /// in [`crate::State::secrets`].
+    pub sensitive: Vec<String>,
+}
+
+impl<I> Deref for Inputs<I> {
+    type Target = I;
+    fn deref(&self) -> &I {
+        &self.given
+    }
+}
+
+/// Inputs as JSON: with holes where something is not known yet, or from an older version of the
+/// driver. [`Raw::parse`] reads them as the driver's own type.
+#[derive(Clone)]
+pub struct Raw<I> {
+    document: Value,
+    /// The definition's `driver_account`, if any.
+    pub account: Option<String>,
+    /// Places that are not known yet and `null` until they are, as pointers.
+    pub unknown: Vec<String>,
+    /// Places outside of `secrets` that hold secrets, as pointers.
+    pub sensitive: Vec<String>,
+    kind: PhantomData<fn() -> I>,
+}
+
+impl<I> Raw<I> {
+    /// Inputs from the whole document `{"values":…,"secrets":…,"params":…}`.
+    pub fn new(document: Value) -> Self {
+        Self { document, account: None, unknown: Vec::new(), sensitive: Vec::new(), kind: PhantomData }
+    }
+
+    /// The whole document.
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// The whole document, to change.
+    pub fn document_mut(&mut self) -> &mut Value {
+        &mut self.document
+    }
+
+    /// The whole document, to keep.
+    pub fn into_document(self) -> Value {
+        self.document
+    }
+
+    /// What stands at a pointer such as `/values/path`; `None` where nothing does.
+    pub fn get(&self, pointer: &str) -> Option<&Value> {
+        self.document.pointer(pointer)
+    }
+
+    /// Whether what stands at a pointer, above it or below it is not known yet.
+    pub fn is_unknown(&self, pointer: &str) -> bool {
+        self.unknown.iter().any(|unknown| related(unknown, pointer))
+    }
+}
+
+impl<I: DeserializeOwned> Raw<I> {
+    /// The inputs as the driver's own type.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidInputs`] that points at what does not fit.
+    pub fn parse(&self) -> Result<I, Failure> {
+        read(&self.document).map_err(|(pointer, message)| Failure::input(pointer, message))
+    }
+
+    /// The inputs as the driver's own type, `None` as long as anything in them is unknown.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidInputs`] that points at what does not fit and is not unknown.
+    pub fn known(&self) -> Result<Option<I>, Failure> {
+        match read(&self.document) {
+            Ok(_) if !self.unknown.is_empty() => Ok(None),
+            Ok(inputs) => Ok(Some(inputs)),
+            Err((pointer, _)) if self.is_unknown(&pointer) => Ok(None),
+            Err((pointer, message)) => Err(Failure::input(pointer, message)),
+        }
+    }
+
+    pub(crate) fn into_inputs(self) -> Result<Inputs<I>, Failure> {
+        let given = read_owned(self.document)?;
+        Ok(Inputs { given, account: self.account, sensitive: self.sensitive })
+    }
+}
+
+/// Whether one pointer is the other or leads through it.
+fn related(a: &str, b: &str) -> bool {
+    let within = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    within(a, b) || within(b, a)
+}
+
+fn read<I: DeserializeOwned>(document: &Value) -> Result<I, (String, String)> {
+    serde_path_to_error::deserialize(document).map_err(|error| located(&error))
+}
+
+fn read_owned<I: DeserializeOwned>(document: Value) -> Result<I, Failure> {
+    serde_path_to_error::deserialize(document).map_err(|error| {
+        let (pointer, message) = located(&error);
+        Failure::input(pointer, message)
+    })
+}
+
+fn located(error: &serde_path_to_error::Error<serde_json::Error>) -> (String, String) {
+    let mut pointer = String::new();
+    for segment in error.path().iter() {
+        match segment {
+            Segment::Seq { index } => {
+                pointer.push('/');
+                pointer.push_str(&index.to_string());
+            }
+            Segment::Map { key } => {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            }
+            Segment::Enum { .. } | Segment::Unknown => break,
+        }
+    }
+    (pointer, error.inner().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Wanted {
+        values: WantedValues,
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct WantedValues {
+        sizes: Vec<u8>,
+        name: Option<String>,
+    }
+
+    #[test]
+    fn a_fault_is_pointed_at() {
+        let raw = Raw::<Wanted>::new(json!({"values": {"sizes": [1, "two"]}}));
+        let text = raw.parse().map_err(|failure| failure.to_string());
+        assert!(
+            text.as_ref().is_err_and(|text| text.contains("/values/sizes/1: invalid type: string")),
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_unknown_is_no_fault_and_no_value() {
+        let mut raw = Raw::<Wanted>::new(json!({"values": {"sizes": [1, null], "name": null}}));
+        raw.unknown = vec!["/values/sizes/1".to_owned()];
+        assert!(matches!(raw.known(), Ok(None)));
+        raw.unknown = vec!["/values/name".to_owned()];
+        assert!(raw.known().is_err(), "the size is wrong whatever the name will be");
+        let mut raw = Raw::<Wanted>::new(json!({"values": {"sizes": [], "name": null}}));
+        raw.unknown = vec!["/values/name".to_owned()];
+        assert!(matches!(raw.known(), Ok(None)), "an unknown name is not the same as none");
+        assert!(!raw.is_unknown("/values/names") && raw.is_unknown("/values"));
+    }
+}

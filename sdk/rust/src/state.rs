@@ -1,0 +1,83 @@
+//! A live resource as its driver describes it.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Failure, Object};
+
+/// A manifest that the driver wants delivered with the workloads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManifestFile {
+    /// The file's name, unique within the resource.
+    pub name: String,
+    /// Where it goes, such as `namespace`, `cluster` or `volumes`.
+    pub location: String,
+    /// The manifest.
+    pub data: Value,
+}
+
+/// A live resource. There is no `Debug`, for it holds secrets.
+#[derive(Clone, Default)]
+pub struct State {
+    /// The driver's own name for the real thing: not empty, at most 4 KiB, unique within driver
+    /// and type.
+    pub id: String,
+    /// What others may read.
+    pub outputs: Object,
+    /// Outputs that are secret. A name that stands in both is taken from here.
+    pub secrets: Object,
+    /// Anything the driver wants back at the next call, at most 10 KiB. Stored encrypted.
+    pub cookie: Vec<u8>,
+    /// Manifests to deliver, often none.
+    pub manifests: Vec<ManifestFile>,
+}
+
+impl State {
+    /// A resource with an id and no outputs.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), ..Self::default() }
+    }
+
+    /// The same with these outputs.
+    ///
+    /// # Errors
+    /// When they do not serialise as a JSON object.
+    pub fn outputs(mut self, outputs: impl Serialize) -> Result<Self, Failure> {
+        self.outputs = object(outputs, "outputs")?;
+        Ok(self)
+    }
+
+    /// The same with these secret outputs.
+    ///
+    /// # Errors
+    /// When they do not serialise as a JSON object.
+    pub fn secrets(mut self, secrets: impl Serialize) -> Result<Self, Failure> {
+        self.secrets = object(secrets, "secret outputs")?;
+        Ok(self)
+    }
+
+    /// The same with a cookie, as JSON.
+    ///
+    /// # Errors
+    /// When it does not serialise.
+    pub fn cookie(mut self, cookie: impl Serialize) -> Result<Self, Failure> {
+        self.cookie = serde_json::to_vec(&cookie)?;
+        Ok(self)
+    }
+
+    /// The cookie that [`State::cookie`] left; `None` without one.
+    ///
+    /// # Errors
+    /// When it does not read as a `T`.
+    pub fn read_cookie<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
+        if self.cookie.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_slice(&self.cookie)?)) }
+    }
+}
+
+fn object(value: impl Serialize, what: &str) -> Result<Object, Failure> {
+    match serde_json::to_value(value)? {
+        Value::Object(object) => Ok(object),
+        _ => Err(Failure::Failed(format!("the {what} of this driver are not a JSON object"))),
+    }
+}

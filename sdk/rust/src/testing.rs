@@ -1,0 +1,202 @@
+//! Unit tests of drivers without WebAssembly: requests to give, and what was said to the host.
+//!
+//! [`describe`], [`check`], [`create`] and the others call a driver the way the host does, through
+//! the same JSON and the same defaults, for any type that was given to [`crate::export!`].
+
+use std::cell::{Cell, RefCell};
+
+use serde_json::{Value, json};
+
+use crate::bindings::exports::purlin::driver::lifecycle as raw;
+use crate::bindings::purlin::driver::types;
+use crate::glue::failure;
+use crate::{Checked, Failure, Impact, Raw, State, log::Level};
+
+pub use raw::Guest as Exported;
+
+/// What a driver said to the host.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// A log line.
+    Log(Level, String),
+    /// Added to a counter.
+    Count(String, u64),
+    /// A measurement.
+    Value(String, f64),
+    /// A checkpoint.
+    Checkpoint(String),
+    /// Progress.
+    Progress(String, Option<u8>),
+}
+
+thread_local! {
+    static SAID: RefCell<Vec<Said>> = const { RefCell::new(Vec::new()) };
+    static CANCELLED: Cell<bool> = const { Cell::new(false) };
+}
+
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn record(said: Said) {
+    SAID.with_borrow_mut(|all| all.push(said));
+}
+
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn is_cancelled() -> bool {
+    CANCELLED.get()
+}
+
+/// What was said on this thread since the last time.
+pub fn said() -> Vec<Said> {
+    SAID.take()
+}
+
+/// What [`crate::operation::cancelled`] answers on this thread from now on.
+pub fn cancel(cancelled: bool) {
+    CANCELLED.set(cancelled);
+}
+
+/// A resource `demo.default#shared.demo` of the application `shop` in the environment `dev`.
+pub fn resource() -> types::Resource {
+    types::Resource {
+        urn: "urn:purlin:dev/acme::shop::shared::demo.default::shared.demo".to_owned(),
+        guresid: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+        type_name: "demo".to_owned(),
+        class: "default".to_owned(),
+        id: "shared.demo".to_owned(),
+        context: types::Context {
+            org: "acme".to_owned(),
+            app: "shop".to_owned(),
+            env: "dev".to_owned(),
+            env_type: "development".to_owned(),
+            namespace: "dev".to_owned(),
+            deployment: "1".to_owned(),
+        },
+    }
+}
+
+/// Inputs from `{"values":…,"secrets":…,"params":…}`; parts left out are empty.
+pub fn inputs(document: &Value) -> types::Inputs {
+    let part = |name: &str| document.get(name).cloned().unwrap_or_else(|| json!({})).to_string();
+    types::Inputs {
+        values: part("values"),
+        secrets: part("secrets"),
+        params: part("params"),
+        account: None,
+        unknown: Vec::new(),
+        sensitive: Vec::new(),
+    }
+}
+
+fn call() -> types::Call {
+    types::Call { idempotency_key: "test".to_owned(), deadline: u64::MAX }
+}
+
+/// The driver's manifest.
+pub fn describe<D: Exported>() -> raw::Manifest {
+    D::describe()
+}
+
+/// Checks inputs, with what a check returned before.
+///
+/// # Errors
+/// What the driver fails with.
+pub fn check<D: Exported>(inputs: types::Inputs, previous: Option<&Value>) -> Result<Checked, Failure> {
+    let request =
+        raw::CheckRequest { resource: resource(), inputs, previous: previous.map(Value::to_string) };
+    let checked = D::check(request).map_err(failure)?;
+    Ok(Checked {
+        values: serde_json::from_str(&checked.values)?,
+        secrets: serde_json::from_str(&checked.secrets)?,
+        warnings: checked.warnings,
+    })
+}
+
+/// Names and creates a resource.
+///
+/// # Errors
+/// What the driver fails with.
+pub fn create<D: Exported>(inputs: types::Inputs) -> Result<State, Failure> {
+    let name = D::name(raw::NameRequest { resource: resource(), inputs: inputs.clone() }).map_err(failure)?;
+    let request = raw::CreateRequest { resource: resource(), inputs, name, call: call() };
+    Ok(D::create(request).map_err(failure)?.try_into()?)
+}
+
+/// Reads a resource as it was recorded.
+///
+/// # Errors
+/// What the driver fails with.
+pub fn read<D: Exported>(inputs: types::Inputs, state: &State) -> Result<Option<State>, Failure> {
+    let request = raw::ReadRequest {
+        resource: resource(),
+        id: Some(state.id.clone()),
+        name: String::new(),
+        inputs,
+        state: Some(state.clone().into()),
+        call: call(),
+    };
+    D::read(request).map_err(failure)?.map(TryInto::try_into).transpose().map_err(Failure::from)
+}
+
+fn change(before: types::Inputs, after: types::Inputs, state: &State) -> raw::Change {
+    raw::Change {
+        resource: resource(),
+        state: state.clone().into(),
+        before,
+        after,
+        name: String::new(),
+        call: call(),
+    }
+}
+
+/// Asks what a change would do.
+///
+/// # Errors
+/// What the driver fails with.
+pub fn update_impact<D: Exported>(
+    before: types::Inputs,
+    after: types::Inputs,
+    state: &State,
+) -> Result<Impact, Failure> {
+    let impact = D::update_impact(change(before, after, state)).map_err(failure)?;
+    Ok(Impact {
+        replaces: impact.replaces,
+        delete_before_replace: impact.delete_before_replace,
+        stable_outputs: impact.stable_outputs,
+    })
+}
+
+/// Changes a resource.
+///
+/// # Errors
+/// What the driver fails with.
+pub fn update<D: Exported>(
+    before: types::Inputs,
+    after: types::Inputs,
+    state: &State,
+) -> Result<State, Failure> {
+    Ok(D::update(change(before, after, state)).map_err(failure)?.try_into()?)
+}
+
+/// Deletes a resource.
+///
+/// # Errors
+/// What the driver fails with.
+pub fn delete<D: Exported>(inputs: types::Inputs, state: &State) -> Result<(), Failure> {
+    let request =
+        raw::DeleteRequest { resource: resource(), state: state.clone().into(), inputs, call: call() };
+    D::delete(request).map_err(failure)
+}
+
+/// The same inputs with these places not known yet.
+#[must_use]
+pub fn unknown(mut inputs: types::Inputs, pointers: &[&str]) -> types::Inputs {
+    inputs.unknown = pointers.iter().map(|pointer| (*pointer).to_owned()).collect();
+    inputs
+}
+
+/// Inputs as a driver gets them that asks for the raw form.
+///
+/// # Errors
+/// When the inputs are not JSON.
+pub fn raw<I>(inputs: types::Inputs) -> Result<Raw<I>, Failure> {
+    crate::glue::raw_inputs(inputs)
+}
