@@ -67,9 +67,7 @@ impl Record {
     /// Whether its inputs hold anything secret, so that their digest could be guessed from.
     pub(crate) fn has_secret_inputs(&self) -> bool {
         let inputs = &self.inputs;
-        crate::record::is_something(&inputs.secrets)
-            || inputs.values.has_secret()
-            || inputs.params.has_secret()
+        is_something(&inputs.secrets) || inputs.values.has_secret() || inputs.params.has_secret()
     }
 }
 

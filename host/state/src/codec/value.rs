@@ -1,0 +1,163 @@
+//! Values on the wire.
+//!
+//! A value is a tag and what the tag asks for. A secret in the clear part is its tag alone; its
+//! value stands in the sealed part, where a secret is its tag and the value right behind it.
+
+use purlin_model::{Map, Unknown, Value};
+use serde_json::Number;
+
+use super::Fault;
+use super::v1::Parts;
+use super::wire::{Reader, put_number, put_text};
+
+const NULL: u8 = 0;
+const FALSE: u8 = 1;
+const TRUE: u8 = 2;
+const POSITIVE: u8 = 3;
+const NEGATIVE: u8 = 4;
+const FLOAT: u8 = 5;
+const NUMBER: u8 = 6;
+const STRING: u8 = 7;
+const LIST: u8 = 8;
+const MAP: u8 = 9;
+const SECRET: u8 = 10;
+const UNKNOWN: u8 = 11;
+const UNKNOWN_SECRET: u8 = 12;
+
+/// Deeper values are refused both ways, so that no bytes can exhaust the stack. Documents and
+/// what drivers return are at most 128 deep.
+const DEEPEST: usize = 256;
+
+/// Which part is written to, or read from.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Part {
+    Clear,
+    Sealed,
+}
+
+/// Appends a value to a part.
+pub(super) fn put(parts: &mut Parts, part: Part, value: &Value) -> Result<(), Fault> {
+    put_at(parts, part, value, 0)
+}
+
+fn put_at(parts: &mut Parts, part: Part, value: &Value, depth: usize) -> Result<(), Fault> {
+    if depth > DEEPEST {
+        return Err("a value in it is nested too deep");
+    }
+    let out = parts.of(part);
+    match value {
+        Value::Null => out.push(NULL),
+        Value::Bool(value) => out.push(if *value { TRUE } else { FALSE }),
+        Value::Number(number) => put_json_number(out, number),
+        Value::String(text) => {
+            out.push(STRING);
+            put_text(out, text);
+        }
+        Value::List(items) => {
+            out.push(LIST);
+            put_number(out, items.len() as u64);
+            for item in items {
+                put_at(parts, part, item, depth + 1)?;
+            }
+        }
+        Value::Map(map) => {
+            out.push(MAP);
+            put_number(out, map.len() as u64);
+            for (key, item) in map {
+                put_text(parts.of(part), key);
+                put_at(parts, part, item, depth + 1)?;
+            }
+        }
+        Value::Secret(secret) => {
+            out.push(SECRET);
+            put_at(parts, Part::Sealed, secret.expose(), depth + 1)?;
+        }
+        Value::Unknown(Unknown { secret }) => out.push(if *secret { UNKNOWN_SECRET } else { UNKNOWN }),
+    }
+    Ok(())
+}
+
+fn put_json_number(out: &mut Vec<u8>, number: &Number) {
+    if let Some(value) = number.as_u64() {
+        out.push(POSITIVE);
+        put_number(out, value);
+    } else if let Some(value) = number.as_i64() {
+        out.push(NEGATIVE);
+        put_number(out, !value as u64);
+    } else if let Some(value) = number.as_f64().filter(|v| Number::from_f64(*v).as_ref() == Some(number)) {
+        out.push(FLOAT);
+        out.extend_from_slice(&value.to_le_bytes());
+    } else {
+        // Only a build of `serde_json` that keeps every digit has such numbers.
+        out.push(NUMBER);
+        put_text(out, &number.to_string());
+    }
+}
+
+/// Where values are read from: the clear part, and the sealed one once it is open.
+pub(super) struct Source<'a> {
+    pub(super) clear: Reader<'a>,
+    pub(super) sealed: Reader<'a>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn of(&mut self, part: Part) -> &mut Reader<'a> {
+        match part {
+            Part::Clear => &mut self.clear,
+            Part::Sealed => &mut self.sealed,
+        }
+    }
+
+    /// Reads a value from a part.
+    pub(super) fn value(&mut self, part: Part) -> Result<Value, Fault> {
+        self.value_at(part, 0)
+    }
+
+    fn value_at(&mut self, part: Part, depth: usize) -> Result<Value, Fault> {
+        if depth > DEEPEST {
+            return Err("a value in it is nested too deep");
+        }
+        let reader = self.of(part);
+        Ok(match reader.byte()? {
+            NULL => Value::Null,
+            FALSE => Value::Bool(false),
+            TRUE => Value::Bool(true),
+            POSITIVE => Value::Number(reader.number()?.into()),
+            NEGATIVE => {
+                let value =
+                    i64::try_from(reader.number()?).map_err(|_| "it holds a number that is too large")?;
+                Value::Number((!value).into())
+            }
+            FLOAT => {
+                let value = f64::from_le_bytes(reader.array()?);
+                Value::Number(Number::from_f64(value).ok_or("it holds a number that is none")?)
+            }
+            NUMBER => Value::Number(reader.text()?.parse().map_err(|_| "it holds a number that is none")?),
+            STRING => Value::String(reader.text()?.into()),
+            LIST => {
+                let count = reader.count()?;
+                let mut items = Vec::with_capacity(count.min(1024));
+                for _ in 0..count {
+                    items.push(self.value_at(part, depth + 1)?);
+                }
+                Value::List(items)
+            }
+            MAP => {
+                let count = reader.count()?;
+                let mut map = Map::with_capacity(count.min(1024));
+                for _ in 0..count {
+                    let key = self.of(part).text()?.into();
+                    let item = self.value_at(part, depth + 1)?;
+                    if map.insert(key, item).is_some() {
+                        return Err("a map in it has a key twice");
+                    }
+                }
+                Value::Map(map)
+            }
+            SECRET => self.value_at(Part::Sealed, depth + 1)?.into_secret(),
+            UNKNOWN => Value::unknown(),
+            UNKNOWN_SECRET => Value::Unknown(Unknown { secret: true }),
+            _ => return Err("it holds a value of an unknown kind"),
+        })
+    }
+}

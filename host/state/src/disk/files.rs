@@ -1,0 +1,85 @@
+//! Files and folders that are whole, durable and private.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Makes a folder that only its owner can enter, with the folders above it. What is there stays as
+/// it is.
+pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(Error::io("make the folder", path))
+}
+
+/// Closes a folder to others.
+pub(crate) fn close_to_others(path: &Path) -> Result<(), Error> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = fs::metadata(path).map_err(Error::io("look at the folder", path))?;
+        if metadata.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+                .map_err(Error::io("close to others the folder", path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the entries of a folder durable. Systems whose folders cannot be synced do it themselves.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
+    if cfg!(unix) {
+        let folder = File::open(path).map_err(Error::io("open the folder", path))?;
+        folder.sync_all().map_err(Error::io("make durable the folder", path))?;
+    }
+    Ok(())
+}
+
+/// Writes a file that only its owner can read, whole and durable, in place of what is there.
+pub(crate) fn replace_private(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let new = write_beside(path, content)?;
+    fs::rename(&new, path).map_err(Error::io("write", path))?;
+    sync_folder(folder_of(path))
+}
+
+/// Writes such a file unless there is one; says whether it did.
+pub(crate) fn create_private(path: &Path, content: &[u8]) -> Result<bool, Error> {
+    let new = write_beside(path, content)?;
+    let made = match fs::hard_link(&new, path) {
+        Ok(()) => true,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
+        // No links on this file system. The store is locked, so nobody makes one in between.
+        Err(_) if path.exists() => false,
+        Err(_) => {
+            fs::rename(&new, path).map_err(Error::io("write", path))?;
+            sync_folder(folder_of(path))?;
+            return Ok(true);
+        }
+    };
+    fs::remove_file(&new).map_err(Error::io("remove", &new))?;
+    sync_folder(folder_of(path))?;
+    Ok(made)
+}
+
+/// The folder that a file lies in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn write_beside(path: &Path, content: &[u8]) -> Result<PathBuf, Error> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let new = path.with_file_name(name);
+    let _ = fs::remove_file(&new);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&new).map_err(Error::io("write", &new))?;
+    file.write_all(content).and_then(|()| file.sync_all()).map_err(Error::io("write", &new))?;
+    Ok(new)
+}
