@@ -1,1 +1,39 @@
-//! x
+//! Runs drivers: WebAssembly components in wasmtime, within limits and grants (SPEC §8).
+//!
+//! A [`Sandbox`] owns one engine. [`Sandbox::load`] turns a component into a [`Driver`], whose
+//! methods are the functions of the contract in `wit/`. Every call gets an instance of its own,
+//! which is dropped afterwards, whatever happened in it.
+//!
+//! This crate knows nothing of graphs, plans or stores. It prints nothing, reads no environment
+//! variable and no home folder, starts no runtime and installs no global: the cache's folder, the
+//! values of environment variables and the places for checkpoints are handed in. Its futures
+//! need a tokio runtime with time enabled.
+
+mod artifact;
+mod bindings;
+mod cache;
+mod call;
+mod capability;
+mod compile;
+mod component;
+mod context;
+mod convert;
+mod driver;
+mod engine;
+mod error;
+mod json;
+mod limits;
+mod manifest;
+mod sandbox;
+mod secrets;
+mod ticker;
+
+pub use artifact::Precompiled;
+pub use compile::{Target, precompile};
+pub use context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
+pub use driver::{Change, Driver};
+pub use error::{CallError, LoadError, SandboxError};
+pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source};
+
+/// The version of the contract in `wit/` that this host speaks.
+pub const CONTRACT_VERSION: &str = "0.1.0";

@@ -1,0 +1,90 @@
+//! Compiled components as bytes: what the cache keeps and what release binaries embed.
+//!
+//! `magic, BLAKE3 of the rest, SHA-256 of the component, length and JSON of the manifest, code`.
+//! The manifest is in there so that starting needs no call of the driver.
+
+use purlin_model::driver::Manifest;
+
+use crate::manifest;
+
+const MAGIC: &[u8; 16] = b"purlin aot\0\0\0\0\0\x01";
+const HASH: usize = 32;
+
+/// A compiled component from [`crate::precompile`], vouched for by whoever holds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Precompiled<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Precompiled<'a> {
+    /// Vouches for the bytes.
+    ///
+    /// # Safety
+    /// They must be what [`crate::precompile`] returned, unchanged: they hold machine code, and
+    /// nobody can check what it does. Bytes embedded at build time qualify; bytes that travelled
+    /// do not.
+    #[allow(unsafe_code)]
+    pub const unsafe fn trust(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+}
+
+/// The parts of an artifact.
+pub(crate) struct Artifact<'a> {
+    pub(crate) digest: [u8; HASH],
+    pub(crate) manifest: Manifest,
+    pub(crate) code: &'a [u8],
+}
+
+impl<'a> Artifact<'a> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let manifest = manifest::to_json(&self.manifest);
+        let mut body = Vec::with_capacity(HASH + 8 + manifest.len() + self.code.len());
+        body.extend_from_slice(&self.digest);
+        body.extend_from_slice(&(manifest.len() as u64).to_le_bytes());
+        body.extend_from_slice(&manifest);
+        body.extend_from_slice(self.code);
+        let mut bytes = Vec::with_capacity(MAGIC.len() + HASH + body.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(blake3::hash(&body).as_bytes());
+        bytes.append(&mut body);
+        bytes
+    }
+
+    /// Reads an artifact; `None` when it is not whole or of another version. `intact` is whether
+    /// its integrity is known already.
+    pub(crate) fn parse(bytes: &'a [u8], intact: bool) -> Option<Self> {
+        let (hash, body) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<HASH>()?;
+        if !intact && blake3::hash(body) != *hash {
+            return None;
+        }
+        let (digest, rest) = body.split_first_chunk::<HASH>()?;
+        let (length, rest) = rest.split_first_chunk::<8>()?;
+        let (manifest, code) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        Some(Self { digest: *digest, manifest: manifest::from_json(manifest)?, code })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comes_back_whole_or_not_at_all() {
+        let manifest = Manifest {
+            name: "acme/x".into(),
+            version: semver::Version::new(1, 2, 3),
+            description: "it".into(),
+            implements: purlin_model::driver::Implements { read: true, ..Default::default() },
+            types: vec![],
+            wishes: vec![],
+        };
+        let bytes = Artifact { digest: [7; 32], manifest: manifest.clone(), code: b"code" }.to_bytes();
+        let back = Artifact::parse(&bytes, false).expect("whole");
+        assert_eq!((back.digest, &back.manifest, back.code), ([7; 32], &manifest, &b"code"[..]));
+        for end in 0..bytes.len() {
+            assert!(Artifact::parse(&bytes[..end], false).is_none(), "{end}");
+            let mut torn = bytes.clone();
+            torn[end] ^= 1;
+            assert!(Artifact::parse(&torn, false).is_none(), "{end}");
+        }
+    }
+}

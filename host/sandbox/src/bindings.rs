@@ -1,0 +1,12 @@
+//! What `wit/` says, as Rust. Generated; nothing but the crate's own conversions may use it.
+#![allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all)]
+
+wasmtime::component::bindgen!({
+    path: "../../wit",
+    world: "driver",
+    imports: {
+        "purlin:driver/operation.checkpoint": async | trappable,
+        default: trappable,
+    },
+    exports: { default: async },
+});

@@ -1,0 +1,252 @@
+//! One call: a fresh store and instance, limits all around, and words for what went wrong.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use purlin_model::driver::{Inputs, ResourceState};
+use tokio::sync::Semaphore;
+use wasmtime::component::Component;
+use wasmtime::{Store, Trap};
+
+use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::bindings::purlin::driver::types;
+use crate::bindings::{self};
+use crate::capability::{Granted, Guest, Log, Operation, Stop};
+use crate::component;
+use crate::context::{CallContext, CancelToken};
+use crate::convert::people;
+use crate::engine::TABLES_PER_SLOT;
+use crate::error::{CallError, LoadError};
+use crate::limits::Limits;
+use crate::sandbox::{DriverSetup, Sandbox, Shared};
+use crate::secrets::Needles;
+
+/// What a call was given.
+pub(crate) struct Given<'a> {
+    pub(crate) context: &'a CallContext<'a>,
+    pub(crate) needles: Arc<Needles>,
+    creates: bool,
+}
+
+impl<'a> Given<'a> {
+    pub(crate) fn new(
+        context: &'a CallContext<'a>,
+        inputs: &[Option<&Inputs>],
+        state: Option<&ResourceState>,
+    ) -> Self {
+        let mut needles = Needles::default();
+        for inputs in inputs.iter().flatten() {
+            needles.collect(&inputs.values, false);
+            needles.collect(&inputs.secrets, true);
+            needles.collect(&inputs.params, false);
+        }
+        if let Some(state) = state {
+            needles.collect(&state.outputs, false);
+            state.manifests.iter().for_each(|file| needles.collect(&file.data, false));
+        }
+        needles.finish();
+        Self { context, needles: Arc::new(needles), creates: false }
+    }
+
+    /// A call that may report checkpoints.
+    pub(crate) fn creating(self) -> Self {
+        Self { creates: true, ..self }
+    }
+}
+
+/// A component ready to be instantiated, with what it may do and use up.
+pub(crate) struct Runner {
+    pub(crate) name: Arc<str>,
+    pub(crate) limits: Limits,
+    shared: Arc<Shared>,
+    pre: bindings::DriverPre<Guest>,
+    granted: Arc<Granted>,
+    permits: Semaphore,
+    /// Slots of the pool that an instance takes.
+    slots: u32,
+}
+
+/// The future of a call of the guest.
+pub(crate) type GuestFuture<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>> + Send + 'a>>;
+
+impl Runner {
+    /// Checks a component against the contract and the operator's grants.
+    pub(crate) fn new(
+        sandbox: &Sandbox,
+        component: &Component,
+        setup: &DriverSetup,
+    ) -> Result<Self, LoadError> {
+        let invalid = |error: wasmtime::Error| LoadError::Invalid { message: format!("{error:#}") };
+        component::check_interface(sandbox.engine(), component)?;
+        let pre = sandbox.linker().instantiate_pre(component).map_err(invalid)?;
+        let pre = bindings::DriverPre::new(pre).map_err(invalid)?;
+        let limits = Limits::new(&setup.limits);
+        let needed = component.resources_required();
+        let slots = needed.map_or(1, |r| r.num_memories.max(r.num_tables.div_ceil(TABLES_PER_SLOT))).max(1);
+        let shared = Arc::clone(sandbox.shared());
+        if slots > shared.instances {
+            return Err(LoadError::Invalid {
+                message: format!(
+                    "it has too many memories or tables: {slots} places of {}",
+                    shared.instances
+                ),
+            });
+        }
+        Ok(Self {
+            name: Arc::clone(&setup.name),
+            permits: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),
+            granted: Arc::new(Granted::validate(setup)?),
+            limits,
+            shared,
+            pre,
+            slots,
+        })
+    }
+
+    /// Wall-clock time of a call.
+    fn time(&self, context: &CallContext<'_>) -> Duration {
+        context.time.map_or(self.limits.time, |time| time.min(self.limits.time))
+    }
+
+    /// The contract's facts about a call that begins now.
+    pub(crate) fn facts(&self, given: &Given<'_>) -> types::Call {
+        let deadline = SystemTime::now()
+            .checked_add(self.time(given.context))
+            .and_then(|end| end.duration_since(UNIX_EPOCH).ok())
+            .and_then(|since| u64::try_from(since.as_millis()).ok());
+        types::Call {
+            idempotency_key: given.context.idempotency_key.to_owned(),
+            deadline: deadline.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Asks the component what it is.
+    pub(crate) async fn describe(&self) -> Result<wit::Manifest, CallError> {
+        let needles = Arc::new(Needles::default());
+        let cancel = CancelToken::default();
+        let call = OneCall {
+            log: Log::new(&self.name, None, &needles, self.limits.log),
+            operation: Operation::none(&cancel),
+            time: self.limits.time,
+            needles,
+            cancel,
+        };
+        self.call(call, |guest, store| Box::pin(guest.call_describe(store))).await
+    }
+
+    /// Calls a function of the component in an instance of its own.
+    pub(crate) async fn run<R>(
+        &self,
+        given: &Given<'_>,
+        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+    ) -> Result<R, CallError> {
+        let context = given.context;
+        let log = Log::new(&self.name, Some(&context.subject.key), &given.needles, self.limits.log);
+        let call = OneCall {
+            operation: Operation::new(context, given.creates, &given.needles),
+            log,
+            time: self.time(context),
+            needles: Arc::clone(&given.needles),
+            cancel: context.cancel.clone(),
+        };
+        self.call(call, function).await
+    }
+
+    async fn call<R>(
+        &self,
+        call: OneCall,
+        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+    ) -> Result<R, CallError> {
+        if call.cancel.is_cut() {
+            return Err(CallError::Cancelled);
+        }
+        let cancel = call.cancel.clone();
+        let work = async {
+            // Waiting for a turn is not the driver's fault: its time begins afterwards.
+            let turn = self.permits.acquire().await;
+            let slot = self.shared.slots.acquire_many(self.slots).await;
+            let (Ok(_turn), Ok(_slot)) = (turn, slot) else { return Err(CallError::Cancelled) };
+            let time = call.time;
+            tokio::select! {
+                biased;
+                result = self.instantiate_and_call(call, function) => result,
+                () = tokio::time::sleep(time) => {
+                    Err(CallError::TimeLimit { driver: self.name.to_string(), limit: time })
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            result = work => result,
+            () = cancel.cut_off() => Err(CallError::Cancelled),
+        }
+    }
+
+    async fn instantiate_and_call<R>(
+        &self,
+        call: OneCall,
+        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
+    ) -> Result<R, CallError> {
+        let instantiate = |message: String| CallError::Instantiate { driver: self.name.to_string(), message };
+        let _running = self.shared.ticker.run();
+        let guest =
+            Guest::new(&self.granted, &self.limits, call.log.clone(), call.operation).map_err(instantiate)?;
+        let mut store = Store::new(&self.shared.engine, guest);
+        store.limiter(|guest| &mut guest.meter);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_async_yield_and_update(1);
+        store.set_hostcall_fuel(self.limits.copied());
+        let result = match self.pre.instantiate_async(&mut store).await {
+            Ok(driver) => function(driver.purlin_driver_lifecycle(), &mut store).await,
+            Err(error) if error.is::<wasmtime::PoolConcurrencyLimitError>() => {
+                return Err(instantiate(format!("{error:#}")));
+            }
+            Err(error) => Err(error),
+        };
+        call.log.finish();
+        result.map_err(|error| self.explain(error, store.data(), &call.needles))
+    }
+
+    /// What ended a call, in the operator's words.
+    fn explain(&self, error: wasmtime::Error, guest: &Guest, needles: &Needles) -> CallError {
+        let driver = || self.name.to_string();
+        let error = match error.downcast::<Stop>() {
+            Ok(Stop(error)) => return error,
+            Err(error) => error,
+        };
+        if guest.meter.memory_exceeded {
+            return CallError::MemoryLimit { driver: driver(), limit: self.limits.memory };
+        }
+        let last = guest.log.last_words();
+        let said = last.map(|last| format!("; it said: {last}")).unwrap_or_default();
+        let message = if guest.meter.table_exceeded {
+            "it wanted a table larger than 20000 elements".to_owned()
+        } else if let Some(trap) = error.downcast_ref::<Trap>() {
+            match trap {
+                Trap::UnreachableCodeReached => "it gave up (a panic or an abort)".to_owned(),
+                Trap::StackOverflow => "its stack is exhausted".to_owned(),
+                trap => trap.to_string(),
+            }
+        } else if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
+            format!("it ended itself with exit status {}", exit.0)
+        } else {
+            let message = format!("{:#}", error.root_cause());
+            if message.contains("fuel allocated for hostcalls") {
+                return CallError::OutputLimit { driver: driver(), limit: self.limits.output };
+            }
+            people(needles, &message)
+        };
+        CallError::Trap { driver: driver(), message: format!("{message}{said}") }
+    }
+}
+
+/// What one call needs besides the component.
+struct OneCall {
+    log: Log,
+    operation: Operation,
+    time: Duration,
+    needles: Arc<Needles>,
+    cancel: CancelToken,
+}

@@ -1,0 +1,69 @@
+//! Folders of the host. A driver sees those it was granted, and nothing above them.
+
+use std::path::PathBuf;
+
+use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
+
+use crate::error::LoadError;
+use crate::sandbox::DriverSetup;
+
+/// The folders of one driver.
+pub(crate) struct Dirs(Vec<Dir>);
+
+struct Dir {
+    host: PathBuf,
+    guest: String,
+    writable: bool,
+}
+
+impl Dirs {
+    /// A folder to read from must be there; one to write to is made when it is first used.
+    pub(super) fn validate(setup: &DriverSetup) -> Result<Self, LoadError> {
+        let mut dirs: Vec<Dir> = Vec::with_capacity(setup.grants.dirs.len());
+        for grant in &setup.grants.dirs {
+            let host = setup.folder.join(&grant.host);
+            let fault = |what: &str| LoadError::Grant {
+                message: format!(
+                    "the granted folder {} {what}; see `drivers.{}.grants.dirs` in purlin.yaml",
+                    host.display(),
+                    setup.name
+                ),
+            };
+            match std::fs::metadata(&host) {
+                Ok(metadata) if !metadata.is_dir() => return Err(fault("is not a folder")),
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && grant.writable => {}
+                Err(error) => return Err(fault(&format!("cannot be used ({error})"))),
+            }
+            if !grant.guest.starts_with('/') {
+                return Err(fault(&format!(
+                    "is to be `{}` for the driver, which does not begin with `/`",
+                    grant.guest
+                )));
+            }
+            if dirs.iter().any(|dir| dir.guest == grant.guest) {
+                return Err(fault(&format!("is to be `{}` for the driver, and so is another", grant.guest)));
+            }
+            dirs.push(Dir { host, guest: grant.guest.clone(), writable: grant.writable });
+        }
+        Ok(Self(dirs))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn build(&self, builder: &mut WasiCtxBuilder) -> Result<(), String> {
+        for dir in &self.0 {
+            let fault = |error: &dyn std::fmt::Display| {
+                format!("the granted folder {} cannot be opened: {error}", dir.host.display())
+            };
+            if dir.writable {
+                std::fs::create_dir_all(&dir.host).map_err(|error| fault(&error))?;
+            }
+            let perms = if dir.writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
+            builder.preopened_dir(&dir.host, &dir.guest, perms).map_err(|error| fault(&error))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! `log`, and where standard output and error end: lines for the operator, as `tracing` events
+//! with the target `purlin::driver`. Secrets are masked, control characters shown, and a driver
+//! that talks without end is heard up to its limit.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use purlin_model::Key;
+
+use super::Guest;
+use crate::bindings::purlin::driver::log;
+use crate::error::size;
+use crate::secrets::{Needles, neutralise};
+
+/// Bytes of one line of a stream; the rest of a longer one is dropped.
+const LONGEST_LINE: usize = 16 << 10;
+/// Lines of the last words.
+const LAST_LINES: usize = 3;
+/// What a line costs beside its text, so that empty ones are not free.
+const LINE_COST: usize = 16;
+
+/// The log of one call. Clones write to the same.
+#[derive(Clone)]
+pub(crate) struct Log(Arc<Inner>);
+
+struct Inner {
+    driver: Arc<str>,
+    resource: Option<Key>,
+    needles: Arc<Needles>,
+    limit: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    spent: u64,
+    dropped: bool,
+    stdout: Line,
+    stderr: Line,
+    last: Vec<String>,
+}
+
+/// A line that is not finished.
+#[derive(Default)]
+struct Line {
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+/// Which stream of a driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Stdout,
+    Stderr,
+}
+
+impl log::Host for Guest {
+    fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
+        let level = match level {
+            log::Level::Trace => tracing::Level::TRACE,
+            log::Level::Debug => tracing::Level::DEBUG,
+            log::Level::Info => tracing::Level::INFO,
+            log::Level::Warn => tracing::Level::WARN,
+            log::Level::Error => tracing::Level::ERROR,
+        };
+        self.log.message(level, &message);
+        Ok(())
+    }
+}
+
+impl Log {
+    pub(crate) fn new(driver: &Arc<str>, resource: Option<&Key>, needles: &Arc<Needles>, limit: u64) -> Self {
+        Self(Arc::new(Inner {
+            driver: Arc::clone(driver),
+            resource: resource.cloned(),
+            needles: Arc::clone(needles),
+            limit,
+            state: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn driver(&self) -> &str {
+        &self.0.driver
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message of the driver, each of its lines an event.
+    fn message(&self, level: tracing::Level, message: &str) {
+        let mut state = self.state();
+        // Masked before it is cut into lines: a secret can have several.
+        for line in self.0.needles.mask(message).lines() {
+            self.line(&mut state, level, line);
+        }
+    }
+
+    /// Bytes of a stream, as they come.
+    pub(super) fn stream(&self, origin: Origin, mut bytes: &[u8]) {
+        let mut state = self.state();
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(end);
+            state.line(origin).push(line);
+            self.end_of_line(&mut state, origin);
+            bytes = rest.get(1..).unwrap_or_default();
+        }
+        state.line(origin).push(bytes);
+    }
+
+    /// Writes down lines that nobody ended.
+    pub(crate) fn finish(&self) {
+        let mut state = self.state();
+        for origin in [Origin::Stdout, Origin::Stderr] {
+            if !state.line(origin).bytes.is_empty() {
+                self.end_of_line(&mut state, origin);
+            }
+        }
+    }
+
+    /// The last lines that tell of a fault.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        let state = self.state();
+        (!state.last.is_empty()).then(|| state.last.join(" / "))
+    }
+
+    /// Takes from the limit of the log. Whoever is refused stays silent.
+    pub(super) fn spend(&self, bytes: usize) -> bool {
+        self.take(&mut self.state(), bytes)
+    }
+
+    pub(super) fn metric(&self, name: &str, value: fmt::Arguments<'_>) {
+        if self.spend(name.len() + LINE_COST) {
+            tracing::debug!(
+                target: "purlin::driver", driver = %self.0.driver, resource = self.resource(),
+                metric = name, "{value}"
+            );
+        }
+    }
+
+    fn resource(&self) -> &str {
+        self.0.resource.as_ref().map_or("", Key::as_str)
+    }
+
+    fn end_of_line(&self, state: &mut State, origin: Origin) {
+        let Line { bytes, cut } = std::mem::take(state.line(origin));
+        let text = String::from_utf8_lossy(&bytes);
+        let mut masked = self.0.needles.mask(&text).into_owned();
+        if cut {
+            // The beginning of a secret may stand at the end.
+            let end = masked.floor_char_boundary(masked.len().saturating_sub(self.0.needles.longest()));
+            masked.truncate(end);
+            masked.push('…');
+        }
+        let level = match origin {
+            Origin::Stdout => tracing::Level::INFO,
+            Origin::Stderr => tracing::Level::WARN,
+        };
+        self.line(state, level, masked.trim_end_matches('\r'));
+    }
+
+    /// A line without secrets.
+    fn line(&self, state: &mut State, level: tracing::Level, line: &str) {
+        let line = neutralise(line);
+        if level <= tracing::Level::WARN && !line.trim().is_empty() {
+            let mut last = line.trim().to_owned();
+            last.truncate(last.floor_char_boundary(512));
+            state.last.push(last);
+            if state.last.len() > LAST_LINES {
+                state.last.remove(0);
+            }
+        }
+        if !self.take(state, line.len() + LINE_COST) {
+            return;
+        }
+        let (driver, resource) = (&*self.0.driver, self.resource());
+        macro_rules! event {
+            ($level:expr) => {
+                tracing::event!(target: "purlin::driver", $level, driver, resource, "{line}")
+            };
+        }
+        match level {
+            tracing::Level::ERROR => event!(tracing::Level::ERROR),
+            tracing::Level::WARN => event!(tracing::Level::WARN),
+            tracing::Level::INFO => event!(tracing::Level::INFO),
+            tracing::Level::DEBUG => event!(tracing::Level::DEBUG),
+            _ => event!(tracing::Level::TRACE),
+        }
+    }
+
+    fn take(&self, state: &mut State, bytes: usize) -> bool {
+        state.spent = state.spent.saturating_add(bytes as u64);
+        if state.spent <= self.0.limit {
+            return true;
+        }
+        if !state.dropped {
+            state.dropped = true;
+            tracing::warn!(
+                target: "purlin::driver", driver = %self.0.driver, resource = self.resource(),
+                "further lines are dropped: over {}, the log limit of a call; \
+                 `drivers.{}.limits.log` in purlin.yaml raises it",
+                size(self.0.limit), self.0.driver
+            );
+        }
+        false
+    }
+}
+
+impl State {
+    fn line(&mut self, origin: Origin) -> &mut Line {
+        match origin {
+            Origin::Stdout => &mut self.stdout,
+            Origin::Stderr => &mut self.stderr,
+        }
+    }
+}
+
+impl Line {
+    fn push(&mut self, bytes: &[u8]) {
+        let room = LONGEST_LINE.saturating_sub(self.bytes.len());
+        let (kept, dropped) = bytes.split_at(room.min(bytes.len()));
+        self.bytes.extend_from_slice(kept);
+        self.cut |= !dropped.is_empty();
+    }
+}

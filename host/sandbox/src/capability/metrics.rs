@@ -1,0 +1,26 @@
+//! `metrics`: measurements of a driver, as events for whoever collects them.
+
+use super::Guest;
+use crate::bindings::purlin::driver::metrics;
+
+impl metrics::Host for Guest {
+    fn count(&mut self, name: String, by: u64) -> wasmtime::Result<()> {
+        if valid(&name) {
+            self.log.metric(&name, format_args!("+{by}"));
+        }
+        Ok(())
+    }
+
+    fn record_value(&mut self, name: String, value: f64) -> wasmtime::Result<()> {
+        if valid(&name) {
+            self.log.metric(&name, format_args!("{value}"));
+        }
+        Ok(())
+    }
+}
+
+fn valid(name: &str) -> bool {
+    name.len() <= 128
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.'))
+}

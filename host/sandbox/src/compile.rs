@@ -1,0 +1,65 @@
+//! Compiling ahead of time, for binaries that bring their drivers along.
+
+use sha2::{Digest, Sha256};
+use wasmtime::component::Component;
+
+use crate::artifact::Artifact;
+use crate::error::LoadError;
+use crate::sandbox::{DriverSetup, Sandbox, SandboxConfig};
+use crate::{component, engine};
+
+/// Which machines compiled code is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// This very processor.
+    Host,
+    /// Any processor of this architecture and system.
+    Portable,
+}
+
+/// Compiles a driver, for [`Precompiled::trust`] and [`Sandbox::load_precompiled`].
+///
+/// # Errors
+/// When the component is no driver, as [`Sandbox::load`] says.
+pub async fn precompile(wasm: &[u8], target: Target) -> Result<Vec<u8>, LoadError> {
+    let invalid = |error: &dyn std::fmt::Display| LoadError::Invalid { message: format!("{error:#}") };
+    component::check_header(wasm)?;
+    let config = SandboxConfig { instances: 1, ..SandboxConfig::default() };
+    let sandbox = Sandbox::new(config).map_err(|error| invalid(&error))?;
+    // The manifest is asked of the code as this machine runs it: what is portable runs here too.
+    let engine = match target {
+        Target::Host => sandbox.engine().clone(),
+        Target::Portable => engine::portable().map_err(|error| invalid(&error))?,
+    };
+    let code = engine.precompile_component(wasm).map_err(|error| invalid(&error))?;
+    let compiled = sandbox.deserialize(&code).map_err(|error| invalid(&error))?;
+    let manifest = sandbox.describe(&compiled, &DriverSetup::default()).await?;
+    Ok(Artifact { digest: Sha256::digest(wasm).into(), manifest, code: &code }.to_bytes())
+}
+
+impl Sandbox {
+    /// Code that came out of this process or was vouched for becomes a component.
+    #[allow(unsafe_code)]
+    pub(crate) fn deserialize(&self, code: &[u8]) -> wasmtime::Result<Component> {
+        // SAFETY: callers hold code that wasmtime compiled: just now, from the cache's private
+        // folder after its integrity check, or from `Precompiled::trust`.
+        unsafe { Component::deserialize(self.engine(), code) }
+    }
+
+    /// The parts of an artifact as a component that runs here; `None` when it is for another
+    /// engine, or not whole.
+    pub(crate) fn open_artifact<'a>(
+        &self,
+        bytes: &'a [u8],
+        intact: bool,
+    ) -> Option<(Artifact<'a>, Component)> {
+        let artifact = Artifact::parse(bytes, intact)?;
+        match self.deserialize(artifact.code) {
+            Ok(component) => Some((artifact, component)),
+            Err(error) => {
+                tracing::debug!(target: "purlin::sandbox", %error, "compiled code is refused");
+                None
+            }
+        }
+    }
+}

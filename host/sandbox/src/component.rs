@@ -1,0 +1,94 @@
+//! Whether some bytes are a driver of this contract, told before anything of it runs.
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::CONTRACT_VERSION;
+use crate::error::LoadError;
+
+const LIFECYCLE: &str = "purlin:driver/lifecycle";
+
+/// Tells WebAssembly components from everything else by their first eight bytes.
+pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
+    match bytes {
+        [0, b'a', b's', b'm', _, _, 1, 0, ..] => Ok(()),
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => Err(LoadError::CoreModule),
+        [0, b'a', b's', b'm', ..] => {
+            Err(LoadError::Invalid { message: "an unknown version of WebAssembly".into() })
+        }
+        _ => Err(LoadError::NotWasm),
+    }
+}
+
+/// Checks what a component exports and imports.
+pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<(), LoadError> {
+    let world = component.component_type();
+    let mut other = None;
+    let mut found = false;
+    for (name, _) in world.exports(engine) {
+        match name.strip_prefix(LIFECYCLE).map(|rest| rest.strip_prefix('@').unwrap_or(rest)) {
+            Some(version) if compatible(version, CONTRACT_VERSION) => found = true,
+            Some(version) => other = Some(version.to_owned()),
+            None => {}
+        }
+    }
+    if !found {
+        return Err(match other {
+            Some(found) => LoadError::ContractVersion { found, supported: CONTRACT_VERSION },
+            None => LoadError::MissingExport { export: format!("{LIFECYCLE}@{CONTRACT_VERSION}") },
+        });
+    }
+    match world.imports(engine).find(|(name, _)| !offered(name)) {
+        Some((name, _)) => Err(LoadError::UnknownImport { import: name.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// Whether drivers get an interface of this name. Whether they get it in the shape that they
+/// want is wasmtime's to say.
+fn offered(import: &str) -> bool {
+    let Some((name, version)) = import.split_once('@') else { return false };
+    let Some((package, _)) = name.split_once('/') else { return false };
+    match package {
+        "purlin:driver" => compatible(version, CONTRACT_VERSION),
+        "wasi:io" | "wasi:cli" | "wasi:clocks" | "wasi:random" | "wasi:filesystem" | "wasi:sockets" => {
+            compatible(version, "0.2.0")
+        }
+        _ => false,
+    }
+}
+
+/// Versions are compatible when the first number that is not zero is the same.
+fn compatible(version: &str, with: &str) -> bool {
+    match (semver::Version::parse(version), semver::Version::parse(with)) {
+        (Ok(a), Ok(b)) => {
+            a.pre == b.pre
+                && a.major == b.major
+                && (a.major > 0 || (a.minor == b.minor && (a.minor > 0 || a.patch == b.patch)))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_tell_what_a_file_is() {
+        assert!(matches!(check_header(b"apiVersion: v1"), Err(LoadError::NotWasm)));
+        assert!(matches!(check_header(b"\0asm"), Err(LoadError::Invalid { .. })));
+        assert!(matches!(check_header(b"\0asm\x01\0\0\0"), Err(LoadError::CoreModule)));
+        assert!(check_header(b"\0asm\x0d\0\x01\0").is_ok());
+    }
+
+    #[test]
+    fn only_what_is_linked_is_offered() {
+        for yes in ["wasi:io/streams@0.2.6", "purlin:driver/log@0.1.0", "wasi:cli/environment@0.2.0"] {
+            assert!(offered(yes), "{yes}");
+        }
+        for no in ["wasi:http/types@0.2.0", "wasi:io/poll@0.3.0", "purlin:driver/log@0.2.0", "host", "a/b"] {
+            assert!(!offered(no), "{no}");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The model's words as the contract's, and back again.
+//!
+//! On the way back nothing is believed: sizes are bounded before anything is parsed, and what
+//! secrets touched is marked.
+
+use std::time::Duration;
+
+use purlin_model::driver::{
+    Checked, Failure, Impact, Inputs, InvalidInput, ManifestFile, ResourceState, Subject,
+};
+use purlin_model::{Map, Value};
+
+use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::bindings::purlin::driver::types;
+use crate::error::CallError;
+use crate::json;
+use crate::secrets::{Needles, neutralise};
+
+/// Bytes of a provider id or a name.
+pub(crate) const LONGEST_ID: usize = 4 << 10;
+/// Bytes of a cookie.
+const LARGEST_COOKIE: usize = 10 << 10;
+/// Bytes of one message for people.
+const LONGEST_MESSAGE: usize = 16 << 10;
+/// No outside asks for more patience than this.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub(crate) fn resource(subject: &Subject) -> types::Resource {
+    let context = &subject.context;
+    types::Resource {
+        urn: subject.urn.as_str().to_owned(),
+        guresid: subject.urn.guresid().as_str().to_owned(),
+        type_name: subject.key.type_name().to_owned(),
+        class: subject.key.class().to_owned(),
+        id: subject.key.id().to_owned(),
+        context: types::Context {
+            org: context.org.as_ref().to_owned(),
+            app: context.app.as_ref().to_owned(),
+            env: context.env.id.as_ref().to_owned(),
+            env_type: context.env.kind.as_ref().to_owned(),
+            namespace: context.namespace.as_ref().to_owned(),
+            deployment: context.deployment.as_ref().to_owned(),
+        },
+    }
+}
+
+/// Inputs, perhaps with unknowns.
+pub(crate) fn inputs(inputs: &Inputs) -> types::Inputs {
+    let (mut unknown, mut sensitive) = (Vec::new(), Vec::new());
+    let mut part = |root: &str, value: &Value| {
+        let secrets = root == "/secrets";
+        object(value, &mut |pointer, marked| {
+            let place = format!("{root}{pointer}");
+            match marked {
+                Value::Unknown(_) => unknown.push(place),
+                // All of `secrets` is sensitive; it need not be said.
+                _ if !secrets => sensitive.push(place),
+                _ => {}
+            }
+        })
+    };
+    types::Inputs {
+        values: part("/values", &inputs.values),
+        secrets: part("/secrets", &inputs.secrets),
+        params: part("/params", &inputs.params),
+        account: inputs.account.clone(),
+        unknown,
+        sensitive,
+    }
+}
+
+/// Inputs of a call with effects.
+pub(crate) fn known(given: &Inputs) -> Result<types::Inputs, CallError> {
+    let converted = inputs(given);
+    match converted.unknown.first() {
+        Some(pointer) => Err(CallError::Unknown { pointer: pointer.clone() }),
+        None => Ok(converted),
+    }
+}
+
+/// Inputs as one document.
+pub(crate) fn document(inputs: &Inputs) -> String {
+    let ignore: &mut dyn FnMut(&str, &Value) = &mut |_, _| {};
+    format!(
+        r#"{{"values":{},"secrets":{},"params":{}}}"#,
+        object(&inputs.values, ignore),
+        object(&inputs.secrets, ignore),
+        object(&inputs.params, ignore)
+    )
+}
+
+fn object(value: &Value, mark: &mut dyn FnMut(&str, &Value)) -> String {
+    match value {
+        Value::Null => "{}".to_owned(),
+        value => value.reveal_marked(mark).to_string(),
+    }
+}
+
+/// What exists, as its driver described it: outputs that are secret as a whole stand apart.
+pub(crate) fn state(state: &ResourceState) -> types::State {
+    let ignore: &mut dyn FnMut(&str, &Value) = &mut |_, _| {};
+    let all_secret = matches!(state.outputs, Value::Secret(_));
+    let (mut outputs, mut secrets) = (Map::default(), Map::default());
+    for (name, value) in state.outputs.as_map().into_iter().flatten() {
+        let secret = all_secret || matches!(value, Value::Secret(_));
+        let side = if secret { &mut secrets } else { &mut outputs };
+        side.insert(name.clone(), value.clone());
+    }
+    types::State {
+        id: state.id.clone(),
+        outputs: object(&Value::Map(outputs), ignore),
+        secrets: object(&Value::Map(secrets), ignore),
+        cookie: state.cookie.clone(),
+        manifests: state
+            .manifests
+            .iter()
+            .map(|file| types::ManifestFile {
+                name: file.name.clone(),
+                location: file.location.clone(),
+                data: file.data.reveal_marked(ignore).to_string(),
+            })
+            .collect(),
+    }
+}
+
+/// Reads what a driver returned.
+pub(crate) struct Reader<'a> {
+    pub(crate) driver: &'a str,
+    pub(crate) limit: u64,
+    pub(crate) needles: &'a Needles,
+}
+
+impl Reader<'_> {
+    pub(crate) fn junk(&self, what: impl Into<String>) -> CallError {
+        CallError::Junk { driver: self.driver.to_owned(), what: what.into() }
+    }
+
+    fn fits(&self, sizes: impl IntoIterator<Item = usize>) -> Result<(), CallError> {
+        let total = sizes.into_iter().fold(0u64, |sum, size| sum.saturating_add(size as u64));
+        if total <= self.limit {
+            Ok(())
+        } else {
+            Err(CallError::OutputLimit { driver: self.driver.to_owned(), limit: self.limit })
+        }
+    }
+
+    fn json(&self, what: &str, text: &str) -> Result<Value, CallError> {
+        json::parse(text).map_err(|error| self.junk(format!("its {what} is not JSON: {error}")))
+    }
+
+    fn map(&self, what: &str, text: &str) -> Result<Map, CallError> {
+        match self.json(what, text)? {
+            Value::Map(map) => Ok(map),
+            other => Err(self.junk(format!("its {what} is {}, not a JSON object", other.kind()))),
+        }
+    }
+
+    /// Text for people.
+    fn people(&self, text: &str) -> String {
+        people(self.needles, text)
+    }
+
+    pub(crate) fn state(&self, state: types::State) -> Result<ResourceState, CallError> {
+        self.fits(
+            [state.id.len(), state.outputs.len(), state.secrets.len(), state.cookie.len()]
+                .into_iter()
+                .chain(state.manifests.iter().map(|f| f.name.len() + f.location.len() + f.data.len())),
+        )?;
+        if state.id.is_empty() || state.id.len() > LONGEST_ID {
+            return Err(self.junk("the id of a resource has 1 to 4096 bytes"));
+        }
+        if state.cookie.len() > LARGEST_COOKIE {
+            return Err(
+                self.junk(format!("its cookie has {} bytes, and 10240 are allowed", state.cookie.len()))
+            );
+        }
+        let mut outputs = self.map("outputs", &state.outputs)?;
+        for (name, value) in self.map("secrets", &state.secrets)? {
+            if outputs.insert(name.clone(), value.into_secret()).is_some() {
+                return Err(self.junk(format!("`{}` is in both outputs and secrets", self.people(&name))));
+            }
+        }
+        let mut manifests: Vec<ManifestFile> = Vec::with_capacity(state.manifests.len());
+        let mut names = std::collections::HashSet::new();
+        for file in &state.manifests {
+            if file.name.is_empty() || !names.insert(file.name.as_str()) {
+                return Err(self.junk(format!(
+                    "the manifest `{}` has no name, or that of another one",
+                    self.people(&file.name)
+                )));
+            }
+            manifests.push(ManifestFile {
+                name: file.name.clone(),
+                location: file.location.clone(),
+                data: self.needles.taint(self.json("manifest", &file.data)?),
+            });
+        }
+        Ok(ResourceState {
+            id: state.id,
+            outputs: self.needles.taint(Value::Map(outputs)),
+            cookie: state.cookie,
+            manifests,
+        })
+    }
+
+    pub(crate) fn name(&self, name: String) -> Result<String, CallError> {
+        if name.is_empty() || name.len() > LONGEST_ID {
+            return Err(self.junk("the name of a resource has 1 to 4096 bytes"));
+        }
+        Ok(name)
+    }
+
+    pub(crate) fn checked(&self, checked: wit::Checked, given: &Inputs) -> Result<Checked, CallError> {
+        let warnings = checked.warnings.iter().map(|w| w.pointer.len() + w.message.len()).sum();
+        self.fits([checked.values.len(), checked.secrets.len(), warnings])?;
+        let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
+        let secrets = remark(Value::Map(self.map("secrets", &checked.secrets)?), &given.secrets);
+        Ok(Checked {
+            values: self.needles.taint(values),
+            secrets: secret_leaves(secrets),
+            warnings: self.invalid(checked.warnings),
+        })
+    }
+
+    pub(crate) fn impact(&self, impact: wit::Impact) -> Result<Impact, CallError> {
+        self.fits(impact.replaces.iter().chain(&impact.stable_outputs).map(String::len))?;
+        Ok(Impact {
+            replaces: impact.replaces,
+            delete_before_replace: impact.delete_before_replace,
+            stable_outputs: impact.stable_outputs,
+        })
+    }
+
+    fn invalid(&self, faults: Vec<types::InvalidInput>) -> Vec<InvalidInput> {
+        faults
+            .into_iter()
+            .map(|fault| InvalidInput {
+                pointer: self.people(&fault.pointer),
+                message: self.people(&fault.message),
+            })
+            .collect()
+    }
+
+    pub(crate) fn failure(&self, failure: wit::Failure) -> CallError {
+        CallError::Failure(match failure {
+            wit::Failure::InvalidInputs(faults) => Failure::InvalidInputs(self.invalid(faults)),
+            wit::Failure::Denied(denial) => Failure::Denied {
+                capability: self.people(&denial.capability),
+                target: self.people(&denial.target),
+                message: self.people(&denial.message),
+            },
+            wit::Failure::NotFound(message) => Failure::NotFound(self.people(&message)),
+            wit::Failure::Conflict(message) => Failure::Conflict(self.people(&message)),
+            wit::Failure::RetryAfter(retry) => Failure::RetryAfter {
+                after: Duration::from_millis(retry.after_ms).min(LONGEST_WAIT),
+                message: self.people(&retry.message),
+            },
+            wit::Failure::Partial(partial) => match self.state(partial.state) {
+                Ok(state) => {
+                    Failure::Partial { state: Box::new(state), message: self.people(&partial.message) }
+                }
+                Err(error) => return error,
+            },
+            wit::Failure::Failed(message) => Failure::Failed(self.people(&message)),
+        })
+    }
+}
+
+/// Text from a driver, for people: without secrets, and without effect on a terminal.
+pub(crate) fn people(needles: &Needles, text: &str) -> String {
+    let masked = needles.mask(text);
+    let end = masked.floor_char_boundary(LONGEST_MESSAGE);
+    let cut = masked.get(..end).unwrap_or_default();
+    let mut clean = neutralise(cut).into_owned();
+    if cut.len() < masked.len() {
+        clean.push('…');
+    }
+    clean
+}
+
+/// Marks what the inputs had marked in the same place: a driver returns `null` for what it was
+/// told is unknown, and secrets in clear.
+fn remark(value: Value, given: &Value) -> Value {
+    match (value, given) {
+        (value, Value::Secret(inner)) => remark(value, inner.expose()).into_secret(),
+        (Value::Null, Value::Unknown(unknown)) => Value::Unknown(*unknown),
+        (value, Value::Unknown(unknown)) if unknown.secret => value.into_secret(),
+        (Value::Map(map), Value::Map(given)) => Value::Map(
+            map.into_iter()
+                .map(|(key, value)| match given.get(&key) {
+                    Some(given) => (key, remark(value, given)),
+                    None => (key, value),
+                })
+                .collect(),
+        ),
+        (Value::List(items), Value::List(given)) => {
+            let mut given = given.iter();
+            let remarked = items.into_iter().map(|item| match given.next() {
+                Some(given) => remark(item, given),
+                None => item,
+            });
+            Value::List(remarked.collect())
+        }
+        (value, _) => value,
+    }
+}
+
+fn secret_leaves(value: Value) -> Value {
+    match value {
+        Value::List(items) => Value::List(items.into_iter().map(secret_leaves).collect()),
+        Value::Map(map) => Value::Map(map.into_iter().map(|(k, v)| (k, secret_leaves(v))).collect()),
+        leaf => leaf.into_secret(),
+    }
+}

@@ -1,0 +1,288 @@
+//! A loaded driver: the functions of the contract, in the model's words.
+//!
+//! Functions that a driver does not implement are answered here, as the contract says, without
+//! an instance.
+
+use std::fmt;
+use std::sync::Arc;
+
+use purlin_model::driver::{Checked, Impact, Inputs, Manifest, ResourceState};
+
+use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::call::{Given, Runner};
+use crate::context::CallContext;
+use crate::convert::{self, Reader};
+use crate::error::CallError;
+
+/// A driver that can be called. Cheap to clone.
+#[derive(Clone)]
+pub struct Driver(Arc<Inner>);
+
+struct Inner {
+    runner: Runner,
+    manifest: Manifest,
+    digest: String,
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("name", &self.name())
+            .field("version", &self.0.manifest.version)
+            .field("digest", &self.0.digest)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is to become of what.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// What exists.
+    pub state: &'a ResourceState,
+    /// The inputs it was made with.
+    pub before: &'a Inputs,
+    /// The inputs that it is to have.
+    pub after: &'a Inputs,
+    /// What [`Driver::name_of`] returned.
+    pub name: &'a str,
+}
+
+impl Driver {
+    pub(crate) fn new(runner: Runner, manifest: Manifest, digest: String) -> Self {
+        Self(Arc::new(Inner { runner, manifest, digest }))
+    }
+
+    /// The name the operator uses for it.
+    pub fn name(&self) -> &str {
+        &self.0.runner.name
+    }
+
+    /// What it says about itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    /// SHA-256 of the component, in hex.
+    pub fn digest(&self) -> &str {
+        &self.0.digest
+    }
+
+    fn reader<'a>(&'a self, given: &'a Given<'_>) -> Reader<'a> {
+        Reader { driver: &self.0.runner.name, limit: self.0.runner.limits.output, needles: &given.needles }
+    }
+
+    /// Validates inputs and fills in defaults. `previous` is what it returned when the resource
+    /// was last provisioned. No effects; inputs may be unknown.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`] with every fault, or what ended the call.
+    pub async fn check(
+        &self,
+        context: &CallContext<'_>,
+        inputs: &Inputs,
+        previous: Option<&Inputs>,
+    ) -> Result<Checked, CallError> {
+        if !self.0.manifest.implements.check {
+            return Ok(Checked {
+                values: inputs.values.clone(),
+                secrets: inputs.secrets.clone(),
+                warnings: Vec::new(),
+            });
+        }
+        let given = Given::new(context, &[Some(inputs), previous], None);
+        let request = wit::CheckRequest {
+            resource: convert::resource(context.subject),
+            inputs: convert::inputs(inputs),
+            previous: previous.map(convert::document),
+        };
+        let answer = self
+            .0
+            .runner
+            .run(&given, |guest, store| Box::pin(async move { guest.call_check(store, &request).await }))
+            .await?;
+        let reader = self.reader(&given);
+        answer.map_or_else(|failure| Err(reader.failure(failure)), |checked| reader.checked(checked, inputs))
+    }
+
+    /// The friendly name of the real thing. No effects.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`], or what ended the call.
+    pub async fn name_of(&self, context: &CallContext<'_>, inputs: &Inputs) -> Result<String, CallError> {
+        if !self.0.manifest.implements.name {
+            return Ok(context.subject.urn.guresid().as_str().to_owned());
+        }
+        let given = Given::new(context, &[Some(inputs)], None);
+        let request = wit::NameRequest {
+            resource: convert::resource(context.subject),
+            inputs: convert::known(inputs)?,
+        };
+        let answer = self
+            .0
+            .runner
+            .run(&given, |guest, store| Box::pin(async move { guest.call_name(store, &request).await }))
+            .await?;
+        let reader = self.reader(&given);
+        answer.map_or_else(|failure| Err(reader.failure(failure)), |name| reader.name(name))
+    }
+
+    /// Makes the resource.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`]: nothing was made, unless it is `Partial`. Any other error leaves
+    /// the outcome open.
+    pub async fn create(
+        &self,
+        context: &CallContext<'_>,
+        inputs: &Inputs,
+        name: &str,
+    ) -> Result<ResourceState, CallError> {
+        let given = Given::new(context, &[Some(inputs)], None).creating();
+        let request = wit::CreateRequest {
+            resource: convert::resource(context.subject),
+            inputs: convert::known(inputs)?,
+            name: name.to_owned(),
+            call: self.0.runner.facts(&given),
+        };
+        let answer = self
+            .0
+            .runner
+            .run(&given, |guest, store| Box::pin(async move { guest.call_create(store, &request).await }))
+            .await?;
+        let reader = self.reader(&given);
+        answer.map_or_else(|failure| Err(reader.failure(failure)), |state| reader.state(state))
+    }
+
+    /// Looks at the resource as it is: by `id`, or by `name` after a lost answer. `None` when it
+    /// is gone.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`], or what ended the call.
+    pub async fn read(
+        &self,
+        context: &CallContext<'_>,
+        id: Option<&str>,
+        name: &str,
+        inputs: &Inputs,
+        state: Option<&ResourceState>,
+    ) -> Result<Option<ResourceState>, CallError> {
+        if !self.0.manifest.implements.read {
+            return Ok(state.cloned());
+        }
+        let given = Given::new(context, &[Some(inputs)], state);
+        let request = wit::ReadRequest {
+            resource: convert::resource(context.subject),
+            id: id.map(str::to_owned),
+            name: name.to_owned(),
+            inputs: convert::known(inputs)?,
+            state: state.map(convert::state),
+            call: self.0.runner.facts(&given),
+        };
+        let answer = self
+            .0
+            .runner
+            .run(&given, |guest, store| Box::pin(async move { guest.call_read(store, &request).await }))
+            .await?;
+        let reader = self.reader(&given);
+        match answer {
+            Ok(Some(state)) => reader.state(state).map(Some),
+            Ok(None) | Err(wit::Failure::NotFound(_)) => Ok(None),
+            Err(failure) => Err(reader.failure(failure)),
+        }
+    }
+
+    /// Says which changes replace and which update in place. No effects; `after` may be unknown.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`], or what ended the call.
+    pub async fn update_impact(
+        &self,
+        context: &CallContext<'_>,
+        change: Change<'_>,
+    ) -> Result<Impact, CallError> {
+        let implements = self.0.manifest.implements;
+        if !implements.update {
+            return Ok(Impact { replaces: vec![String::new()], ..Impact::default() });
+        }
+        if !implements.update_impact {
+            return Ok(Impact::default());
+        }
+        let given = Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+        let request = self.change(&given, &change, convert::inputs(change.after));
+        let answer = self
+            .0
+            .runner
+            .run(&given, |guest, store| {
+                Box::pin(async move { guest.call_update_impact(store, &request).await })
+            })
+            .await?;
+        let reader = self.reader(&given);
+        answer.map_or_else(|failure| Err(reader.failure(failure)), |impact| reader.impact(impact))
+    }
+
+    /// Changes the resource in place.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`]: nothing was changed, unless it is `Partial`. Any other error
+    /// leaves the outcome open.
+    pub async fn update(
+        &self,
+        context: &CallContext<'_>,
+        change: Change<'_>,
+    ) -> Result<ResourceState, CallError> {
+        let given = Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+        let request = self.change(&given, &change, convert::known(change.after)?);
+        let answer = self
+            .0
+            .runner
+            .run(&given, |guest, store| Box::pin(async move { guest.call_update(store, &request).await }))
+            .await?;
+        let reader = self.reader(&given);
+        let state = answer.map_err(|failure| reader.failure(failure))?;
+        let state = reader.state(state)?;
+        if state.id != change.state.id {
+            return Err(reader.junk("`update` changed the id of the resource"));
+        }
+        Ok(state)
+    }
+
+    /// Deletes the resource. What is gone already is a success.
+    ///
+    /// # Errors
+    /// [`CallError::Failure`]: it is taken to exist still. Any other error leaves the outcome
+    /// open.
+    pub async fn delete(
+        &self,
+        context: &CallContext<'_>,
+        state: &ResourceState,
+        inputs: &Inputs,
+    ) -> Result<(), CallError> {
+        let given = Given::new(context, &[Some(inputs)], Some(state));
+        let request = wit::DeleteRequest {
+            resource: convert::resource(context.subject),
+            state: convert::state(state),
+            inputs: convert::inputs(inputs),
+            call: self.0.runner.facts(&given),
+        };
+        let answer = self
+            .0
+            .runner
+            .run(&given, |guest, store| Box::pin(async move { guest.call_delete(store, &request).await }))
+            .await?;
+        match answer {
+            Ok(()) | Err(wit::Failure::NotFound(_)) => Ok(()),
+            Err(failure) => Err(self.reader(&given).failure(failure)),
+        }
+    }
+
+    fn change(&self, given: &Given<'_>, change: &Change<'_>, after: wit::Inputs) -> wit::Change {
+        wit::Change {
+            resource: convert::resource(given.context.subject),
+            state: convert::state(change.state),
+            before: convert::inputs(change.before),
+            after,
+            name: change.name.to_owned(),
+            call: self.0.runner.facts(given),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! wasmtime's engine, configured once. Components compiled with these settings, and only those,
+//! run here; so whatever influences compiled code has one place.
+
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+use crate::error::SandboxError;
+use crate::limits::{CORE_INSTANCES, MEMORIES, TABLE_ELEMENTS, TABLES};
+
+/// Bytes of a slot's memory that are zeroed rather than given back to the system between calls.
+/// Giving back costs page faults in the next call, keeping costs resident memory.
+const KEEP_RESIDENT: usize = 256 << 10;
+
+/// Settings that decide how code is compiled.
+fn settings() -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .epoch_interruption(true)
+        // Instances are thrown away after one call, so nothing runs concurrently inside one.
+        .concurrency_support(false)
+        // Offsets in traces would help nobody and are a third of the compiled size.
+        .generate_address_map(false)
+        .native_unwind_info(cfg!(windows));
+    config
+}
+
+fn pool(instances: u32) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(instances)
+        .total_core_instances(instances.saturating_mul(CORE_INSTANCES))
+        .total_memories(instances)
+        .total_tables(instances.saturating_mul(TABLES_PER_SLOT))
+        .total_stacks(instances)
+        .max_core_instances_per_component(CORE_INSTANCES)
+        .max_memories_per_component(MEMORIES)
+        .max_tables_per_component(TABLES)
+        .max_tables_per_module(TABLES)
+        .max_memories_per_module(MEMORIES)
+        .table_elements(TABLE_ELEMENTS)
+        .max_unused_warm_slots(32)
+        .linear_memory_keep_resident(KEEP_RESIDENT)
+        .table_keep_resident(16 << 10)
+        .async_stack_keep_resident(16 << 10)
+        .pagemap_scan(Enabled::No);
+    pool
+}
+
+/// Tables that the pool holds for each slot; components with more take several slots.
+pub(crate) const TABLES_PER_SLOT: u32 = 4;
+
+/// An engine that runs up to so many instances at once.
+pub(crate) fn running(instances: u32) -> Result<Engine, SandboxError> {
+    let mut config = settings();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances)));
+    Engine::new(&config).or_else(|error| {
+        // Where the address space is limited, memory is mapped for each call: slower, as safe.
+        tracing::debug!(target: "purlin::sandbox", %error, "no pool of instances");
+        config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+        Engine::new(&config).map_err(|error| SandboxError::Engine(format!("{error:#}")))
+    })
+}
+
+/// An engine that only compiles, for any machine of this kind.
+pub(crate) fn portable() -> Result<Engine, SandboxError> {
+    let mut config = settings();
+    config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+    config.target(&baseline()).map_err(|error| SandboxError::Engine(format!("{error:#}")))?;
+    Engine::new(&config).map_err(|error| SandboxError::Engine(format!("{error:#}")))
+}
+
+/// The target triple of this machine. Naming it leaves out what this very processor adds.
+fn baseline() -> String {
+    let system = match std::env::consts::OS {
+        "macos" => "apple-darwin",
+        "windows" => "pc-windows-msvc",
+        _ => "unknown-linux-gnu",
+    };
+    format!("{}-{system}", std::env::consts::ARCH)
+}

@@ -1,0 +1,175 @@
+//! The whole space of what can go wrong with a driver, in words an operator can act on.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use purlin_model::driver::Failure;
+
+/// The sandbox cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// wasmtime refuses the configuration, or the machine lacks the address space.
+    #[error("cannot set up WebAssembly: {0}")]
+    Engine(String),
+    /// The thread that interrupts computing drivers cannot be started.
+    #[error("cannot start the thread that interrupts drivers")]
+    Ticker(#[source] std::io::Error),
+}
+
+/// A component cannot be used as a driver.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Neither a component nor any other WebAssembly.
+    #[error("not a WebAssembly file; a driver is a WebAssembly component")]
+    NotWasm,
+    /// A module of the older kind.
+    #[error(
+        "a core WebAssembly module, not a component; build for `wasm32-wasip2`, or make a component of it with `wasm-tools component new`"
+    )]
+    CoreModule,
+    /// A driver for another version of the contract.
+    #[error(
+        "made for contract `purlin:driver@{found}`, and this version runs `purlin:driver@{supported}`; build it against that, or use a matching version of Purlin"
+    )]
+    ContractVersion {
+        /// What it exports.
+        found: String,
+        /// What this host speaks.
+        supported: &'static str,
+    },
+    /// Not a driver at all.
+    #[error("a component that does not export `{export}`, so it is no driver")]
+    MissingExport {
+        /// What is missing.
+        export: String,
+    },
+    /// It needs something that drivers do not get.
+    #[error("imports `{import}`, which this version does not offer to drivers")]
+    UnknownImport {
+        /// What it imports.
+        import: String,
+    },
+    /// WebAssembly, but faulty, or using features that are off.
+    #[error("not a valid component: {message}")]
+    Invalid {
+        /// What wasmtime says.
+        message: String,
+    },
+    /// `describe` did not answer.
+    #[error("cannot ask what it is")]
+    Describe(#[source] Box<CallError>),
+    /// `describe` answered something the contract does not allow.
+    #[error("says something impossible about itself: {message}")]
+    Manifest {
+        /// What.
+        message: String,
+    },
+    /// A grant that cannot be kept.
+    #[error("{message}")]
+    Grant {
+        /// Which and why.
+        message: String,
+    },
+}
+
+/// A call that did not give a result.
+///
+/// Whether something was made is known in one case only: a [`Failure`] other than `Partial`
+/// means that nothing was. After any other error of a call with effects the outcome is open.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// The driver said no.
+    #[error("{0}")]
+    Failure(Failure),
+    /// The driver crashed.
+    #[error("the driver `{driver}` crashed: {message}")]
+    Trap {
+        /// Name of the driver.
+        driver: String,
+        /// What happened, as far as it can be known.
+        message: String,
+    },
+    /// The driver took too long.
+    #[error(
+        "the driver `{driver}` was stopped after {limit:?}, its time limit; `drivers.{driver}.limits.time` in purlin.yaml raises it"
+    )]
+    TimeLimit {
+        /// Name of the driver.
+        driver: String,
+        /// Wall-clock time it was given.
+        limit: Duration,
+    },
+    /// The driver wanted more memory than it may have.
+    #[error(
+        "the driver `{driver}` needs more than {}, its memory limit; `drivers.{driver}.limits.memory` in purlin.yaml raises it", size(*limit)
+    )]
+    MemoryLimit {
+        /// Name of the driver.
+        driver: String,
+        /// Bytes of linear memory.
+        limit: u64,
+    },
+    /// The driver returned more than it may.
+    #[error(
+        "the driver `{driver}` returned more than {}, its output limit; `drivers.{driver}.limits.output` in purlin.yaml raises it", size(*limit)
+    )]
+    OutputLimit {
+        /// Name of the driver.
+        driver: String,
+        /// Bytes.
+        limit: u64,
+    },
+    /// The driver returned something that the contract does not allow.
+    #[error("the driver `{driver}` broke its contract: {what}")]
+    Junk {
+        /// Name of the driver.
+        driver: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The id that the driver wanted kept could not be kept.
+    #[error("cannot record the id that the driver `{driver}` reported: {message}")]
+    Checkpoint {
+        /// Name of the driver.
+        driver: String,
+        /// Why.
+        message: String,
+    },
+    /// The operator cut the call off.
+    #[error("cut off")]
+    Cancelled,
+    /// No instance could be made.
+    #[error("cannot start the driver `{driver}`: {message}")]
+    Instantiate {
+        /// Name of the driver.
+        driver: String,
+        /// Why.
+        message: String,
+    },
+    /// The caller passed a value that is not known yet to a call with effects.
+    #[error("the input at `{pointer}` is not known yet")]
+    Unknown {
+        /// JSON Pointer into `{values, secrets, params}`.
+        pointer: String,
+    },
+}
+
+/// Bytes for people.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    for (unit, name) in UNITS {
+        if bytes >= unit && bytes.is_multiple_of(unit) {
+            return format!("{} {name}", bytes / unit);
+        }
+    }
+    format!("{bytes} bytes")
+}

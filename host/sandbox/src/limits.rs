@@ -1,0 +1,118 @@
+//! What one call may use up, and the meter that wasmtime asks before it gives memory.
+
+use std::time::Duration;
+
+use wasmtime::ResourceLimiter;
+
+/// Core instances of one component. Components linked from shared libraries have some dozens.
+pub(crate) const CORE_INSTANCES: u32 = 64;
+/// Tables of one component.
+pub(crate) const TABLES: u32 = 32;
+/// Linear memories of one component.
+pub(crate) const MEMORIES: u32 = 8;
+/// Elements of one table.
+pub(crate) const TABLE_ELEMENTS: usize = 20_000;
+/// Host resources (streams, pollables, file handles) of one call.
+pub(crate) const HANDLES: usize = 10_000;
+/// Random bytes asked for at once.
+pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
+
+/// Limits with the defaults filled in.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    pub(crate) memory: u64,
+    pub(crate) time: Duration,
+    pub(crate) output: u64,
+    pub(crate) log: u64,
+    pub(crate) concurrency: usize,
+}
+
+impl Limits {
+    pub(crate) fn new(limits: &purlin_model::Limits) -> Self {
+        Self {
+            memory: limits.memory.unwrap_or(64 << 20),
+            time: limits.time.unwrap_or(Duration::from_secs(30)),
+            output: limits.output.unwrap_or(4 << 20),
+            log: limits.log.unwrap_or(1 << 20),
+            concurrency: limits.concurrency.unwrap_or(64).max(1),
+        }
+    }
+
+    /// Bytes that may be copied out of an instance by one call. A little more than the output,
+    /// because lists of records count as well.
+    pub(crate) fn copied(&self) -> usize {
+        usize::try_from(self.output.saturating_add(256 << 10)).unwrap_or(usize::MAX)
+    }
+}
+
+/// Counts the memory of one instance.
+pub(crate) struct Meter {
+    limit: u64,
+    used: u64,
+    /// Whether more was asked for than there is. What fails afterwards failed for that.
+    pub(crate) memory_exceeded: bool,
+    /// Likewise for tables.
+    pub(crate) table_exceeded: bool,
+}
+
+impl Meter {
+    pub(crate) const fn new(limit: u64) -> Self {
+        Self { limit, used: 0, memory_exceeded: false, table_exceeded: false }
+    }
+}
+
+impl ResourceLimiter for Meter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let more = desired.saturating_sub(current) as u64;
+        let within = self.used.saturating_add(more) <= self.limit;
+        if !within {
+            self.memory_exceeded = true;
+        } else if maximum.is_none_or(|maximum| desired <= maximum) {
+            self.used += more;
+        }
+        Ok(within)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let within = desired <= TABLE_ELEMENTS;
+        self.table_exceeded |= !within;
+        Ok(within)
+    }
+
+    fn instances(&self) -> usize {
+        CORE_INSTANCES as usize
+    }
+
+    fn tables(&self) -> usize {
+        TABLES as usize
+    }
+
+    fn memories(&self) -> usize {
+        MEMORIES as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_memories_of_an_instance_count_together() {
+        let mut meter = Meter::new(100 << 16);
+        assert!(meter.memory_growing(0, 60 << 16, None).expect("answer"));
+        assert!(meter.memory_growing(0, 40 << 16, None).expect("answer"));
+        assert!(!meter.memory_exceeded);
+        assert!(!meter.memory_growing(40 << 16, 41 << 16, None).expect("answer"));
+        assert!(meter.memory_exceeded);
+    }
+}

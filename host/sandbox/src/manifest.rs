@@ -1,0 +1,130 @@
+//! What a driver says about itself: from the contract, and to and from the cache.
+
+use purlin_model::driver::{Implements, Manifest, TypeSchema, Wish};
+use serde::{Deserialize, Serialize};
+
+use crate::bindings::exports::purlin::driver::lifecycle as wit;
+
+/// Bytes of all texts of a manifest.
+const LARGEST: usize = 1 << 20;
+
+/// Checks what `describe` answered.
+pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
+    let types: usize =
+        manifest.types.iter().map(|t| t.type_name.len() + t.inputs.len() + t.outputs.len()).sum();
+    let wishes: usize =
+        manifest.wishes.iter().map(|w| w.capability.len() + w.pattern.len() + w.reason.len()).sum();
+    if types + wishes + manifest.name.len() + manifest.version.len() + manifest.description.len() > LARGEST {
+        return Err("its description is larger than 1 MiB".into());
+    }
+    if !valid_name(&manifest.name) {
+        return Err(format!(
+            "`{}` is not a driver's name; one is written ORG/NAME",
+            manifest.name.escape_debug()
+        ));
+    }
+    let version = semver::Version::parse(&manifest.version).map_err(|error| {
+        format!("`{}` is not a semantic version: {error}", manifest.version.escape_debug())
+    })?;
+    if manifest.types.is_empty() {
+        return Err("it provisions no type".into());
+    }
+    let schema = |type_name: &str, side: &str, text: &str| {
+        serde_json::from_str(text).map_err(|error| {
+            format!("the schema of the {side} of `{}` is not JSON: {error}", type_name.escape_debug())
+        })
+    };
+    let types = manifest
+        .types
+        .into_iter()
+        .map(|t| {
+            Ok(TypeSchema {
+                inputs: schema(&t.type_name, "inputs", &t.inputs)?,
+                outputs: schema(&t.type_name, "outputs", &t.outputs)?,
+                type_name: t.type_name,
+            })
+        })
+        .collect::<Result<_, String>>()?;
+    let has = |flag| manifest.implements.contains(flag);
+    Ok(Manifest {
+        name: manifest.name,
+        version,
+        description: manifest.description,
+        implements: Implements {
+            check: has(wit::Implements::CHECK),
+            name: has(wit::Implements::NAME),
+            read: has(wit::Implements::READ),
+            update_impact: has(wit::Implements::UPDATE_IMPACT),
+            update: has(wit::Implements::UPDATE),
+        },
+        types,
+        wishes: manifest
+            .wishes
+            .into_iter()
+            .map(|w| Wish { capability: w.capability, pattern: w.pattern, reason: w.reason })
+            .collect(),
+    })
+}
+
+fn valid_name(name: &str) -> bool {
+    let part = |part: &str| {
+        part.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    };
+    name.split_once('/').is_some_and(|(org, name)| part(org) && part(name))
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    name: String,
+    version: semver::Version,
+    description: String,
+    /// check, name, read, update-impact, update.
+    implements: [bool; 5],
+    types: Vec<(String, serde_json::Value, serde_json::Value)>,
+    wishes: Vec<(String, String, String)>,
+}
+
+pub(crate) fn to_json(manifest: &Manifest) -> Vec<u8> {
+    let i = manifest.implements;
+    let stored = Stored {
+        name: manifest.name.clone(),
+        version: manifest.version.clone(),
+        description: manifest.description.clone(),
+        implements: [i.check, i.name, i.read, i.update_impact, i.update],
+        types: manifest
+            .types
+            .iter()
+            .map(|t| (t.type_name.clone(), t.inputs.clone(), t.outputs.clone()))
+            .collect(),
+        wishes: manifest
+            .wishes
+            .iter()
+            .map(|w| (w.capability.clone(), w.pattern.clone(), w.reason.clone()))
+            .collect(),
+    };
+    // Strings, numbers and JSON: there is nothing in it that could fail. If it did, the artifact
+    // would be unreadable and so made anew.
+    serde_json::to_vec(&stored).unwrap_or_default()
+}
+
+pub(crate) fn from_json(bytes: &[u8]) -> Option<Manifest> {
+    let stored: Stored = serde_json::from_slice(bytes).ok()?;
+    let [check, name, read, update_impact, update] = stored.implements;
+    Some(Manifest {
+        name: stored.name,
+        version: stored.version,
+        description: stored.description,
+        implements: Implements { check, name, read, update_impact, update },
+        types: stored
+            .types
+            .into_iter()
+            .map(|(type_name, inputs, outputs)| TypeSchema { type_name, inputs, outputs })
+            .collect(),
+        wishes: stored
+            .wishes
+            .into_iter()
+            .map(|(capability, pattern, reason)| Wish { capability, pattern, reason })
+            .collect(),
+    })
+}

@@ -1,0 +1,297 @@
+//! One engine, one linker, and the way from bytes to a driver.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use purlin_model::driver::Manifest;
+use purlin_model::{Grants, Limits};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+
+use crate::artifact::{Artifact, Precompiled};
+use crate::cache::{Cache, hex};
+use crate::call::Runner;
+use crate::capability::{self, Guest};
+use crate::driver::Driver;
+use crate::error::{LoadError, SandboxError};
+use crate::ticker::Ticker;
+use crate::{component, engine, manifest};
+
+/// Components larger than this are refused unread.
+const LARGEST_COMPONENT: u64 = 512 << 20;
+
+/// How a sandbox is set up.
+#[derive(Clone)]
+pub struct SandboxConfig {
+    /// Instances that may run at once, over all drivers. Each reserves address space, not
+    /// memory, of about 4 GiB.
+    pub instances: u32,
+    /// Where compiled components are kept; without it they are compiled at every start. Only
+    /// this user may have write access to it.
+    pub cache: Option<PathBuf>,
+    /// How long a computing driver may hold a thread before others get their turn.
+    pub tick: Duration,
+    /// A compilation that takes longer than this is told to `on_compile`.
+    pub slow_compile: Duration,
+    /// Hears of compilations that take long.
+    pub on_compile: Option<Arc<dyn Fn(CompileEvent) + Send + Sync>>,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            instances: 128,
+            cache: None,
+            tick: Duration::from_millis(5),
+            slow_compile: Duration::from_millis(500),
+            on_compile: None,
+        }
+    }
+}
+
+impl fmt::Debug for SandboxConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SandboxConfig")
+            .field("instances", &self.instances)
+            .field("cache", &self.cache)
+            .field("tick", &self.tick)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A compilation that takes long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompileEvent {
+    /// It has not finished within [`SandboxConfig::slow_compile`].
+    Slow {
+        /// Name of the driver.
+        driver: Arc<str>,
+    },
+    /// It has finished at last.
+    Finished {
+        /// Name of the driver.
+        driver: Arc<str>,
+        /// How long it took.
+        took: Duration,
+    },
+}
+
+/// What the operator says about a driver.
+#[derive(Clone, Debug)]
+pub struct DriverSetup {
+    /// Its name in `purlin.yaml`, for messages.
+    pub name: Arc<str>,
+    /// What it may do.
+    pub grants: Grants,
+    /// What it may use up.
+    pub limits: Limits,
+    /// The folder that granted folders are relative to.
+    pub folder: PathBuf,
+    /// Values of the environment variables that are granted; others are not looked at.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Default for DriverSetup {
+    fn default() -> Self {
+        Self {
+            name: "driver".into(),
+            grants: Grants::default(),
+            limits: Limits::default(),
+            folder: PathBuf::from("."),
+            env: BTreeMap::new(),
+        }
+    }
+}
+
+/// Where a component comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// The component itself.
+    Bytes(Cow<'static, [u8]>),
+}
+
+/// Runs drivers. Cheap to clone; all clones share one engine.
+#[derive(Clone)]
+pub struct Sandbox(Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) engine: Engine,
+    pub(crate) ticker: Ticker,
+    /// Free slots of the pool.
+    pub(crate) slots: Semaphore,
+    pub(crate) instances: u32,
+    linker: Linker<Guest>,
+    cache: Option<Cache>,
+    config: SandboxConfig,
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sandbox").field(&self.0.config).finish()
+    }
+}
+
+impl Sandbox {
+    /// Sets up an engine.
+    ///
+    /// # Errors
+    /// When the machine cannot run it.
+    pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
+        let instances = config.instances.clamp(1, 10_000);
+        let engine = engine::running(instances)?;
+        let mut linker = Linker::new(&engine);
+        capability::link(&mut linker).map_err(|error| SandboxError::Engine(format!("{error:#}")))?;
+        let ticker = Ticker::start(&engine, config.tick.max(Duration::from_millis(1)))
+            .map_err(SandboxError::Ticker)?;
+        let cache = config.cache.as_deref().and_then(|folder| Cache::open(folder, &engine));
+        let slots = Semaphore::new(instances as usize);
+        Ok(Self(Arc::new(Shared { engine, ticker, slots, instances, linker, cache, config })))
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+
+    pub(crate) fn linker(&self) -> &Linker<Guest> {
+        &self.0.linker
+    }
+
+    /// Makes a driver of a component: compiled before and kept in the cache, or compiled now.
+    ///
+    /// # Errors
+    /// When it is no driver of this contract, or its grants cannot be kept.
+    pub async fn load(&self, source: Source, setup: &DriverSetup) -> Result<Driver, LoadError> {
+        let bytes = match source {
+            Source::Bytes(bytes) => bytes,
+            Source::File(path) => blocking(move || read(path)).await?.into(),
+        };
+        component::check_header(&bytes)?;
+        let sandbox = self.clone();
+        let name = Arc::clone(&setup.name);
+        let compiled = blocking(move || sandbox.compile(bytes, &name)).await?;
+        let (digest, component) = (compiled.digest, compiled.component);
+        let manifest = match compiled.manifest {
+            Some(manifest) => manifest,
+            None => {
+                let manifest = self.describe(&component, setup).await?;
+                if let (Some(cache), Ok(code)) = (&self.0.cache, component.serialize()) {
+                    let artifact = Artifact { digest, manifest: manifest.clone(), code: &code };
+                    cache.write(&hex(&digest), &artifact.to_bytes());
+                }
+                manifest
+            }
+        };
+        self.driver(&component, digest, manifest, setup)
+    }
+
+    /// Makes a driver of code compiled ahead of time, or of the component itself where this
+    /// machine needs other code.
+    ///
+    /// # Errors
+    /// As [`Sandbox::load`].
+    pub async fn load_precompiled(
+        &self,
+        code: Precompiled<'_>,
+        wasm: &'static [u8],
+        setup: &DriverSetup,
+    ) -> Result<Driver, LoadError> {
+        if let Some((artifact, component)) = self.open_artifact(code.0, true) {
+            return self.driver(&component, artifact.digest, artifact.manifest, setup);
+        }
+        self.load(Source::Bytes(Cow::Borrowed(wasm)), setup).await
+    }
+
+    fn compile(&self, bytes: Cow<'static, [u8]>, driver: &Arc<str>) -> Result<Compiled, LoadError> {
+        let digest: [u8; 32] = Sha256::digest(&bytes).into();
+        let cached = self.0.cache.as_ref().and_then(|cache| cache.read(&hex(&digest)));
+        if let Some((artifact, component)) =
+            cached.as_deref().and_then(|code| self.open_artifact(code, false))
+            && artifact.digest == digest
+        {
+            return Ok(Compiled { digest, component, manifest: Some(artifact.manifest) });
+        }
+        let start = Instant::now();
+        let component = std::thread::scope(|scope| {
+            let (done, waiting) = std::sync::mpsc::channel::<()>();
+            if let Some(hear) = &self.0.config.on_compile {
+                let slow = self.0.config.slow_compile;
+                scope.spawn(move || {
+                    if waiting.recv_timeout(slow) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                        hear(CompileEvent::Slow { driver: Arc::clone(driver) });
+                        let _ = waiting.recv();
+                        hear(CompileEvent::Finished { driver: Arc::clone(driver), took: start.elapsed() });
+                    }
+                });
+            }
+            let component = Component::from_binary(&self.0.engine, &bytes);
+            drop(done);
+            component
+        })
+        .map_err(|error| LoadError::Invalid { message: format!("{error:#}") })?;
+        tracing::debug!(target: "purlin::sandbox", %driver, took = ?start.elapsed(), "compiled");
+        Ok(Compiled { digest, component, manifest: None })
+    }
+
+    /// Asks a component what it is. It gets no grants for that.
+    pub(crate) async fn describe(
+        &self,
+        component: &Component,
+        setup: &DriverSetup,
+    ) -> Result<Manifest, LoadError> {
+        let bare = DriverSetup { grants: Grants::default(), ..setup.clone() };
+        let runner = Runner::new(self, component, &bare)?;
+        let described = runner.describe().await.map_err(|error| LoadError::Describe(Box::new(error)))?;
+        manifest::from_wit(described).map_err(|message| LoadError::Manifest { message })
+    }
+
+    fn driver(
+        &self,
+        component: &Component,
+        digest: [u8; 32],
+        manifest: Manifest,
+        setup: &DriverSetup,
+    ) -> Result<Driver, LoadError> {
+        Ok(Driver::new(Runner::new(self, component, setup)?, manifest, hex(&digest)))
+    }
+}
+
+struct Compiled {
+    digest: [u8; 32],
+    component: Component,
+    manifest: Option<Manifest>,
+}
+
+fn read(path: PathBuf) -> Result<Vec<u8>, LoadError> {
+    let size = std::fs::metadata(&path).and_then(|metadata| {
+        if metadata.is_dir() { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(metadata.len()) }
+    });
+    match size {
+        Ok(size) if size > LARGEST_COMPONENT => {
+            Err(LoadError::Invalid { message: "larger than 512 MiB".into() })
+        }
+        Ok(_) => std::fs::read(&path).map_err(|source| LoadError::Read { path, source }),
+        Err(source) => Err(LoadError::Read { path, source }),
+    }
+}
+
+/// Work that holds a thread for long, away from those that must not be held.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, LoadError> + Send + 'static,
+) -> Result<T, LoadError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(LoadError::Invalid { message: format!("compiling failed: {error}") }),
+    }
+}

@@ -1,0 +1,216 @@
+//! The secrets that a call was given, and how they are found again in what comes back.
+//!
+//! A string that a secret touched is secret (SPEC §4). The sandbox cannot see what a driver
+//! computes, so it looks for the secret's text: as it is, as JSON writes it, and in base64.
+
+use std::borrow::Cow;
+
+use purlin_model::{Map, Value};
+
+/// Shorter secrets are only recognised as a whole: `1` is in too many texts.
+const SHORTEST_PART: usize = 4;
+/// Lines of secrets with several lines (keys in PEM) count from this length on.
+const SHORTEST_LINE: usize = 8;
+const MASK: &str = "[secret]";
+
+/// The texts that must not come out in clear.
+#[derive(Debug, Default)]
+pub(crate) struct Needles {
+    /// Found anywhere, longest first.
+    parts: Vec<Box<str>>,
+    /// Found as a whole.
+    wholes: Vec<Box<str>>,
+}
+
+impl Needles {
+    /// Takes in every secret of a value; all of it when `secret`.
+    pub(crate) fn collect(&mut self, value: &Value, secret: bool) {
+        match value {
+            Value::Secret(inner) => self.collect(inner.expose(), true),
+            Value::List(items) => items.iter().for_each(|item| self.collect(item, secret)),
+            Value::Map(map) => map.values().for_each(|item| self.collect(item, secret)),
+            Value::String(text) if secret => self.add(text),
+            Value::Number(number) if secret => {
+                let text = number.to_string();
+                if text.len() >= SHORTEST_PART {
+                    self.add(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if text.len() < SHORTEST_PART {
+            if !text.is_empty() {
+                self.wholes.push(text.into());
+            }
+            return;
+        }
+        self.parts.push(text.into());
+        let json = serde_json::Value::from(text).to_string();
+        let escaped = json.get(1..json.len() - 1).unwrap_or_default();
+        if escaped != text {
+            self.parts.push(escaped.into());
+        }
+        let encoded = base64(text.as_bytes());
+        if encoded.len() >= SHORTEST_LINE {
+            self.parts.push(encoded.into());
+        }
+        if text.contains('\n') {
+            let lines = text.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_LINE);
+            self.parts.extend(lines.map(Into::into));
+        }
+    }
+
+    /// Call once all are collected.
+    pub(crate) fn finish(&mut self) {
+        self.parts.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.parts.dedup();
+        self.wholes.sort_unstable();
+        self.wholes.dedup();
+    }
+
+    /// Length of the longest, in bytes.
+    pub(crate) fn longest(&self) -> usize {
+        self.parts.first().map_or(0, |part| part.len())
+    }
+
+    fn touch(&self, text: &str) -> bool {
+        self.parts.iter().any(|part| text.contains(&**part))
+            || self.wholes.iter().any(|whole| **whole == *text)
+    }
+
+    /// The text without secrets.
+    pub(crate) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.touch(text) {
+            return Cow::Borrowed(text);
+        }
+        if self.wholes.iter().any(|whole| **whole == *text) {
+            return Cow::Borrowed(MASK);
+        }
+        let mut masked = text.to_owned();
+        for part in &self.parts {
+            if masked.contains(&**part) {
+                masked = masked.replace(&**part, MASK);
+            }
+        }
+        Cow::Owned(masked)
+    }
+
+    /// The value with every leaf secret that a secret touched. A map with such a key is secret as
+    /// a whole.
+    pub(crate) fn taint(&self, value: Value) -> Value {
+        if self.parts.is_empty() && self.wholes.is_empty() {
+            return value;
+        }
+        match value {
+            Value::String(text) if self.touch(&text) => Value::String(text).into_secret(),
+            Value::Number(number) if self.touch_number(&number) => Value::Number(number).into_secret(),
+            Value::List(items) => Value::List(items.into_iter().map(|item| self.taint(item)).collect()),
+            Value::Map(map) if map.keys().any(|key| self.touch(key)) => Value::Map(map).into_secret(),
+            Value::Map(map) => {
+                Value::Map(map.into_iter().map(|(key, item)| (key, self.taint(item))).collect::<Map>())
+            }
+            other => other,
+        }
+    }
+
+    fn touch_number(&self, number: &serde_json::Number) -> bool {
+        let text = number.to_string();
+        self.parts.iter().chain(&self.wholes).any(|needle| **needle == *text)
+    }
+}
+
+/// The characters of base64 that depend on these bytes alone, whatever follows them.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digit = |six: u32| char::from(DIGITS[(six & 63) as usize]);
+    let mut text = String::with_capacity(bytes.len() / 3 * 4 + 2);
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
+        match group.len() {
+            3 => text.extend([digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)]),
+            2 => text.extend([digit(bits >> 10), digit(bits >> 4)]),
+            _ => text.push(digit(bits >> 2)),
+        }
+    }
+    text
+}
+
+/// Text for people: what could move a cursor or turn the direction of writing is shown, not done.
+pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
+    let risky = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    };
+    if !text.contains(risky) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if risky(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+        out
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn needles(secrets: serde_json::Value) -> Needles {
+        let mut needles = Needles::default();
+        needles.collect(&Value::from(secrets), true);
+        needles.finish();
+        needles
+    }
+
+    #[test]
+    fn finds_a_secret_in_every_dress() {
+        let needles = needles(json!({"password": "pa\"ss\nword-is-long", "pin": 12345, "short": "abc"}));
+        for text in [
+            "before pa\"ss\nword-is-long after",
+            r#"{"p":"pa\"ss\nword-is-long"}"#,
+            "cGEic3MKd29yZC1pcy1sb25n",
+            "the line word-is-long alone",
+            "pin 12345",
+            "abc",
+        ] {
+            assert!(needles.touch(text), "{text}");
+            assert!(needles.mask(text).contains(MASK), "{text}");
+        }
+        for text in ["abcd", "pa", "word"] {
+            assert_eq!(needles.mask(text), text);
+        }
+    }
+
+    #[test]
+    fn what_a_secret_touched_is_secret() {
+        let needles = needles(json!(["hunter2", 5432]));
+        let value = Value::from(json!({
+            "url": "postgres://u:hunter2@h", "port": 5432, "host": "h", "list": ["hunter2", "x"],
+            "map": {"hunter2": 1},
+        }));
+        assert_eq!(
+            needles.taint(value).redact(),
+            json!({"url": "[secret]", "port": "[secret]", "host": "h", "list": ["[secret]", "x"],
+                "map": "[secret]"})
+        );
+    }
+
+    #[test]
+    fn base64_of_a_beginning_is_the_beginning() {
+        assert_eq!(base64(b"secret"), "c2VjcmV0");
+        assert!("c2VjcmV0cw==".starts_with(&base64(b"secrets")));
+        assert_eq!(base64(b""), "");
+    }
+
+    #[test]
+    fn control_characters_do_nothing() {
+        assert_eq!(neutralise("a\x1b[2Jb\u{202e}\tc\n"), "a\\u{1b}[2Jb\\u{202e}\tc\n");
+    }
+}
