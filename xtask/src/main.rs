@@ -1,1 +1,40 @@
-fn main() {}
+//! The build system of Purlin: `cargo xtask COMMAND`. One file a command.
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool")]
+
+mod build;
+mod ci;
+mod drivers;
+mod step;
+mod targets;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+/// Builds, tests and measures Purlin.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Builds the drivers to target/drivers, compiled ahead of time for this kind of machine.
+    Drivers(drivers::Arguments),
+    /// Builds the drivers, then the `purlin` binary with them inside.
+    Build(build::Arguments),
+    /// Builds the drivers, then runs all tests.
+    Test(test::Arguments),
+    /// What has to pass before a change goes in: format, lints, tests.
+    Ci,
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Drivers(arguments) => drivers::run(&arguments),
+        Command::Build(arguments) => build::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Ci => ci::run(),
+    }
+}

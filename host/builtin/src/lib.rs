@@ -1,1 +1,59 @@
 //! The drivers that come with Purlin, embedded.
+//!
+//! This crate holds bytes and their names. It knows nothing of how they are run.
+
+/// A driver that is part of the program.
+#[derive(Clone, Copy)]
+pub struct Builtin {
+    /// Its name, such as `purlin/echo`.
+    pub name: &'static str,
+    /// Other names by which documents call it (SPEC §8).
+    pub aliases: &'static [&'static str],
+    /// The component.
+    pub wasm: &'static [u8],
+    /// The same, compiled ahead of time for this kind of machine: what
+    /// `purlin_sandbox::precompile` returned at build time, unchanged.
+    pub precompiled: Option<&'static [u8]>,
+}
+
+impl std::fmt::Debug for Builtin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builtin")
+            .field("name", &self.name)
+            .field("aliases", &self.aliases)
+            .field("wasm", &self.wasm.len())
+            .field("precompiled", &self.precompiled.map(<[u8]>::len))
+            .finish()
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/drivers.rs"));
+
+/// All of them.
+pub fn drivers() -> &'static [Builtin] {
+    DRIVERS
+}
+
+/// The one with this name or alias.
+pub fn driver(name: &str) -> Option<&'static Builtin> {
+    DRIVERS.iter().find(|driver| driver.name == name || driver.aliases.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_components_and_no_name_is_taken_twice() {
+        let mut names = std::collections::HashSet::new();
+        for driver in drivers() {
+            assert_eq!(driver.wasm.get(..8), Some(&b"\0asm\x0d\0\x01\0"[..]), "{}", driver.name);
+            for name in driver.aliases.iter().chain([&driver.name]) {
+                assert!(names.insert(*name), "{name}");
+                assert_eq!(super::driver(name).map(|found| found.name), Some(driver.name));
+            }
+        }
+        assert_eq!(drivers().len(), 5);
+        assert!(driver("acme/none").is_none());
+    }
+}

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, Precompiled};
 use crate::error::LoadError;
 use crate::sandbox::{DriverSetup, Sandbox, SandboxConfig};
 use crate::{component, engine};
@@ -38,6 +38,11 @@ pub async fn precompile(wasm: &[u8], target: Target) -> Result<Vec<u8>, LoadErro
 }
 
 impl Sandbox {
+    /// Whether an artifact from [`precompile`] is whole and runs in this sandbox.
+    pub fn accepts(&self, code: Precompiled<'_>) -> bool {
+        self.open_artifact(code.0, false).is_some()
+    }
+
     /// Code that came out of this process or was vouched for becomes a component.
     #[allow(unsafe_code)]
     pub(crate) fn deserialize(&self, code: &[u8]) -> wasmtime::Result<Component> {

@@ -1,0 +1,65 @@
+//! Embeds the drivers that `cargo xtask drivers` built: those of the folder named by
+//! `PURLIN_DRIVERS_DIR`, each with its code compiled ahead of time where that is there.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{env, fs};
+
+/// File, name, and the names that other tools gave the same thing.
+const DRIVERS: &[(&str, &str, &[&str])] = &[
+    ("echo", "purlin/echo", &["humanitec/echo"]),
+    ("template", "purlin/template", &["humanitec/template"]),
+    ("random", "purlin/random", &[]),
+    ("dns-wildcard", "purlin/dns-wildcard", &["humanitec/dns-wildcard"]),
+    ("file", "purlin/file", &[]),
+];
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=PURLIN_DRIVERS_DIR");
+    let folder = env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
+    let mut missing = Vec::new();
+    let mut entries = String::new();
+    for (file, name, aliases) in DRIVERS {
+        let wasm = folder.join(format!("{file}.wasm"));
+        let code = folder.join(format!("{file}.cwasm"));
+        // A path that is not there makes cargo look again at every build, until it is.
+        println!("cargo::rerun-if-changed={}", wasm.display());
+        println!("cargo::rerun-if-changed={}", code.display());
+        if !wasm.is_file() {
+            missing.push(wasm.display().to_string());
+            continue;
+        }
+        // Code older than the component was compiled from another one.
+        let code = match (changed(&wasm), changed(&code)) {
+            (Some(wasm), Some(at)) if at >= wasm => format!("Some(include_bytes!({:?}))", absolute(&code)),
+            _ => "None".to_owned(),
+        };
+        let _ = writeln!(
+            entries,
+            "    Builtin {{ name: {name:?}, aliases: &{aliases:?}, wasm: include_bytes!({:?}), precompiled: {code} }},",
+            absolute(&wasm)
+        );
+    }
+    let source = if missing.is_empty() {
+        format!("static DRIVERS: &[Builtin] = &[\n{entries}];\n")
+    } else {
+        let message = format!(
+            "the built-in drivers are not built ({}): run `cargo xtask drivers` first",
+            missing.join(", ")
+        );
+        format!("compile_error!({message:?});\nstatic DRIVERS: &[Builtin] = &[];\n")
+    };
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default().join("drivers.rs");
+    if let Err(error) = fs::write(&out, source) {
+        println!("cargo::error=cannot write {}: {error}", out.display());
+    }
+}
+
+fn changed(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}

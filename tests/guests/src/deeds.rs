@@ -1,0 +1,166 @@
+//! What the adversary can do.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use crate::bindings::purlin::driver::types::{Denial, Inputs, InvalidInput, ManifestFile, Partial, Retry};
+use crate::bindings::purlin::driver::{log, metrics, operation};
+use serde_json::{Value, json};
+
+pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
+    let values: Value = serde_json::from_str(&inputs.values).unwrap();
+    let secrets: Value = serde_json::from_str(&inputs.secrets).unwrap();
+    let number = |name: &str, default: u64| values[name].as_u64().unwrap_or(default);
+    let text = |name: &str| values[name].as_str().unwrap_or_default().to_owned();
+    let secret = secrets["password"].as_str().unwrap_or_default().to_owned();
+    let state = |outputs: Value| State {
+        id: id.to_owned(),
+        outputs: outputs.to_string(),
+        secrets: "{}".into(),
+        cookie: b"cookie".to_vec(),
+        manifests: vec![],
+    };
+    Ok(match text("do").as_str() {
+        "" | "echo" => State { secrets: inputs.secrets.clone(), ..state(values) },
+
+        "loop" => {
+            let mut turns = 0u64;
+            loop {
+                turns = std::hint::black_box(turns.wrapping_add(1));
+            }
+        }
+        "trap" => core::arch::wasm32::unreachable(),
+        "panic" => panic!("I give up on {secret}"),
+        "exit" => std::process::exit(3),
+        "stack" => state(json!({"depth": dig(0)})),
+        "alloc" => {
+            let mut hoard = Vec::new();
+            loop {
+                hoard.push(vec![1u8; 1 << 20]);
+                std::hint::black_box(&hoard);
+            }
+        }
+        "sleep" => {
+            std::thread::sleep(Duration::from_millis(number("ms", 60_000)));
+            state(json!({"slept": true}))
+        }
+
+        "junk" => State { outputs: "{oops".into(), ..state(json!({})) },
+        "list" => state(json!([1, 2])),
+        "deep" => State { outputs: "[".repeat(number("depth", 100_000) as usize), ..state(json!({})) },
+        "deep-object" => {
+            State { outputs: "{\"a\":".repeat(number("depth", 100_000) as usize), ..state(json!({})) }
+        }
+        "huge" => state(json!({"x": "x".repeat(number("bytes", 8 << 20) as usize)})),
+        "many" => {
+            let data = format!("\"{}\"", "x".repeat(1 << 20));
+            let file =
+                |n: usize| ManifestFile { name: n.to_string(), location: "l".into(), data: data.clone() };
+            State { manifests: (0..20).map(file).collect(), ..state(json!({})) }
+        }
+        "twice" => State { secrets: r#"{"x":1}"#.into(), ..state(json!({"x": 1})) },
+        "twins" => {
+            let file = || ManifestFile { name: "a".into(), location: "l".into(), data: "{}".into() };
+            State { manifests: vec![file(), file()], ..state(json!({})) }
+        }
+        "empty-id" => State { id: String::new(), ..state(json!({})) },
+        "long-id" => State { id: "i".repeat(5000), ..state(json!({})) },
+        "other-id" => State { id: "another".into(), ..state(json!({})) },
+        "cookie" => State { cookie: vec![0; 10_241], ..state(json!({})) },
+
+        "leak" => {
+            let file = ManifestFile {
+                name: "a".into(),
+                location: "l".into(),
+                data: json!({"url": format!("x://{secret}@h"), "open": 1}).to_string(),
+            };
+            let outputs = json!({
+                "url": format!("postgres://u:{secret}@host"), "plain": "host",
+                "list": [secret], "json": json!({"p": secret}).to_string(),
+            });
+            State { manifests: vec![file], ..state(outputs) }
+        }
+        "say" => {
+            println!("standard output {secret}");
+            eprint!("standard error \x1b[31m{secret}");
+            log::write(log::Level::Info, &format!("log {secret}\nsecond line"));
+            metrics::count("things_made", 2);
+            metrics::count("Not A Name", 1);
+            operation::progress(&format!("half way with {secret}"), Some(150));
+            state(json!({}))
+        }
+        "flood" => {
+            let line = "x".repeat(1000);
+            for _ in 0..number("lines", 100_000) {
+                println!("{line}");
+                log::write(log::Level::Info, &line);
+            }
+            state(json!({}))
+        }
+
+        "checkpoint" => {
+            operation::checkpoint(&text("id"));
+            if values["then"] == "loop" {
+                loop {
+                    std::hint::spin_loop();
+                }
+            }
+            state(json!({"after": "checkpoint"}))
+        }
+        "wait-for-cancel" => {
+            while !operation::cancelled() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            return Err(Failure::Failed("cancelled, so it stopped".into()));
+        }
+
+        "look-around" => {
+            let mut input = String::new();
+            std::io::stdin().read_to_string(&mut input).unwrap();
+            let env: serde_json::Map<String, Value> = std::env::vars().map(|(k, v)| (k, v.into())).collect();
+            let tcp = std::net::TcpStream::connect("127.0.0.1:1").map_err(|e| e.kind().to_string());
+            let udp = std::net::UdpSocket::bind("127.0.0.1:0").map_err(|e| e.kind().to_string());
+            let name = std::net::ToSocketAddrs::to_socket_addrs("localhost:80").map_err(|e| e.to_string());
+            state(json!({
+                "stdin": input, "env": env, "args": std::env::args().collect::<Vec<_>>(),
+                "tcp": tcp.err(), "udp": udp.err(), "name": name.is_err(),
+                "root": std::fs::read_dir("/").is_err(), "etc": std::fs::read("/etc/passwd").is_err(),
+                "clock": std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() > 1_700_000_000,
+            }))
+        }
+        "write" => match std::fs::write(text("path"), text("text")) {
+            Ok(()) => state(json!({"read": std::fs::read_to_string(text("path")).unwrap()})),
+            Err(error) => return Err(Failure::Failed(error.to_string())),
+        },
+
+        "invalid" => {
+            let fault =
+                |pointer: &str| InvalidInput { pointer: pointer.into(), message: format!("not {secret}") };
+            return Err(Failure::InvalidInputs(vec![fault("/values/a"), fault("/values/b")]));
+        }
+        "denied" => {
+            return Err(Failure::Denied(Denial {
+                capability: "tcp".into(),
+                target: "db:5432".into(),
+                message: "to talk to it".into(),
+            }));
+        }
+        "busy" => {
+            return Err(Failure::RetryAfter(Retry { after_ms: u64::MAX, message: "later".into() }));
+        }
+        "half" => {
+            return Err(Failure::Partial(Partial {
+                state: state(json!({"half": true})),
+                message: "the other half is missing".into(),
+            }));
+        }
+        other => return Err(Failure::Failed(format!("it cannot `{other}`"))),
+    })
+}
+
+#[inline(never)]
+fn dig(depth: u64) -> u64 {
+    let pad = std::hint::black_box([depth; 64]);
+    if depth == u64::MAX { 0 } else { dig(depth + 1) + pad[3] }
+}

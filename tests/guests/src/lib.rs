@@ -1,0 +1,100 @@
+//! A driver that does whatever its inputs ask for, good or bad: the tests' adversary.
+//!
+//! `values.do` names what `create` and `update` do. Everything else is an ordinary driver.
+#![cfg(target_family = "wasm")]
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "bad manners are its trade"
+)]
+
+mod bindings {
+    //! What `wit/` says, in Rust. Generated.
+    #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
+    wit_bindgen::generate!({ path: "../../wit", world: "driver" });
+    use super::Adversary;
+    export!(Adversary);
+}
+
+mod deeds;
+
+use bindings::exports::purlin::driver::lifecycle::{
+    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements,
+    Manifest, NameRequest, ReadRequest, State, TypeSchema, Wish,
+};
+use serde_json::Value;
+
+struct Adversary;
+
+impl Guest for Adversary {
+    fn describe() -> Manifest {
+        Manifest {
+            name: "purlin-test/guests".into(),
+            version: "1.2.3".into(),
+            description: "Does whatever its inputs ask for.".into(),
+            implements: Implements::CHECK
+                | Implements::NAME
+                | Implements::READ
+                | Implements::UPDATE_IMPACT
+                | Implements::UPDATE,
+            types: vec![TypeSchema {
+                type_name: "*".into(),
+                inputs: r#"{"type":"object"}"#.into(),
+                outputs: r#"{"type":"object"}"#.into(),
+            }],
+            wishes: vec![Wish {
+                capability: "dirs".into(),
+                pattern: "/data".into(),
+                reason: "to write where it is told to".into(),
+            }],
+        }
+    }
+
+    fn check(request: CheckRequest) -> Result<Checked, Failure> {
+        let mut values: Value = serde_json::from_str(&request.inputs.values).unwrap();
+        let fields = values.as_object_mut().unwrap();
+        fields.entry("size").or_insert(1.into());
+        if fields.contains_key("show-unknown") {
+            fields.insert("unknown".into(), request.inputs.unknown.clone().into());
+            fields.insert("sensitive".into(), request.inputs.sensitive.clone().into());
+        }
+        Ok(Checked { values: values.to_string(), secrets: request.inputs.secrets, warnings: vec![] })
+    }
+
+    fn name(request: NameRequest) -> Result<String, Failure> {
+        Ok(format!("{}-{}", request.resource.type_name, &request.resource.guresid[..8]))
+    }
+
+    fn create(request: CreateRequest) -> Result<State, Failure> {
+        deeds::perform(&request.inputs, &format!("id-{}", request.resource.guresid))
+    }
+
+    fn read(request: ReadRequest) -> Result<Option<State>, Failure> {
+        match request.id.as_deref() {
+            Some("gone") => Ok(None),
+            Some("missing") => Err(Failure::NotFound("it is missing".into())),
+            _ => Ok(request.state),
+        }
+    }
+
+    fn update_impact(request: Change) -> Result<Impact, Failure> {
+        let before: Value = serde_json::from_str(&request.before.values).unwrap();
+        let after: Value = serde_json::from_str(&request.after.values).unwrap();
+        let replaces = if before["place"] == after["place"] { vec![] } else { vec!["/values/place".into()] };
+        Ok(Impact { replaces, delete_before_replace: false, stable_outputs: vec!["host".into()] })
+    }
+
+    fn update(request: Change) -> Result<State, Failure> {
+        deeds::perform(&request.after, &request.state.id)
+    }
+
+    fn delete(request: DeleteRequest) -> Result<(), Failure> {
+        match request.state.id.as_str() {
+            "missing" => Err(Failure::NotFound("it is missing".into())),
+            _ => Ok(()),
+        }
+    }
+}

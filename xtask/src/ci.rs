@@ -1,0 +1,13 @@
+//! `cargo xtask ci`: what has to pass before a change goes in.
+
+use crate::step::{self, cargo, step};
+use crate::{drivers, test};
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
+    drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
+    step("lints", || {
+        step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    })?;
+    test::run(&test::Arguments::default())
+}

@@ -1,0 +1,126 @@
+//! `cargo xtask drivers`: from drivers/* and tests/guests to target/drivers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use wit_component::ComponentEncoder;
+
+use crate::step::{self, cargo, root, step};
+use crate::targets::{self, PLAIN, WASI};
+
+/// Drivers that need nothing but the contract: their instances start faster without WASI.
+const WITHOUT_WASI: &[&str] = &["echo", "dns-wildcard"];
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Build the compiler for drivers in the release profile: for release binaries.
+    #[arg(long)]
+    pub(crate) release: bool,
+    /// Leave the drivers uncompiled; the program then compiles each when it is first used.
+    #[arg(long)]
+    pub(crate) no_precompile: bool,
+}
+
+/// A crate that becomes a component.
+struct Driver {
+    /// Name of the result, without ending.
+    name: String,
+    package: String,
+    target: &'static str,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    step("targets for WebAssembly", targets::ensure)?;
+    let drivers = find()?;
+    for target in [PLAIN, WASI] {
+        step(&format!("drivers for {target}"), || compile(&drivers, target))?;
+    }
+    let components = step("components", || collect(&drivers))?;
+    if !arguments.no_precompile {
+        step("compiled ahead of time", || precompile(&components, arguments.release))?;
+    }
+    Ok(())
+}
+
+fn find() -> anyhow::Result<Vec<Driver>> {
+    let mut drivers = Vec::new();
+    for entry in fs::read_dir(root().join("drivers")).context("cannot read drivers/")? {
+        let path = entry?.path();
+        if !path.join("Cargo.toml").is_file() {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let target = if WITHOUT_WASI.contains(&name.as_str()) { PLAIN } else { WASI };
+        drivers.push(Driver { package: format!("purlin-driver-{name}"), name, target });
+    }
+    drivers.push(Driver { name: "guests".into(), package: "purlin-guests".into(), target: WASI });
+    drivers.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(drivers)
+}
+
+/// A target folder of its own, so that nobody waits for the lock of the usual one.
+fn target_dir() -> PathBuf {
+    root().join("target/wasm")
+}
+
+fn compile(drivers: &[Driver], target: &str) -> anyhow::Result<()> {
+    let mut command = cargo();
+    command.args(["build", "--quiet", "--profile", "wasm", "--target", target, "--target-dir"]);
+    command.arg(target_dir());
+    for driver in drivers.iter().filter(|driver| driver.target == target) {
+        command.args(["--package", &driver.package]);
+    }
+    step::run(&mut command)
+}
+
+/// Makes components of what was built, and puts them where others look for them.
+fn collect(drivers: &[Driver]) -> anyhow::Result<Vec<PathBuf>> {
+    let folder = root().join("target/drivers");
+    fs::create_dir_all(&folder)?;
+    let mut components = Vec::new();
+    for driver in drivers {
+        let file = format!("{}.wasm", driver.package.replace('-', "_"));
+        let built = target_dir().join(driver.target).join("wasm").join(file);
+        let bytes = fs::read(&built).with_context(|| format!("cannot read {}", built.display()))?;
+        let component = match bytes.get(4..8) {
+            Some([1, 0, 0, 0]) => ComponentEncoder::default()
+                .validate(true)
+                .module(&bytes)
+                .and_then(|mut encoder| encoder.encode())
+                .with_context(|| format!("cannot make a component of {}", driver.package))?,
+            Some(_) => bytes,
+            None => bail!("{} is empty", built.display()),
+        };
+        let path = folder.join(format!("{}.wasm", driver.name));
+        let changed = write_if_changed(&path, &component)?;
+        eprintln!(
+            "    {:<14} {:>7.1} KiB{}",
+            driver.name,
+            component.len() as f64 / 1024.0,
+            if changed { "" } else { ", unchanged" }
+        );
+        components.push(path);
+    }
+    Ok(components)
+}
+
+/// An untouched file keeps its time, and with it whatever is built from it.
+fn write_if_changed(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(false);
+    }
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(true)
+}
+
+/// The compiler is an example of the sandbox: it has the very settings that will run the code.
+fn precompile(components: &[PathBuf], release: bool) -> anyhow::Result<()> {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "purlin-sandbox", "--example", "precompile"]);
+    if release {
+        command.arg("--release");
+    }
+    command.arg("--").args(components);
+    step::run(&mut command)
+}

@@ -1,0 +1,34 @@
+//! Rust's targets for WebAssembly: there, or added.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::bail;
+
+use crate::step::{output, run};
+
+/// For drivers that import the contract and nothing else.
+pub(crate) const PLAIN: &str = "wasm32-unknown-unknown";
+/// For drivers that use WASI.
+pub(crate) const WASI: &str = "wasm32-wasip2";
+
+/// Makes sure that Rust can build for the targets.
+pub(crate) fn ensure() -> anyhow::Result<()> {
+    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let there = |target: &str| Path::new(&sysroot).join("lib/rustlib").join(target).join("lib").is_dir();
+    for target in [PLAIN, WASI] {
+        if there(target) {
+            continue;
+        }
+        if let Err(error) = run(Command::new("rustup").args(["target", "add", target]))
+            && !there(target)
+        {
+            bail!(
+                "Rust cannot build for {target}: {error:#}\n\
+                 hint: with rustup, `rustup target add {target}` has to work: it needs the network, or a mirror named by RUSTUP_DIST_SERVER\n\
+                 hint: with Rust from a distribution, install its standard library for WebAssembly (such as libstd-rust-dev-wasm32 or rust-std-static-{target})"
+            );
+        }
+    }
+    Ok(())
+}

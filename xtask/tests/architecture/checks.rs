@@ -1,0 +1,310 @@
+//! The checks, each with the number of the invariant that it holds and with samples of a crate
+//! that breaks it.
+
+use std::fmt;
+
+use crate::house::{Crate, House};
+
+/// How an invariant is held.
+pub(crate) struct Check {
+    /// Its number in ARCHITECTURE.md.
+    pub(crate) invariant: u32,
+    pub(crate) find: fn(&House) -> Vec<Fault>,
+    /// Crates that break it: name, what they need, what their one file says.
+    pub(crate) broken: &'static [(&'static str, &'static [&'static str], &'static str)],
+}
+
+/// A broken invariant.
+pub(crate) struct Fault {
+    pub(crate) invariant: u32,
+    place: String,
+    what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invariant {}: {}: {}", self.invariant, self.place, self.what)
+    }
+}
+
+pub(crate) const CHECKS: &[Check] = &[
+    Check {
+        invariant: 1,
+        find: model_is_alone,
+        broken: &[
+            ("purlin-model", &["purlin-state"], "fn a() {}"),
+            ("purlin-model", &["tokio"], "fn a() {}"),
+            ("purlin-model", &[], "async fn a() {}"),
+            ("purlin-model", &[], "fn a() { std::fs::read(x); }"),
+        ],
+    },
+    Check {
+        invariant: 2,
+        find: graph_is_pure,
+        broken: &[
+            ("purlin-graph", &["wasmtime"], "fn a() {}"),
+            ("purlin-graph", &["purlin-documents"], "fn a() {}"),
+            ("purlin-graph", &[], "use std::fs::File;"),
+        ],
+    },
+    Check {
+        invariant: 3,
+        find: sandbox_and_state_are_strangers,
+        broken: &[
+            ("purlin-sandbox", &["purlin-state"], "fn a() {}"),
+            ("purlin-state", &["purlin-sandbox"], "fn a() {}"),
+            ("purlin-state", &["wasmtime"], "fn a() {}"),
+            ("purlin-sandbox", &["sled"], "fn a() {}"),
+        ],
+    },
+    Check {
+        invariant: 4,
+        find: nothing_below_cli_touches_the_process,
+        broken: &[
+            ("purlin-engine", &[], "fn a() { println!(\"a\"); }"),
+            ("purlin-engine", &[], "fn a() { let home = std::env::var(\"HOME\"); }"),
+            ("purlin-host", &[], "fn a() { tokio::runtime::Builder::new_current_thread(); }"),
+            ("purlin-host", &[], "fn a() { tracing::subscriber::set_global_default(s); }"),
+            ("purlin-sandbox", &["dirs"], "fn a() {}"),
+        ],
+    },
+    Check {
+        invariant: 5,
+        find: cli_uses_the_host_only,
+        broken: &[("purlin-cli", &["purlin-host", "purlin-engine"], "fn a() {}")],
+    },
+    Check {
+        invariant: 6,
+        find: texts_are_parsed_once,
+        broken: &[
+            ("purlin-graph", &["granit-parser"], "fn a() {}"),
+            ("purlin-engine", &[], "fn a() { purlin_expression::parse_text(t); }"),
+            ("purlin-graph", &[], "fn a() { text.contains(\"${\"); }"),
+        ],
+    },
+    Check {
+        invariant: 7,
+        find: stores_serve_one_call,
+        broken: &[
+            ("purlin-sandbox", &[], "struct Pool {\n    free: Vec<Store<Guest>>,\n}"),
+            ("purlin-sandbox", &[], "fn a() { Store::new(e, g); }\nfn b() { Store::new(e, g); }"),
+            ("purlin-engine", &["wasmtime"], "fn a() {}"),
+        ],
+    },
+    Check {
+        invariant: 8,
+        find: secrets_have_no_text,
+        broken: &[
+            ("purlin-model", &[], "#[derive(Clone, Serialize)]\npub struct Secret(Box<Value>);"),
+            ("purlin-model", &[], "impl fmt::Display for Value {\n}"),
+            ("purlin-model", &[], "impl Serialize for Secret {\n}"),
+        ],
+    },
+    Check {
+        invariant: 9,
+        find: nothing_panics,
+        broken: &[
+            ("purlin-engine", &[], "fn a() { b.unwrap(); }"),
+            ("purlin-graph", &[], "fn a() { panic!(\"no\"); }"),
+            ("purlin-state", &[], "fn a() { b.expect(\"there\"); }"),
+            ("purlin-host", &[], ""),
+        ],
+    },
+];
+
+/// Fault for each crate of these names that needs one of `unwanted`.
+fn needs<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for one in crates {
+        for needed in one.needs.iter().filter(|needed| unwanted.contains(&needed.as_str())) {
+            faults.push(Fault { invariant, place: one.name.clone(), what: format!("needs `{needed}`") });
+        }
+    }
+    faults
+}
+
+/// Fault for each line of these crates that holds one of `unwanted`.
+fn says<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for one in crates {
+        for source in &one.sources {
+            for line in source.code.lines() {
+                if let Some(word) = unwanted.iter().find(|word| holds(line, word)) {
+                    let place = format!("{}/{}", one.folder, source.path);
+                    faults.push(Fault { invariant, place, what: format!("`{word}` in `{}`", line.trim()) });
+                }
+            }
+        }
+    }
+    faults
+}
+
+/// Whether a line holds a word that no longer word ends with: `eprintln!` is not `println!`.
+fn holds(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !word.starts_with(|c: char| c.is_alphanumeric())
+            || !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+const ASYNC: [&str; 4] = ["tokio", "futures", "async-trait", "tokio-stream"];
+const IO: [&str; 4] = ["std::fs", "std::net", "std::process", "std::io"];
+
+fn model_is_alone(house: &House) -> Vec<Fault> {
+    let mut faults = needs(1, house.named("purlin-model"), &ASYNC);
+    for one in house.named("purlin-model") {
+        for needed in one.needs.iter().filter(|needed| needed.starts_with("purlin-")) {
+            faults.push(Fault { invariant: 1, place: one.name.clone(), what: format!("needs `{needed}`") });
+        }
+    }
+    faults.extend(says(1, house.named("purlin-model"), &IO));
+    faults.extend(says(1, house.named("purlin-model"), &["async fn", ".await"]));
+    faults
+}
+
+/// Crates that read a format of documents.
+const FORMATS: [&str; 4] = ["granit-parser", "serde-saphyr", "saphyr", "serde_yaml"];
+
+fn graph_is_pure(house: &House) -> Vec<Fault> {
+    let graph = || house.named("purlin-graph");
+    let mut faults = needs(2, graph(), &["wasmtime", "wasmtime-wasi", "sled", "purlin-sandbox"]);
+    faults.extend(needs(2, graph(), &["purlin-state", "purlin-documents", "purlin-engine"]));
+    faults.extend(needs(2, graph(), &FORMATS));
+    faults.extend(needs(2, graph(), &ASYNC));
+    faults.extend(says(2, graph(), &IO));
+    faults.extend(says(2, graph(), &["async fn", "SystemTime", "Instant::now"]));
+    faults
+}
+
+fn sandbox_and_state_are_strangers(house: &House) -> Vec<Fault> {
+    let mut faults = needs(3, house.named("purlin-sandbox"), &["purlin-state", "sled"]);
+    faults.extend(needs(3, house.named("purlin-state"), &["purlin-sandbox", "wasmtime", "wasmtime-wasi"]));
+    faults
+}
+
+fn nothing_below_cli_touches_the_process(house: &House) -> Vec<Fault> {
+    const PRINTS: &[&str] =
+        &["println!", "print!", "eprintln!", "eprint!", "dbg!", "io::stdout", "io::stderr", "io::stdin"];
+    const READS: &[&str] = &[
+        "env::var",
+        "env::vars",
+        "env::set_var",
+        "env::args",
+        "env::current_dir",
+        "env::home_dir",
+        "env::temp_dir",
+    ];
+    const STARTS: &[&str] = &[
+        "runtime::Builder",
+        "Runtime::new",
+        "tokio::main",
+        "set_global_default",
+        "set_boxed_logger",
+        "set_logger",
+        "panic::set_hook",
+        "process::exit",
+        "process::abort",
+    ];
+    let mut faults = needs(4, house.below_cli(), &["dirs", "home", "etcetera", "directories"]);
+    for words in [PRINTS, READS, STARTS] {
+        faults.extend(says(4, house.below_cli(), words));
+    }
+    faults
+}
+
+fn cli_uses_the_host_only(house: &House) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for one in house.named("purlin-cli") {
+        let others = one.needs.iter().filter(|name| name.starts_with("purlin-") && *name != "purlin-host");
+        for needed in others {
+            faults.push(Fault { invariant: 5, place: one.name.clone(), what: format!("needs `{needed}`") });
+        }
+    }
+    faults
+}
+
+fn texts_are_parsed_once(house: &House) -> Vec<Fault> {
+    let behind = || {
+        let parsers = ["purlin-documents", "purlin-expression"];
+        house.below_cli().filter(move |one| !parsers.contains(&one.name.as_str()))
+    };
+    let mut faults = needs(6, behind(), &FORMATS);
+    faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${"]));
+    faults
+}
+
+fn stores_serve_one_call(house: &House) -> Vec<Fault> {
+    let others = house.below_cli().filter(|one| one.name != "purlin-sandbox" && one.name != "purlin-builtin");
+    let mut faults = needs(7, others, &["wasmtime", "wasmtime-wasi"]);
+    for one in house.named("purlin-sandbox") {
+        let made: usize = one.sources.iter().map(|source| source.code.matches("Store::new(").count()).sum();
+        if made > 1 {
+            let what = format!("makes stores in {made} places, so that not each belongs to one call");
+            faults.push(Fault { invariant: 7, place: one.name.clone(), what });
+        }
+        for source in &one.sources {
+            for line in source.code.lines().map(str::trim).filter(|line| keeps_a_store(line)) {
+                let place = format!("{}/{}", one.folder, source.path);
+                faults.push(Fault { invariant: 7, place, what: format!("`{line}` keeps a store") });
+            }
+        }
+    }
+    faults
+}
+
+/// A field or a static that owns a store: `name: …Store<…>,` with no borrow.
+fn keeps_a_store(line: &str) -> bool {
+    let field = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+    let field = field.strip_prefix("static ").unwrap_or(field);
+    let Some((name, kind)) = field.split_once(": ") else { return false };
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name && kind.contains("Store<") && !kind.contains('&') && !kind.contains("FnOnce")
+}
+
+fn secrets_have_no_text(house: &House) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for one in house.named("purlin-model") {
+        for source in &one.sources {
+            let lines: Vec<&str> = source.code.lines().map(str::trim).collect();
+            for (index, line) in lines.iter().enumerate() {
+                let implemented = (line.contains("Display for ") || line.contains("Serialize for "))
+                    && ["for Secret", "for Value"].iter().any(|end| {
+                        line.split_once(end).is_some_and(|(_, rest)| rest.trim_start().starts_with('{'))
+                    });
+                let kept =
+                    ["pub struct Secret(", "pub enum Value {"].iter().any(|start| line.starts_with(start));
+                let above = lines[..index].iter().rev().take_while(|line| line.starts_with("#["));
+                let derived = kept && above.into_iter().any(|line| line.contains("Serialize"));
+                if implemented || derived {
+                    let place = format!("{}/{}", one.folder, source.path);
+                    faults.push(Fault {
+                        invariant: 8,
+                        place,
+                        what: format!("`{line}` gives secrets a text"),
+                    });
+                }
+            }
+        }
+    }
+    faults
+}
+
+fn nothing_panics(house: &House) -> Vec<Fault> {
+    const PANICS: &[&str] =
+        &[".unwrap()", ".expect(\"", ".expect(&", "panic!(", "todo!(", "unimplemented!(", ".unwrap_err()"];
+    let mut faults = says(9, house.below_cli(), PANICS);
+    for one in house.crates.iter().filter(|one| !one.lints && one.folder.starts_with("host/")) {
+        let what = "does not take the workspace's lints".to_owned();
+        faults.push(Fault { invariant: 9, place: one.name.clone(), what });
+    }
+    if !house.lints.is_empty() {
+        for lint in ["unwrap_used", "expect_used", "panic"] {
+            if !house.lints.contains(&format!("\n{lint} = ")) {
+                let what = format!("does not set the lint `{lint}`");
+                faults.push(Fault { invariant: 9, place: "Cargo.toml".into(), what });
+            }
+        }
+    }
+    faults
+}

@@ -1,0 +1,177 @@
+//! The house as it stands: crates, what they need, and their code without comments and tests.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// All crates of the workspace.
+pub(crate) struct House {
+    pub(crate) crates: Vec<Crate>,
+    /// The workspace's manifest, where the lints are set.
+    pub(crate) lints: String,
+}
+
+/// A crate.
+pub(crate) struct Crate {
+    pub(crate) name: String,
+    /// From the root, with `/`.
+    pub(crate) folder: String,
+    /// Crates that it needs when it runs, ours and others'.
+    pub(crate) needs: Vec<String>,
+    pub(crate) sources: Vec<Source>,
+    /// Whether it takes the workspace's lints.
+    pub(crate) lints: bool,
+}
+
+/// A file of `src/` that is not for tests only.
+pub(crate) struct Source {
+    /// From the crate's folder.
+    pub(crate) path: String,
+    pub(crate) code: String,
+}
+
+/// The workspace's root.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
+}
+
+impl House {
+    /// Asks cargo for the crates, and reads their sources.
+    pub(crate) fn read() -> Self {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+            .current_dir(root())
+            .output()
+            .expect("cargo answers");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let packages = metadata["packages"].as_array().expect("packages");
+        Self {
+            crates: packages.iter().map(Crate::read).collect(),
+            lints: fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's manifest"),
+        }
+    }
+
+    /// Crates below the command line: everything in `host/` but it.
+    pub(crate) fn below_cli(&self) -> impl Iterator<Item = &Crate> {
+        self.crates.iter().filter(|one| one.folder.starts_with("host/") && one.folder != "host/cli")
+    }
+
+    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Crate> {
+        self.crates.iter().filter(move |one| one.name == name)
+    }
+}
+
+impl Crate {
+    fn read(package: &serde_json::Value) -> Self {
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        let folder = manifest.parent().expect("a folder");
+        let needs = package["dependencies"].as_array().into_iter().flatten();
+        // `kind` is null for what the program itself needs.
+        let needs = needs.filter(|one| one["kind"].is_null()).filter_map(|one| one["name"].as_str());
+        let mut sources = Vec::new();
+        read_sources(&folder.join("src"), folder, &mut sources);
+        let text = fs::read_to_string(manifest).expect("a manifest");
+        Self {
+            name: package["name"].as_str().expect("a name").to_owned(),
+            folder: relative(folder, &root()),
+            needs: needs.map(str::to_owned).collect(),
+            sources,
+            lints: text.contains("[lints]\nworkspace = true"),
+        }
+    }
+}
+
+fn relative(path: &Path, base: &Path) -> String {
+    path.strip_prefix(base).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+fn read_sources(folder: &Path, base: &Path, sources: &mut Vec<Source>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "tests" {
+                read_sources(&path, base, sources);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            let text = fs::read_to_string(&path).expect("a source in UTF-8");
+            // A file that is a module of tests says so in its parent; by name it is `…_tests.rs`.
+            if !name.ends_with("_tests.rs") {
+                sources.push(Source { path: relative(&path, base), code: code(&text) });
+            }
+        }
+    }
+}
+
+/// A source without comments and without what is compiled for tests only.
+pub(crate) fn code(text: &str) -> String {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    let mut in_comment = false;
+    while let Some(line) = lines.next() {
+        if in_comment {
+            in_comment = !line.contains("*/");
+            continue;
+        }
+        let trimmed = line.trim_start();
+        if trimmed.starts_with("//") {
+            continue;
+        }
+        if trimmed.starts_with("/*") {
+            in_comment = !trimmed.contains("*/");
+            continue;
+        }
+        if trimmed.starts_with("#[cfg(test)]") || trimmed.starts_with("#[cfg(any(test") {
+            // The item that follows ends where its indentation comes back with a `}` or `;`.
+            let indent = line.len() - trimmed.len();
+            for line in lines.by_ref() {
+                let depth = line.len() - line.trim_start().len();
+                let rest = line.trim();
+                if depth == indent && (rest.starts_with('}') || rest.ends_with(';') || rest.ends_with("{}")) {
+                    break;
+                }
+            }
+            continue;
+        }
+        // A `//` behind code, but for one within a text such as a URL.
+        let line = match line.find(" // ") {
+            Some(at) if line[..at].matches('"').count() % 2 == 0 => &line[..at],
+            _ => line,
+        };
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// The table of the page: what each crate may use, by package name.
+pub(crate) fn table(page: &str) -> BTreeMap<String, Vec<String>> {
+    let rows = page.lines().filter_map(|line| {
+        let cells: Vec<&str> =
+            line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
+        let [room, name, _, uses] = cells.as_slice() else { return None };
+        let name = name.strip_prefix('`')?.strip_suffix('`')?;
+        Some((room.trim_matches('`').trim_start_matches("host/"), name.to_owned(), *uses))
+    });
+    let rows: Vec<_> = rows.collect();
+    let package =
+        |room: &str| rows.iter().find(|(known, ..)| *known == room).map(|(_, name, _)| name.clone());
+    rows.iter()
+        .enumerate()
+        .map(|(index, (_, name, uses))| {
+            let allowed = match *uses {
+                "all of the above" => rows[..index].iter().map(|(_, name, _)| name.clone()).collect(),
+                uses => uses
+                    .split(", ")
+                    .map(|word| package(word).unwrap_or_else(|| word.trim_matches('`').to_owned()))
+                    .collect(),
+            };
+            (name.clone(), allowed)
+        })
+        .collect()
+}

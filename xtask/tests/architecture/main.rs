@@ -1,0 +1,123 @@
+//! Holds ARCHITECTURE.md: its table against the manifests, and each of its invariants against the
+//! sources. A crate's Cargo.toml is the wall; where a wall does not reach, the text of the sources
+//! is read. Every check is shown a house in which its rule is broken, to prove that it can fail.
+
+mod checks;
+mod house;
+mod secrecy;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use checks::{CHECKS, Fault};
+use house::{Crate, House, Source};
+
+fn page() -> String {
+    fs::read_to_string(house::root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there")
+}
+
+/// Numbers of the invariants that the page states.
+fn stated(page: &str) -> Vec<u32> {
+    let (_, section) = page.split_once("## Invariants").expect("a section on invariants");
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    section.lines().filter_map(|line| line.split_once(". ")?.0.parse().ok()).collect()
+}
+
+#[test]
+fn every_invariant_has_a_check_and_every_check_an_invariant() {
+    let mut checked: Vec<u32> = CHECKS.iter().map(|check| check.invariant).collect();
+    checked.dedup();
+    assert_eq!(stated(&page()), checked);
+}
+
+#[test]
+fn the_house_keeps_its_invariants() {
+    let house = House::read();
+    assert!(house.crates.len() >= 15, "the workspace was not read: {} crates", house.crates.len());
+    let faults: Vec<Fault> = CHECKS.iter().flat_map(|check| (check.find)(&house)).collect();
+    let lines: Vec<String> = faults.iter().map(|fault| format!("{fault}")).collect();
+    assert!(lines.is_empty(), "ARCHITECTURE.md says otherwise:\n{}", lines.join("\n"));
+}
+
+#[test]
+fn the_table_says_what_the_manifests_say() {
+    let table = house::table(&page());
+    let house = House::read();
+    let lines = table_faults(&table, &house);
+    assert!(lines.is_empty(), "the table of ARCHITECTURE.md and the manifests differ:\n{}", lines.join("\n"));
+}
+
+/// Dependencies that the table does not allow, and crates that it does not name.
+fn table_faults(table: &BTreeMap<String, Vec<String>>, house: &House) -> Vec<String> {
+    let ours: Vec<&str> = house.crates.iter().map(|one| one.name.as_str()).collect();
+    let mut faults = Vec::new();
+    for one in &house.crates {
+        let row = match one.name.as_str() {
+            name if name.starts_with("purlin-driver-") => "purlin-driver-*",
+            name => name,
+        };
+        // What only serves tests has no row.
+        let Some(allowed) = table.get(row) else {
+            if !one.folder.starts_with("tests/") && !one.folder.starts_with("examples/") {
+                faults.push(format!("`{row}` has no row"));
+            }
+            continue;
+        };
+        for needed in one.needs.iter().filter(|needed| ours.contains(&needed.as_str())) {
+            if !allowed.contains(needed) {
+                faults.push(format!("`{}` may not use `{needed}`", one.name));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn the_table_can_be_contradicted() {
+    let table = house::table("| `host/a` | `a` | x | nothing of ours |\n| `host/b` | `b` | x | a |\n");
+    let crates = vec![sample("a", &["b"], ""), sample("b", &["a", "serde"], ""), sample("c", &[], "")];
+    let faults = table_faults(&table, &House { crates, lints: String::new() });
+    assert_eq!(faults, ["`a` may not use `b`", "`c` has no row"]);
+}
+
+/// A crate of one file.
+fn sample(name: &str, needs: &[&str], text: &str) -> Crate {
+    let source = Source { path: "src/lib.rs".into(), code: house::code(text) };
+    Crate {
+        name: name.into(),
+        folder: format!("host/{}", name.trim_start_matches("purlin-")),
+        needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+        sources: vec![source],
+        lints: true,
+    }
+}
+
+#[test]
+fn every_check_can_fail() {
+    for check in CHECKS {
+        assert!(!check.broken.is_empty(), "the check of invariant {} has no sample", check.invariant);
+        for (name, needs, text) in check.broken {
+            let mut one = sample(name, needs, text);
+            // A crate that has nothing wrong but its lints.
+            one.lints = !text.is_empty() || !needs.is_empty();
+            let house = House { crates: vec![one], lints: String::new() };
+            let faults = (check.find)(&house);
+            assert!(
+                faults.iter().any(|fault| fault.invariant == check.invariant),
+                "invariant {}: nothing was found wrong with `{name}` needing {needs:?} and saying `{text}`",
+                check.invariant
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_quoted_or_only_for_tests_is_no_code() {
+    let code = house::code(
+        "//! println!(\"a\")\nlet a = 1; // panic!()\n/* todo!() */\n#[cfg(test)]\nmod tests {\n    fn t() { x.unwrap(); }\n}\nfn b() {}\n",
+    );
+    for gone in ["println", "panic", "todo", "unwrap"] {
+        assert!(!code.contains(gone), "{gone} in {code}");
+    }
+    assert!(code.contains("let a = 1;") && code.contains("fn b() {}"), "{code}");
+}
