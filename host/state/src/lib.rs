@@ -27,17 +27,17 @@ pub use sled_store::{OpenOptions, SledStore};
 pub use store::{Holder, Lock, Store};
 
 /// Turns changes into writes of finished bytes. Says which key something was sealed with.
-fn encode(changes: &[Change], keys: &keys::Keyring) -> Result<(Vec<disk::Write>, Option<String>), Error> {
+fn encode(changes: Vec<Change>, keys: &keys::Keyring) -> Result<(Vec<disk::Write>, Option<String>), Error> {
     let mut sealed_for = None;
     let mut writes = Vec::with_capacity(changes.len());
     for change in changes {
         writes.push(match change {
             Change::Put(record) => {
-                let encoded = codec::encode(record, keys)?;
+                let encoded = codec::encode(&record, keys)?;
                 sealed_for = sealed_for.or(encoded.key.map(|key| key.name.clone()));
                 disk::Write::Put { urn: record.urn.clone(), bytes: encoded.bytes }
             }
-            Change::Remove(urn) => disk::Write::Remove { urn: urn.clone() },
+            Change::Remove(urn) => disk::Write::Remove { urn },
         });
     }
     Ok((writes, sealed_for))

@@ -8,10 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use purlin_model::Urn;
 
-use crate::disk::Write;
+use crate::disk::{Named, Write};
 use crate::keys::Keyring;
 use crate::locks::Locks;
-use crate::{Change, Environment, Error, Holder, Lock, Record, Store, encode, snapshot};
+use crate::snapshot::Snapshot;
+use crate::{Change, Environment, Error, Holder, Lock, Record, Store, encode};
 
 /// A store in memory.
 pub struct MemoryStore {
@@ -50,10 +51,12 @@ impl Store for MemoryStore {
             let all = records.as_ref().ok_or(Error::Closed)?;
             all.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded))
                 .take_while(|(urn, _)| urn.as_str().starts_with(&prefix))
-                .map(|(urn, bytes)| (urn.to_string(), bytes.clone()))
+                .map(|(urn, bytes)| Named { name: urn.to_string(), bytes: bytes.clone() })
                 .collect()
         };
-        snapshot::decode(stored, environment, &self.keys)
+        let mut snapshot = Snapshot::new(environment, &self.keys);
+        snapshot.add(stored)?;
+        Ok(snapshot.finish())
     }
 
     async fn environments(&self) -> Result<Vec<Environment>, Error> {
@@ -65,7 +68,7 @@ impl Store for MemoryStore {
     }
 
     async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
-        let (writes, _) = encode(&changes, &self.keys)?;
+        let (writes, _) = encode(changes, &self.keys)?;
         let mut records = self.records();
         let all = records.as_mut().ok_or(Error::Closed)?;
         for write in writes {

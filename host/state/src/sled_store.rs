@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 use crate::disk::{Folder, Index, Job, Writer};
 use crate::keys::Keyring;
 use crate::locks::Locks;
-use crate::{Change, Environment, Error, Holder, KeyProvider, Lock, Record, Store, encode, snapshot};
+use crate::snapshot::{self, Snapshot};
+use crate::{Change, Environment, Error, Holder, KeyProvider, Lock, Record, Store, encode};
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -85,7 +86,12 @@ impl SledStore {
 impl Store for SledStore {
     async fn load(&self, environment: &Environment) -> Result<Vec<Record>, Error> {
         let environment = environment.clone();
-        self.read(move |index, keys| snapshot::decode(index.records(&environment)?, &environment, keys)).await
+        self.read(move |index, keys| {
+            let mut snapshot = Snapshot::new(&environment, keys);
+            index.records(&environment, snapshot.at_once(), &mut |some| snapshot.add(some))?;
+            Ok(snapshot.finish())
+        })
+        .await
     }
 
     async fn environments(&self) -> Result<Vec<Environment>, Error> {
@@ -97,7 +103,7 @@ impl Store for SledStore {
             return self.with(|_| Ok(()));
         }
         // Here, so that commits at the same time are encoded and sealed on as many threads.
-        let (writes, recipient) = encode(&changes, &self.keys)?;
+        let (writes, recipient) = encode(changes, &self.keys)?;
         let (done, answer) = oneshot::channel();
         self.with(|open| open.writer.send(Job { writes, recipient, done }))?;
         answer.await.unwrap_or(Err(Error::Closed))

@@ -347,3 +347,30 @@ fn damaged_files_are_no_panic() {
     }
     assert_eq!(refused + opened, 12);
 }
+
+/// A snapshot holds all of a commit or nothing of it, also while the next one goes in.
+#[test]
+fn nobody_reads_half_a_commit() {
+    let folder = temporary();
+    let store = open(folder.path()).expect("opens");
+    let commit = |round: usize| {
+        (0..50)
+            .map(|n| {
+                let mut record = record(n);
+                record.created = round as u64;
+                let size = if (n + round).is_multiple_of(10) { 30_000 + round } else { 5 };
+                record.state.outputs = Value::from("w".repeat(size).as_str());
+                put(record)
+            })
+            .collect::<Vec<_>>()
+    };
+    run(store.commit(commit(0))).expect("commits");
+    std::thread::scope(|scope| {
+        scope.spawn(|| (1..60).for_each(|round| run(store.commit(commit(round))).expect("commits")));
+        for _ in 0..60 {
+            let records = run(store.load(&environment())).expect("loads");
+            assert_eq!(records.len(), 50);
+            assert!(records.iter().all(|record| record.created == records[0].created));
+        }
+    });
+}

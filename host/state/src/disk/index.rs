@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,10 +20,18 @@ use crate::{Environment, Error};
 /// How long sled may take to let go of a database that was closed in this very process.
 const LINGER: Duration = Duration::from_secs(2);
 
+/// The bytes of a record, and what to call it where its own name cannot be read.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// The records of a store. Whoever drops it last lets go of the folder.
 pub(crate) struct Index {
     // Fields are dropped in this order: sled before the lock of the folder.
     db: Db,
+    /// Held for writing while a batch goes in, so that nobody reads half of one.
+    gate: RwLock<()>,
     file: File,
     folder: Folder,
 }
@@ -45,7 +54,7 @@ impl Index {
         }
         // sled renames its snapshot at every start.
         files::sync_folder(&path)?;
-        Ok(Self { db, file, folder })
+        Ok(Self { db, gate: RwLock::new(()), file, folder })
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -81,6 +90,7 @@ impl Index {
         if let Some(recipient) = recipient {
             batch.insert(keyspace::RECIPIENT, recipient);
         }
+        let _gate = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         self.guarded(|| self.db.apply_batch(batch))
     }
 
@@ -112,25 +122,35 @@ impl Index {
         self.file.sync_data().map_err(Error::io("make durable", self.folder.path()))
     }
 
-    /// The bytes of every record of an environment, by what to call each.
-    pub(crate) fn records(&self, environment: &Environment) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        let entries: Vec<(IVec, IVec)> =
-            self.guarded(|| self.db.scan_prefix(keyspace::environment_prefix(environment)).collect())?;
+    /// The bytes of every record of an environment, by what to call each, some at a time: all of
+    /// them together would take as much memory as the records themselves.
+    pub(crate) fn records(
+        &self,
+        environment: &Environment,
+        at_once: usize,
+        take: &mut dyn FnMut(Vec<Named>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.db.scan_prefix(keyspace::environment_prefix(environment));
         let prefix = environment.urn_prefix();
-        let named =
-            |key: &[u8]| format!("{prefix}{}", String::from_utf8_lossy(key.get(17..).unwrap_or_default()));
-        entries
-            .into_iter()
-            .map(|(key, value)| {
-                let name = named(&key);
+        loop {
+            let some: Vec<(IVec, IVec)> = self.guarded(|| entries.by_ref().take(at_once).collect())?;
+            if some.is_empty() {
+                return Ok(());
+            }
+            let assembled = some.into_iter().map(|(key, value)| {
+                let rest = key.get(17..).unwrap_or_default();
+                let name = format!("{prefix}{}", String::from_utf8_lossy(rest));
                 let bytes = self.assemble(&key, &value, &name)?;
-                Ok((name, bytes))
-            })
-            .collect()
+                Ok(Named { name, bytes })
+            });
+            take(assembled.collect::<Result<_, Error>>()?)?;
+        }
     }
 
     /// The bytes of the first record of each environment.
-    pub(crate) fn first_records(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    pub(crate) fn first_records(&self) -> Result<Vec<Named>, Error> {
+        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();
         let mut from = vec![keyspace::RECORDS];
         loop {
@@ -138,7 +158,8 @@ impl Index {
             let next = self.guarded(|| self.db.range::<&[u8], _>(range).next().transpose())?;
             let Some((key, value)) = next else { return Ok(found) };
             let name = String::from_utf8_lossy(key.get(17..).unwrap_or_default()).into_owned();
-            found.push((name.clone(), self.assemble(&key, &value, &name)?));
+            let bytes = self.assemble(&key, &value, &name)?;
+            found.push(Named { name, bytes });
             from = keyspace::after_environment(&key);
         }
     }

@@ -17,5 +17,5 @@ mod keyspace;
 mod writer;
 
 pub(crate) use folder::Folder;
-pub(crate) use index::Index;
+pub(crate) use index::{Index, Named};
 pub(crate) use writer::{Job, Write, Writer};

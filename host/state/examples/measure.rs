@@ -1,0 +1,136 @@
+//! Measures the embedded store: `cargo run --release -p purlin-state --example measure [FOLDER]`.
+//!
+//! The folder should lie on the disk that is meant; what is in memory syncs for nothing.
+#![allow(clippy::print_stdout, clippy::expect_used, clippy::panic)]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{environment, open, put, record, secret_record};
+use futures::executor::block_on;
+use futures::{StreamExt, stream};
+use purlin_state::{Record, Store};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, folder] = &arguments[..]
+        && mode == "--load"
+    {
+        return load(Path::new(folder));
+    }
+    let base = arguments.first().map_or_else(std::env::temp_dir, PathBuf::from);
+    let base = tempfile::tempdir_in(base).expect("a folder");
+    let folder = |name: &str| base.path().join(name);
+
+    let (new, again): (Vec<_>, Vec<_>) = (0..11)
+        .map(|n| {
+            let folder = folder(&format!("empty-{n}"));
+            let first = time(|| drop(open(&folder).expect("opens")));
+            (first, time(|| drop(open(&folder).expect("opens"))))
+        })
+        .unzip();
+    println!("open and close, new folder    {:>8.2} ms", median(new));
+    println!("open and close, empty store   {:>8.2} ms", median(again));
+
+    for (waiting, count) in [(1, 1000), (16, 8000), (64, 16000)] {
+        let (each, size) = commits(&folder(&format!("commits-{waiting}")), waiting, count, record);
+        println!(
+            "commits, {waiting:>2} waiting           {:>8.0} /s, {} KiB on disk after {count}",
+            1.0 / each,
+            size >> 10
+        );
+    }
+    let (each, _) = commits(&folder("sealed"), 16, 4000, secret_record);
+    println!("sealed commits, 16 waiting    {:>8.0} /s", 1.0 / each);
+
+    // As an engine does it: twice a resource, each alone.
+    let chain = folder("chain");
+    let store = open(&chain).expect("opens");
+    let took = time(|| {
+        for n in 0..1000 {
+            for _ in 0..2 {
+                block_on(store.commit(vec![put(record(n))])).expect("commits");
+            }
+        }
+    });
+    drop(store);
+    println!("chain of 1,000, twice each    {took:>8.0} ms, {} KiB on disk", size(&chain) >> 10);
+
+    for (name, make) in [("clear", record as fn(usize) -> Record), ("sealed", secret_record)] {
+        let folder = folder(&format!("many-{name}"));
+        let store = open(&folder).expect("opens");
+        let took = time(|| {
+            block_on(store.commit((0..10_000).map(|n| put(make(n))).collect())).expect("commits");
+        });
+        println!("10,000 {name} in one commit   {took:>8.0} ms, {} bytes of memory at most", peak());
+        drop(store);
+        println!("10,000 {name}, on disk        {:>8} bytes a record", size(&folder) / 10_000);
+        let program = std::env::current_exe().expect("this program");
+        let status = Command::new(program).arg("--load").arg(&folder).status().expect("starts");
+        assert!(status.success());
+    }
+}
+
+/// In a process of its own, because of the memory.
+fn load(folder: &Path) {
+    let before = peak();
+    let mut store = None;
+    let opened = time(|| store = Some(open(folder).expect("opens")));
+    let store = store.expect("open");
+    let open_peak = peak();
+    let mut records = Vec::new();
+    let loaded = time(|| records = block_on(store.load(&environment())).expect("loads"));
+    println!("  open {opened:.1} ms, load {loaded:.1} ms of {} records", records.len());
+    println!(
+        "  memory at most: {} KiB before, {} KiB open, {} KiB with all records loaded",
+        before >> 10,
+        open_peak >> 10,
+        peak() >> 10
+    );
+}
+
+/// Seconds a commit, and what lies on the disk in the end.
+fn commits(folder: &Path, waiting: usize, count: usize, make: fn(usize) -> Record) -> (f64, u64) {
+    let store = open(folder).expect("opens");
+    let took = time(|| {
+        block_on(stream::iter(0..count).for_each_concurrent(waiting, |n| {
+            let store = &store;
+            async move { store.commit(vec![put(make(n))]).await.expect("commits") }
+        }));
+    });
+    drop(store);
+    (took / 1000.0 / count as f64, size(folder))
+}
+
+fn time(call: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    call();
+    Duration::as_secs_f64(&start.elapsed()) * 1000.0
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    entries
+        .map(|entry| {
+            let entry = entry.expect("an entry");
+            let metadata = entry.metadata().expect("there");
+            if metadata.is_dir() { size(&entry.path()) } else { metadata.len() }
+        })
+        .sum()
+}
+
+/// The most memory that this process ever had, in bytes; 0 where the system does not say.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or_default() << 10
+}
