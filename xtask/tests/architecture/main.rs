@@ -2,6 +2,8 @@
 //! sources. A crate's Cargo.toml is the wall; where a wall does not reach, the text of the sources
 //! is read. Every check is shown a house in which its rule is broken, to prove that it can fail.
 
+#![allow(clippy::expect_used, reason = "a test")]
+
 mod checks;
 mod house;
 mod secrecy;
