@@ -4,10 +4,23 @@
 //! parsed, together with all faults at once and the texts to show them in. It knows nothing of
 //! graphs, drivers or stores, and never prints.
 
+mod definition;
+mod deployment;
+mod deployment_set;
 mod load;
+mod names;
+mod quantity;
+mod reader;
+mod recognise;
+mod render;
+mod request;
+mod resource_type;
 mod schema;
+mod score;
 mod source;
+mod template;
 mod walk;
+mod workspace;
 mod yaml;
 
 pub use load::{Input, Loaded, load};

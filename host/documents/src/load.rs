@@ -1,12 +1,20 @@
 //! Everything together: inputs to one deployment, its definitions, and all faults at once.
 
+mod assemble;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use purlin_model::{ContextDefaults, Definition, Deployment, Diagnostic, ResourceType, Workspace};
+use purlin_model::{
+    ContextDefaults, Definition, Deployment, Diagnostic, Location, ResourceType, Severity, Workspace,
+};
 
 use crate::SourceMap;
-use crate::walk::Collector;
+use crate::reader::Reader;
+use crate::recognise::{Format, Recognised, recognise};
+use crate::walk::{Collector, Source};
+use crate::yaml::{self, Document};
+use assemble::Assembly;
 
 /// Where documents come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +32,7 @@ pub enum Input {
 
 /// What documents say.
 ///
-/// Usable only when nothing in `diagnostics` is an error: what has a fault is left out of the
+/// Usable only when nothing in `diagnostics` is an error: what has a fault may be left out of the
 /// other fields.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
@@ -53,6 +61,9 @@ impl Loaded {
 
 /// Reads documents (SPEC §2). Never fails and never stops at the first fault: all of them are in
 /// [`Loaded::diagnostics`].
+///
+/// A file is read once, however often it is reached: named, walked to, or as `score:` of a
+/// Deployment.
 pub fn load(inputs: &[Input]) -> Loaded {
     let mut collector = Collector::default();
     for input in inputs {
@@ -61,14 +72,126 @@ pub fn load(inputs: &[Input]) -> Loaded {
             Input::Text { name, text } => collector.text(name, text),
         }
     }
-    let mut loaded = Loaded { diagnostics: collector.faults, ..Loaded::default() };
-    for source in &collector.sources {
-        loaded.sources.insert(source.name.clone(), source.text.clone());
-        let parsed = crate::yaml::parse(&source.name, &source.text);
-        loaded.diagnostics.extend(parsed.faults);
-        for document in parsed.documents {
-            loaded.diagnostics.extend(document.faults);
+    let mut assembly = Assembly::default();
+    // Deployments add Score files to the list while it is worked off.
+    let mut next = 0;
+    while let Some(source) = collector.sources.get(next) {
+        next += 1;
+        for (path, place) in read_source(source.clone(), &mut assembly) {
+            collector.referenced(&path, &place);
         }
     }
+    let mut loaded = assembly.loaded;
+    loaded.diagnostics.append(&mut collector.faults);
+    for source in &collector.sources {
+        loaded.sources.insert(source.name.clone(), source.text.clone());
+    }
+    loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
     loaded
+}
+
+/// Reads one text; returns the Score files that it refers to.
+fn read_source(source: Source, assembly: &mut Assembly) -> Vec<(PathBuf, Location)> {
+    let parsed = yaml::parse(&source.name, &source.text);
+    for fault in parsed.faults {
+        assembly.loaded.diagnostics.push(if source.named || looks_like_ours(&source) {
+            fault
+        } else {
+            Diagnostic { severity: Severity::Warning, ..fault }
+                .fact("the file was found in a folder and does not look like a document of Purlin")
+        });
+    }
+    let mut scores = Vec::new();
+    for document in parsed.documents {
+        let mut reader = Reader::new(&source.name, &source.text, false);
+        let format = match recognise(&reader, &document.root) {
+            Recognised::Ours(format) => format,
+            Recognised::Wrong(fault) => {
+                assembly.loaded.diagnostics.push(fault);
+                continue;
+            }
+            Recognised::Other(fault) => {
+                assembly.loaded.diagnostics.push(if source.named { fault } else { passed_over(fault) });
+                continue;
+            }
+        };
+        read_document(&mut reader, format, document, &source, assembly, &mut scores);
+        assembly.loaded.diagnostics.append(&mut reader.faults);
+    }
+    scores
+}
+
+fn passed_over(fault: Diagnostic) -> Diagnostic {
+    let message = format!("passed over: {}", fault.message);
+    Diagnostic { severity: Severity::Note, message, help: None, ..fault }
+}
+
+/// Whether a text that cannot be read was most likely meant as a document of ours.
+fn looks_like_ours(source: &Source) -> bool {
+    let groups = ["purlin.dev/", "score.dev/", "entity.humanitec.io/", "core.api.humanitec.io/"];
+    groups.iter().any(|group| source.text.contains(group))
+        || source.text.lines().any(|line| line.starts_with("modules:"))
+}
+
+fn read_document(
+    reader: &mut Reader<'_>,
+    format: Format,
+    document: Document<'_>,
+    source: &Source,
+    assembly: &mut Assembly,
+    scores: &mut Vec<(PathBuf, Location)>,
+) {
+    reader.faults.extend(document.faults);
+    let root = &document.root;
+    match format {
+        Format::Definition { bodies, foreign } => {
+            reader.foreign = foreign;
+            if let Some(definition) = crate::definition::read(reader, root, bodies) {
+                assembly.definition(definition);
+            }
+        }
+        Format::Score => {
+            if let Some(workload) = crate::score::read(reader, root) {
+                assembly.workload(workload);
+            }
+        }
+        Format::Deployment => {
+            if let Some(mut spec) = crate::deployment::read(reader, root) {
+                let folder = &source.folder;
+                scores.extend(spec.scores.drain(..).map(|(path, place)| (folder.join(path), place)));
+                assembly.deployment(spec);
+            }
+        }
+        Format::DeploymentSet => {
+            reader.foreign = true;
+            let (workloads, shared) = crate::deployment_set::read(reader, root);
+            workloads.into_iter().for_each(|workload| assembly.workload(workload));
+            assembly.loaded.deployment.shared.extend(shared);
+        }
+        Format::ResourceType => {
+            if let Some(resource_type) = crate::resource_type::read(reader, root) {
+                assembly.resource_type(resource_type);
+            }
+        }
+        Format::Workspace => {
+            if let Some(workspace) = crate::workspace::read(reader, root, &source.folder) {
+                assembly.workspace(workspace);
+            }
+        }
+    }
+}
+
+/// Reads one text, for tests of the formats.
+#[cfg(test)]
+pub(crate) fn load_text(text: &str) -> Loaded {
+    load(&[Input::Text { name: "test.yaml".into(), text: text.into() }])
+}
+
+/// Names a place in an error about a document given twice.
+fn twice(what: &str, name: &Arc<str>, place: &Location, first: &Location, help: &str) -> Diagnostic {
+    Diagnostic::error("duplicate-document", format!("{what} `{name}` is given twice"))
+        .at(place)
+        .spanning(name.chars().count())
+        .related(first, "first given here")
+        .help(help)
 }

@@ -1,7 +1,7 @@
 //! Files and folders to texts (SPEC §2): what is read, what is passed over, and what is refused
 //! before it is read. Knows nothing of what the texts say.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) const MAX_FILE: u64 = 10 << 20;
 const MAX_FOLDERS: usize = 64;
 
 /// A text, and how it was come by.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// As the user named it.
     pub(crate) name: Arc<str>,
@@ -31,7 +31,8 @@ pub(crate) struct Source {
 pub(crate) struct Collector {
     pub(crate) sources: Vec<Source>,
     pub(crate) faults: Vec<Diagnostic>,
-    seen: HashSet<PathBuf>,
+    /// Where each file stands in `sources`; `None` for one that could not be read.
+    seen: HashMap<PathBuf, Option<usize>>,
 }
 
 impl Collector {
@@ -55,23 +56,36 @@ impl Collector {
         self.sources.push(Source { name, text: without_mark(text), folder: PathBuf::new(), named: true });
     }
 
+    /// A Score file that a Deployment names at `place`.
+    pub(crate) fn referenced(&mut self, path: &Path, place: &Location) {
+        let before = self.faults.len();
+        self.file(path, true);
+        for fault in self.faults.iter_mut().skip(before) {
+            fault.related.push((place.clone(), "named here".to_owned()));
+        }
+    }
+
     fn folder(&mut self, folder: &Path, depth: usize) {
         if depth > MAX_FOLDERS {
             let place = place(folder);
             self.faults.push(
-                Diagnostic::error("too-deep", format!("folders lie in each other more than {MAX_FOLDERS} deep"))
-                    .at(&place)
-                    .help("name the folders that hold documents"),
+                Diagnostic::error(
+                    "too-deep",
+                    format!("folders lie in each other more than {MAX_FOLDERS} deep"),
+                )
+                .at(&place)
+                .help("name the folders that hold documents"),
             );
             return;
         }
-        let mut entries = match fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>()) {
-            Ok(entries) => entries,
-            Err(error) => {
-                self.faults.push(unreadable(folder, &error));
-                return;
-            }
-        };
+        let mut entries =
+            match fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>()) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    self.faults.push(unreadable(folder, &error));
+                    return;
+                }
+            };
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let name = entry.file_name();
@@ -93,33 +107,33 @@ impl Collector {
     }
 
     /// A file. Its size is looked at before it is read.
-    pub(crate) fn file(&mut self, path: &Path, named: bool) {
+    fn file(&mut self, path: &Path, named: bool) {
         let identity = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        if !self.seen.insert(identity.clone()) {
-            if named && let Some(source) = self.sources.iter_mut().find(|source| is_same(source, &identity)) {
-                source.named = true;
+        if let Some(known) = self.seen.get(&identity) {
+            if let Some(source) = known.and_then(|index| self.sources.get_mut(index)) {
+                source.named |= named;
             }
             return;
         }
-        match read(path) {
-            Ok(text) => self.sources.push(Source {
-                name: display(path),
-                text,
-                folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
-                named,
-            }),
-            Err(fault) => self.faults.push(*fault),
-        }
+        let index = match read(path) {
+            Ok(text) => {
+                let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+                self.sources.push(Source { name: display(path), text, folder, named });
+                Some(self.sources.len() - 1)
+            }
+            Err(fault) => {
+                self.faults.push(*fault);
+                None
+            }
+        };
+        self.seen.insert(identity, index);
     }
-}
-
-fn is_same(source: &Source, identity: &Path) -> bool {
-    Path::new(&*source.name).canonicalize().is_ok_and(|path| path == identity)
 }
 
 fn is_document_name(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|e| extension.eq_ignore_ascii_case(e)))
+    extension
+        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|e| extension.eq_ignore_ascii_case(e)))
 }
 
 /// A path as people read it: without `./` in front.
@@ -141,10 +155,16 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
 }
 
 fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
-    let size = size.map_or(String::new(), |size| format!(" and has {:.1}", size as f64 / f64::from(1 << 20)));
-    Diagnostic::error("file-too-large", format!("a file may have {} MiB{size}", MAX_FILE >> 20))
-        .at(&Location::new(name.clone(), 0, 0))
-        .help("split it into several files")
+    let size = match size {
+        Some(size) => format!("{:.1} MiB", size as f64 / f64::from(1 << 20)),
+        None => "more".to_owned(),
+    };
+    Diagnostic::error(
+        "file-too-large",
+        format!("the file has {size}, and {} MiB are allowed", MAX_FILE >> 20),
+    )
+    .at(&Location::new(name.clone(), 0, 0))
+    .help("split it into several files")
 }
 
 fn read(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {

@@ -10,7 +10,7 @@ mod node;
 mod place;
 mod scalar;
 
-pub(crate) use build::parse;
+pub(crate) use build::{Document, parse};
 pub(crate) use node::{Entry, Kind, Node, Style};
 pub(crate) use place::{Locator, Span};
 

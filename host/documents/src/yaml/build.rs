@@ -94,8 +94,18 @@ struct Builder<'a, 't> {
 }
 
 enum Frame<'t> {
-    List { items: Vec<Node<'t>>, span: Span, anchor: usize },
-    Map { entries: Vec<Entry<'t>>, key: Option<(Arc<str>, Span)>, merges: Vec<Node<'t>>, span: Span, anchor: usize },
+    List {
+        items: Vec<Node<'t>>,
+        span: Span,
+        anchor: usize,
+    },
+    Map {
+        entries: Vec<Entry<'t>>,
+        key: Option<(Arc<str>, Span)>,
+        merges: Vec<Node<'t>>,
+        span: Span,
+        anchor: usize,
+    },
 }
 
 /// What a subtree costs.
@@ -358,19 +368,14 @@ impl<'a, 't> Builder<'a, 't> {
     }
 
     fn unknown_tag(&mut self, tag: &Tag, span: &Span) {
-        let fault = Diagnostic::error("unknown-tag", format!("the tag `{}` has no meaning here", tag.original()))
-            .at(&self.at(span))
-            .help("write the value without a tag");
+        let fault =
+            Diagnostic::error("unknown-tag", format!("the tag `{}` has no meaning here", tag.original()))
+                .at(&self.at(span))
+                .help("write the value without a tag");
         self.faults.push(fault);
     }
 
-    fn scalar(
-        &mut self,
-        text: Cow<'t, str>,
-        style: ScalarStyle,
-        tag: Option<&Tag>,
-        span: &Span,
-    ) -> Kind<'t> {
+    fn scalar(&mut self, text: Cow<'t, str>, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Kind<'t> {
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::Single,
@@ -408,7 +413,8 @@ impl<'a, 't> Builder<'a, 't> {
             _ => true,
         };
         if let (false, Some(suffix)) = (fits, suffix) {
-            let fault = Diagnostic::error("wrong-tag", format!("`{text}` is not what its tag `!!{suffix}` says"));
+            let fault =
+                Diagnostic::error("wrong-tag", format!("`{text}` is not what its tag `!!{suffix}` says"));
             self.faults.push(fault.at(&self.at(span)).help("write the value without a tag"));
         }
         kind

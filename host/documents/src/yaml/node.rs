@@ -78,6 +78,15 @@ impl<'t> Node<'t> {
         self.entries()?.iter().find(|entry| &*entry.key == key).map(|entry| &entry.value)
     }
 
+    /// What lies below: the value of a key, or the item of a list by decimal index.
+    pub(crate) fn child(&self, segment: &str) -> Option<&Self> {
+        match &self.kind {
+            Kind::Map(_) => self.get(segment),
+            Kind::List(items) => items.get(segment.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
     /// The same as JSON. Depth is bounded, so recursion is.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.kind {

@@ -58,13 +58,7 @@ struct Position {
 }
 
 impl<'a> Locator<'a> {
-    pub(crate) fn new(
-        file: &'a Arc<str>,
-        text: &'a str,
-        span: Span,
-        decoded: &'a str,
-        style: Style,
-    ) -> Self {
+    pub(crate) fn new(file: &'a Arc<str>, text: &'a str, span: Span, decoded: &'a str, style: Style) -> Self {
         let raw = span.slice(text);
         let locator = Self { file, decoded, raw, style, span, at: Cell::new(Position::start(&span)) };
         locator.at.set(locator.begin());

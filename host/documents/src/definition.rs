@@ -1,0 +1,351 @@
+//! Definitions in their three envelopes (SPEC §2, §3 [D]).
+
+use std::sync::Arc;
+
+use purlin_expression::{Dialect, parse_descriptor};
+use purlin_model::{
+    Class, Criterion, Definition, Descriptor, Diagnostic, DriverRequirement, Lifecycle, Provision, Recipe,
+    Severity, Template,
+};
+
+use crate::reader::{Fields, Reader};
+use crate::template::template;
+use crate::yaml::{Entry, Kind, Node, Span};
+
+/// Reads a definition; `bodies` are the fields that its body may stand under.
+pub(crate) fn read(
+    reader: &mut Reader<'_>,
+    root: &Node<'_>,
+    bodies: &'static [&'static str],
+) -> Option<Definition> {
+    let mut top = reader.fields(root, "the definition")?;
+    top.entry("apiVersion");
+    top.entry("kind");
+    let metadata = top.need(reader, "metadata", "{id: NAME}");
+    let id = metadata.and_then(|node| id(reader, node));
+    let mut body = None;
+    for name in bodies {
+        body = body.or(top.get(reader, name));
+    }
+    if body.is_none() {
+        let name = bodies.first().copied().unwrap_or("spec");
+        body = top.need(reader, name, "{type: TYPE, driver: ORG/NAME}");
+    }
+    let outer = top.entry("criteria");
+    top.done(reader);
+    let body = read_body(reader, body?, bodies.first().copied().unwrap_or("spec"), outer);
+    let ((id, location), body) = (id?, body?);
+    let recipe = Recipe {
+        name: Some(id.clone()),
+        driver: body.driver,
+        account: body.account,
+        values: body.inputs.values,
+        secrets: body.inputs.secrets,
+        secret_refs: body.inputs.secret_refs,
+        provision: body.provision,
+        lifecycle: body.lifecycle,
+        location: location.clone(),
+    };
+    Some(Definition {
+        id,
+        type_pattern: body.type_pattern,
+        recipe: Arc::new(recipe),
+        criteria: body.criteria,
+        location,
+    })
+}
+
+fn id(reader: &mut Reader<'_>, metadata: &Node<'_>) -> Option<(Arc<str>, purlin_model::Location)> {
+    let mut fields = reader.fields(metadata, "`metadata`")?;
+    let id = fields.need(reader, "id", "NAME");
+    fields.done(reader);
+    let node = id?;
+    let text = reader.text(node, "`metadata.id`")?;
+    Some((text.into(), reader.at(&node.span)))
+}
+
+struct Body {
+    type_pattern: Arc<str>,
+    driver: DriverRequirement,
+    account: Option<Template>,
+    inputs: Inputs,
+    provision: Vec<Provision>,
+    criteria: Vec<Criterion>,
+    lifecycle: Lifecycle,
+}
+
+fn read_body(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    name: &str,
+    outer_criteria: Option<&Entry<'_>>,
+) -> Option<Body> {
+    let foreign = reader.foreign;
+    let mut fields = reader.fields(node, &format!("`{name}`"))?;
+    let type_pattern = fields.need(reader, "type", "TYPE").and_then(|node| type_pattern(reader, node));
+    let driver = if foreign { "driver_type" } else { "driver" };
+    let driver =
+        fields.need(reader, driver, "ORG/NAME").and_then(|node| driver_requirement(reader, node, driver));
+    let account = fields.get(reader, "driver_account").and_then(|node| {
+        reader.text(node, "`driver_account`")?;
+        Some(template(reader, node, Dialect::Definition))
+    });
+    let inputs = if foreign { "driver_inputs" } else { "inputs" };
+    let inputs = fields.get(reader, inputs).and_then(|node| read_inputs(reader, node, inputs));
+    let provision = fields.get(reader, "provision").map(|node| provisions(reader, node)).unwrap_or_default();
+    let inner_criteria = fields.entry("criteria");
+    let criteria = criteria(reader, inner_criteria, outer_criteria);
+    let mut lifecycle = None;
+    if foreign {
+        fields.entry("name");
+    } else {
+        lifecycle = fields.get(reader, "lifecycle").map(|node| read_lifecycle(reader, node));
+        if let Some(entry) = fields.entry("requires") {
+            reader.not_yet(
+                &entry.key_span,
+                "this version does not support requirements yet",
+                "name what it needs as a resource: `${resources['TYPE.CLASS#ID'].outputs.NAME}`",
+            );
+        }
+    }
+    fields.done(reader);
+    Some(Body {
+        type_pattern: type_pattern?,
+        driver: driver?,
+        account,
+        inputs: inputs.unwrap_or_default(),
+        provision,
+        criteria,
+        lifecycle: lifecycle.unwrap_or_default(),
+    })
+}
+
+fn type_pattern(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
+    let text = reader.text(node, "`type`")?;
+    // With every `*` taken for a letter, a pattern has to be a type.
+    match purlin_model::TypeName::new(text.replace('*', "x")) {
+        Ok(_) => Some(text.into()),
+        Err(_) => {
+            let error = purlin_model::NameError::Type(text.into());
+            let fault = reader.about(&node.span, "bad-name", error.to_string());
+            reader.report(fault.help("write a type such as `postgres`, or a pattern such as `aws-*`"));
+            None
+        }
+    }
+}
+
+fn driver_requirement(reader: &mut Reader<'_>, node: &Node<'_>, field: &str) -> Option<DriverRequirement> {
+    let text = reader.text(node, &format!("`{field}`"))?;
+    let (name, range) = match text.split_once('@') {
+        Some((name, range)) => (name, Some(range)),
+        None => (text, None),
+    };
+    if !is_driver_name(name) {
+        let message = format!("`{name}` is no name of a driver");
+        let fault = reader.about(&node.span, "bad-name", message);
+        reader.report(fault.help("a driver is `ORG/NAME`, or `ORG/NAME@RANGE` such as `acme/postgres@^1`"));
+        return None;
+    }
+    let range = match range.map(semver::VersionReq::parse).transpose() {
+        Ok(range) => range,
+        Err(error) => {
+            let message = format!("`{}` is no range of versions: {error}", range.unwrap_or_default());
+            let fault = reader.about(&node.span, "bad-version", message);
+            reader.report(fault.help("write a range such as `^1`, `~1.2` or `>=1.2, <2`"));
+            return None;
+        }
+    };
+    Some(DriverRequirement { name: name.into(), range, location: reader.at(&node.span) })
+}
+
+/// Letters, digits, `_`, `.` and `-` between slashes.
+pub(crate) fn is_driver_name(name: &str) -> bool {
+    let part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+    };
+    name.split('/').all(part)
+}
+
+#[derive(Default)]
+struct Inputs {
+    values: Template,
+    secrets: Template,
+    secret_refs: Option<Template>,
+}
+
+fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) -> Option<Inputs> {
+    let mut fields = reader.fields(node, &format!("`{name}`"))?;
+    let values = map_of(reader, &mut fields, "values");
+    let secrets = map_of(reader, &mut fields, "secrets");
+    let secret_refs = map_of(reader, &mut fields, "secret_refs");
+    let (first, second) = (fields.entry("secrets"), fields.entry("secret_refs"));
+    fields.done(reader);
+    if let (Some(first), Some(second)) = (first, second)
+        && secrets.is_some()
+        && secret_refs.is_some()
+    {
+        let fault = reader
+            .about(&second.key_span, "secrets-twice", "`secrets` and `secret_refs` cannot both be given")
+            .related(&reader.at(&first.key_span), "`secrets` is given here")
+            .help("keep one of them; a secret known here is `{value: …}` in `secret_refs`");
+        reader.report(fault);
+    }
+    if let Some(entry) = second {
+        secret_leaves(reader, &entry.value, true);
+    }
+    Some(Inputs { values: values.unwrap_or_default(), secrets: secrets.unwrap_or_default(), secret_refs })
+}
+
+fn map_of(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<Template> {
+    let node = fields.get(reader, name)?;
+    reader.map(node, &format!("`{name}`"))?;
+    Some(template(reader, node, Dialect::Definition))
+}
+
+/// Checks that every leaf of `secret_refs` is `{store, ref, version}` or `{value}`.
+fn secret_leaves(reader: &mut Reader<'_>, node: &Node<'_>, top: bool) {
+    const FORM: &str = "a leaf is `{store: STORE, ref: NAME, version: VERSION}` or `{value: TEXT}`";
+    match &node.kind {
+        Kind::Null if top => {}
+        Kind::Map(entries) => {
+            let scalar = |name| node.get(name).is_some_and(|node: &Node<'_>| node.as_str().is_some());
+            if !top && (scalar("ref") || scalar("store") || node.get("value").is_some_and(is_scalar)) {
+                let allowed: &[&str] =
+                    if scalar("ref") || scalar("store") { &["store", "ref", "version"] } else { &["value"] };
+                for entry in entries.iter().filter(|entry| !allowed.contains(&&*entry.key)) {
+                    let message = format!("`{}` does not belong into this secret reference", entry.key);
+                    reader.wrong_value(&entry.key_span, message, FORM);
+                }
+                if scalar("store") && !scalar("ref") {
+                    reader.wrong_value(&node.span, "this secret reference lacks `ref`", FORM);
+                }
+            } else {
+                entries.iter().for_each(|entry| secret_leaves(reader, &entry.value, false));
+            }
+        }
+        Kind::List(items) => items.iter().for_each(|item| secret_leaves(reader, item, false)),
+        _ => {
+            let message = format!("a secret reference is a map, not {}", node.describe());
+            reader.wrong_value(&node.span, message, FORM);
+        }
+    }
+}
+
+fn is_scalar(node: &Node<'_>) -> bool {
+    !matches!(node.kind, Kind::Map(_) | Kind::List(_))
+}
+
+fn provisions(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Provision> {
+    let entries = reader.map(node, "`provision`").unwrap_or_default();
+    entries.iter().filter_map(|entry| provision(reader, entry)).collect()
+}
+
+fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Provision> {
+    let descriptor = descriptor(reader, &entry.key, &entry.key_span);
+    let mut provision = Provision {
+        descriptor: descriptor?,
+        is_dependent: false,
+        match_dependents: false,
+        params: None,
+        location: reader.at(&entry.key_span),
+    };
+    if entry.value.is_null() {
+        return Some(provision);
+    }
+    let mut fields = reader.fields(&entry.value, &format!("`provision.{}`", entry.key))?;
+    let mut flag =
+        |name| fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
+    provision.is_dependent = flag("is_dependent").unwrap_or(false);
+    provision.match_dependents = flag("match_dependents").unwrap_or(false);
+    provision.params = map_of(reader, &mut fields, "params").map(Arc::new);
+    fields.done(reader);
+    Some(provision)
+}
+
+fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span) -> Option<Descriptor> {
+    match parse_descriptor(text) {
+        Ok(descriptor) => Some(descriptor),
+        Err(error) => {
+            let fault = reader.about(span, "bad-descriptor", error.message).help(error.help);
+            reader.report(fault);
+            None
+        }
+    }
+}
+
+fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&Entry<'_>>) -> Vec<Criterion> {
+    if let (Some(inner), Some(outer)) = (inner, outer) {
+        let fault = reader
+            .about(&inner.key_span, "criteria-twice", "`criteria` is given twice")
+            .related(&reader.at(&outer.key_span), "also given here")
+            .help("keep one of them");
+        reader.report(fault);
+    }
+    let Some(node) = inner.or(outer).map(|entry| &entry.value) else { return Vec::new() };
+    match &node.kind {
+        Kind::Null if reader.foreign => Vec::new(),
+        Kind::List(items) => items.iter().filter_map(|item| criterion(reader, item)).collect(),
+        Kind::Map(_) => {
+            let warning = Diagnostic::warning("criteria-map", "`criteria` is a map, read as one criterion")
+                .at(&reader.at(&node.span))
+                .help("write a list: `criteria: [{…}]`");
+            reader.report(warning);
+            criterion(reader, node).into_iter().collect()
+        }
+        _ => {
+            reader.wrong_type(node, "`criteria`", "a list");
+            Vec::new()
+        }
+    }
+}
+
+fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
+    let mut fields = reader.fields(node, "a criterion")?;
+    let faults = reader.faults.len();
+    let mut field = |name: &'static str| {
+        let node = fields.get(reader, name)?;
+        reader.text(node, &format!("`{name}`")).map(Arc::from)
+    };
+    let (env_type, app_id) = (field("env_type"), field("app_id"));
+    let (env_id, res_id) = (field("env_id"), field("res_id"));
+    let class = fields.get(reader, "class").and_then(|node| reader.name(node, "`class`"));
+    fields.done(reader);
+    // A criterion with a wrong field would match more than was meant.
+    let wrong = reader.faults.iter().skip(faults).any(|fault| fault.severity == Severity::Error);
+    (!wrong).then(|| Criterion {
+        env_type,
+        app_id,
+        env_id,
+        res_id,
+        class: class.unwrap_or_else(Class::default_class),
+        location: reader.at(&node.span),
+    })
+}
+
+fn read_lifecycle(reader: &mut Reader<'_>, node: &Node<'_>) -> Lifecycle {
+    let Some(mut fields) = reader.fields(node, "`lifecycle`") else { return Lifecycle::default() };
+    let mut flag = |name| {
+        let node = fields.get(reader, name)?;
+        reader.boolean(node, &format!("`{name}`"))
+    };
+    let protect = flag("protect").unwrap_or(false);
+    let retain = flag("retain").unwrap_or(false);
+    let delete_before_replace = flag("delete_before_replace").unwrap_or(false);
+    let mut paths = |name| {
+        let node = fields.get(reader, name)?;
+        reader.strings(node, &format!("`{name}`"))
+    };
+    let texts = |paths: Option<Vec<(&str, Span)>>| -> Vec<Arc<str>> {
+        paths.unwrap_or_default().into_iter().map(|(path, _)| path.into()).collect()
+    };
+    let ignore_changes = texts(paths("ignore_changes"));
+    let replace_on_changes = texts(paths("replace_on_changes"));
+    let names = paths("depends_on").unwrap_or_default();
+    let depends_on = names
+        .into_iter()
+        .filter_map(|(text, span)| Some((descriptor(reader, text, &span)?, reader.at(&span))))
+        .collect();
+    fields.done(reader);
+    Lifecycle { protect, retain, delete_before_replace, ignore_changes, replace_on_changes, depends_on }
+}

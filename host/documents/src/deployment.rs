@@ -1,0 +1,141 @@
+//! `kind: Deployment`: what is deployed, and where (SPEC §2).
+//!
+//! ```yaml
+//! apiVersion: purlin.dev/v1
+//! kind: Deployment
+//! metadata: {name: shop}                # optional
+//! spec:
+//!   org: acme                           # each part of the context is optional
+//!   app: shop
+//!   env: {id: dev, type: development}   # or only the id: `env: dev`
+//!   namespace: dev
+//!   values: {domain: dev.example.com}   # what `${values.domain}` reads
+//!   workloads:
+//!     - score: web/score.yaml           # a Score file, from this file's folder
+//!     - metadata: {name: worker}        # or a Score document, written here
+//!       containers: {main: {image: worker:1}}
+//!   shared:
+//!     db: {type: postgres}              # the id is `shared.db`
+//! ```
+//!
+//! Placeholders of `values` and `shared.*.params` are those of definitions. Several Deployments
+//! add up to one; they may not disagree.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use purlin_expression::Dialect;
+use purlin_model::{Location, ResourceRequest, Template, Workload};
+
+use crate::names::context_part;
+use crate::reader::{Fields, Reader};
+use crate::request::requests;
+use crate::score;
+use crate::template::template;
+use crate::yaml::Node;
+
+/// A part of the context and where it was written.
+pub(crate) type Part = Option<(Arc<str>, Location)>;
+
+/// What one Deployment says.
+#[derive(Debug, Default)]
+pub(crate) struct Spec {
+    pub(crate) org: Part,
+    pub(crate) app: Part,
+    pub(crate) env: Part,
+    pub(crate) env_type: Part,
+    pub(crate) namespace: Part,
+    pub(crate) values: IndexMap<Arc<str>, (Template, Location)>,
+    pub(crate) shared: Vec<ResourceRequest>,
+    /// Workloads written in place.
+    pub(crate) workloads: Vec<Workload>,
+    /// Score files to load, as written.
+    pub(crate) scores: Vec<(PathBuf, Location)>,
+}
+
+/// Reads a Deployment.
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
+    let mut top = reader.fields(root, "the Deployment")?;
+    top.entry("apiVersion");
+    top.entry("kind");
+    if let Some(node) = top.get(reader, "metadata")
+        && let Some(mut metadata) = reader.fields(node, "`metadata`")
+    {
+        if let Some(name) = metadata.get(reader, "name") {
+            reader.text(name, "`metadata.name`");
+        }
+        metadata.done(reader);
+    }
+    let node = top.need(reader, "spec", "{app: APP, env: dev}");
+    top.done(reader);
+    let mut fields = reader.fields(node?, "`spec`")?;
+    let mut spec = Spec {
+        org: part(reader, &mut fields, "org"),
+        app: part(reader, &mut fields, "app"),
+        namespace: part(reader, &mut fields, "namespace"),
+        ..Spec::default()
+    };
+    if let Some(node) = fields.get(reader, "env") {
+        environment(reader, node, &mut spec);
+    }
+    if let Some(node) = fields.get(reader, "values") {
+        let entries = reader.map(node, "`values`").unwrap_or_default();
+        for entry in entries {
+            let value = template(reader, &entry.value, Dialect::Definition);
+            spec.values.insert(entry.key.clone(), (value, reader.at(&entry.key_span)));
+        }
+    }
+    if let Some(node) = fields.get(reader, "workloads") {
+        workloads(reader, node, &mut spec);
+    }
+    if let Some(node) = fields.get(reader, "shared") {
+        spec.shared = requests(reader, node, "`shared`", Dialect::Definition);
+    }
+    if let Some(entry) = fields.entry("requires") {
+        let help = "declare what is needed under `shared`, with a definition for its type";
+        reader.not_yet(&entry.key_span, "this version does not support requirements yet", help);
+    }
+    fields.done(reader);
+    Some(spec)
+}
+
+fn part(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Part {
+    let node = fields.get(reader, name)?;
+    let text = context_part(reader, node, &format!("`{name}`"))?;
+    Some((text, reader.at(&node.span)))
+}
+
+fn environment(reader: &mut Reader<'_>, node: &Node<'_>, spec: &mut Spec) {
+    if node.entries().is_none() {
+        if node.as_str().is_none() {
+            reader.wrong_type(node, "`env`", "a string or a map `{id, type}`");
+        } else if let Some(id) = context_part(reader, node, "`env`") {
+            spec.env = Some((id, reader.at(&node.span)));
+        }
+        return;
+    }
+    let Some(mut fields) = reader.fields(node, "`env`") else { return };
+    if fields.need(reader, "id", "dev").is_some() {
+        spec.env = part(reader, &mut fields, "id");
+    }
+    spec.env_type = part(reader, &mut fields, "type");
+    fields.done(reader);
+}
+
+fn workloads(reader: &mut Reader<'_>, node: &Node<'_>, spec: &mut Spec) {
+    let items = reader.list(node, "`workloads`").unwrap_or_default();
+    for item in items {
+        let Some(score) = item.get("score") else {
+            spec.workloads.extend(score::read_inline(reader, item));
+            continue;
+        };
+        if let Some(mut fields) = reader.fields(item, "a workload from a file") {
+            fields.entry("score");
+            fields.done(reader);
+        }
+        if let Some(path) = reader.text(score, "`score`") {
+            spec.scores.push((path.into(), reader.at(&score.span)));
+        }
+    }
+}

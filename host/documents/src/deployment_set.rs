@@ -1,0 +1,71 @@
+//! Deployment Sets: `{modules: {W: {profile, spec, externals}}, shared}` (SPEC §2 [G]).
+
+use purlin_expression::Dialect;
+use purlin_model::{Map, ResourceRequest, Template, Value, Workload};
+
+use crate::names;
+use crate::reader::Reader;
+use crate::request::requests;
+use crate::template::{Names, template};
+use crate::yaml::{Entry, Node};
+
+/// Reads a Deployment Set: its modules and its shared resources.
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> (Vec<Workload>, Vec<ResourceRequest>) {
+    let Some(mut top) = reader.fields(root, "the Deployment Set") else { return Default::default() };
+    let modules =
+        top.get(reader, "modules").and_then(|node| reader.map(node, "`modules`")).unwrap_or_default();
+    let shared_entries = root.get("shared").and_then(Node::entries).unwrap_or_default();
+    let shared = match top.get(reader, "shared") {
+        Some(node) => requests(reader, node, "`shared`", Dialect::DeploymentSet),
+        None => Vec::new(),
+    };
+    top.done(reader);
+    let names = Names { named: Vec::new(), shared: Some(keys(shared_entries)) };
+    for request in &shared {
+        check(reader, &names, request.params.as_deref());
+    }
+    let modules = modules.iter().filter_map(|entry| module(reader, entry, &names)).collect();
+    (modules, shared)
+}
+
+fn keys<'n>(entries: &'n [Entry<'_>]) -> Vec<&'n str> {
+    entries.iter().map(|entry| &*entry.key).collect()
+}
+
+fn check(reader: &mut Reader<'_>, names: &Names<'_>, template: Option<&Template>) {
+    if let Some(template) = template {
+        names.check(template, &mut reader.faults);
+    }
+}
+
+fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Option<Workload> {
+    let name = names::workload(reader, &entry.key, &entry.key_span);
+    let mut fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
+    let profile = fields.get(reader, "profile").and_then(|node| reader.text(node, "`profile`"));
+    let spec = fields.get(reader, "spec").and_then(|node| {
+        reader.map(node, "`spec`")?;
+        Some(template(reader, node, Dialect::DeploymentSet))
+    });
+    let externals = fields.get(reader, "externals");
+    let declared = externals.and_then(Node::entries).unwrap_or_default();
+    let resources = match externals {
+        Some(node) => requests(reader, node, "`externals`", Dialect::DeploymentSet),
+        None => Vec::new(),
+    };
+    fields.done(reader);
+    let names = Names { named: keys(declared), shared: shared.shared.clone() };
+    check(reader, &names, spec.as_ref());
+    for request in &resources {
+        check(reader, &names, request.params.as_deref());
+    }
+    let name = name?;
+    let metadata = Map::from_iter([("name".into(), Value::String(name.clone()))]);
+    Some(Workload {
+        name,
+        profile: profile.map(Into::into),
+        metadata: Template::Constant(Value::Map(metadata)),
+        spec: spec.unwrap_or_default(),
+        resources,
+        location: reader.at(&entry.key_span),
+    })
+}

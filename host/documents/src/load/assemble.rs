@@ -1,0 +1,131 @@
+//! Documents to one whole: each kind and id once, and Deployments that do not disagree.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use purlin_model::{Definition, Diagnostic, Location, ResourceType, Template, Workload, Workspace};
+
+use super::{Loaded, twice};
+use crate::deployment::{Part, Spec};
+
+/// What has been read so far.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    pub(super) loaded: Loaded,
+    definitions: HashMap<Arc<str>, Location>,
+    workloads: HashMap<Arc<str>, Location>,
+    types: HashMap<Arc<str>, Location>,
+    values: IndexMap<Arc<str>, Location>,
+    context: HashMap<&'static str, Location>,
+}
+
+impl Assembly {
+    pub(super) fn definition(&mut self, definition: Definition) {
+        let help = "give one of them another `metadata.id`";
+        if self
+            .first("the definition", &definition.id, &definition.location, help, |this| &mut this.definitions)
+        {
+            self.loaded.definitions.push(definition);
+        }
+    }
+
+    pub(super) fn workload(&mut self, workload: Workload) {
+        let help = "give one of them another name";
+        if self.first("the workload", &workload.name, &workload.location, help, |this| &mut this.workloads) {
+            self.loaded.deployment.workloads.push(workload);
+        }
+    }
+
+    pub(super) fn resource_type(&mut self, resource_type: ResourceType) {
+        let (name, help) = (Arc::from(resource_type.type_name.as_str()), "keep one of them");
+        if self.first("the resource type", &name, &resource_type.location, help, |this| &mut this.types) {
+            self.loaded.resource_types.push(resource_type);
+        }
+    }
+
+    pub(super) fn workspace(&mut self, workspace: Workspace) {
+        if let Some(first) = &self.loaded.workspace {
+            let fault = Diagnostic::error("duplicate-document", "a Workspace is given twice")
+                .at(&workspace.location)
+                .related(&first.location, "first given here")
+                .help("name the documents of one workspace only");
+            self.loaded.diagnostics.push(fault);
+        } else {
+            self.loaded.workspace = Some(workspace);
+        }
+    }
+
+    /// Whether nothing of this name came before; otherwise that is reported.
+    fn first(
+        &mut self,
+        what: &str,
+        name: &Arc<str>,
+        place: &Location,
+        help: &str,
+        seen: fn(&mut Self) -> &mut HashMap<Arc<str>, Location>,
+    ) -> bool {
+        if let Some(first) = seen(self).get(name).cloned() {
+            self.loaded.diagnostics.push(twice(what, name, place, &first, help));
+            return false;
+        }
+        seen(self).insert(name.clone(), place.clone());
+        true
+    }
+
+    pub(super) fn deployment(&mut self, spec: Spec) {
+        self.part("org", spec.org, |loaded| &mut loaded.context.org);
+        self.part("app", spec.app, |loaded| &mut loaded.context.app);
+        self.part("env", spec.env, |loaded| &mut loaded.context.env);
+        self.part("type of env", spec.env_type, |loaded| &mut loaded.context.env_type);
+        self.part("namespace", spec.namespace, |loaded| &mut loaded.context.namespace);
+        spec.workloads.into_iter().for_each(|workload| self.workload(workload));
+        self.loaded.deployment.shared.extend(spec.shared);
+        for (name, (value, place)) in spec.values {
+            self.value(name, value, place);
+        }
+    }
+
+    fn part(&mut self, what: &'static str, part: Part, field: fn(&mut Loaded) -> &mut Option<Arc<str>>) {
+        let Some((text, place)) = part else { return };
+        let known = field(&mut self.loaded);
+        match known {
+            None => {
+                *known = Some(text);
+                self.context.insert(what, place);
+            }
+            Some(known) if *known == text => {}
+            Some(known) => {
+                let message =
+                    format!("the Deployments disagree about `{what}`: `{text}` here, `{known}` elsewhere");
+                let mut fault = Diagnostic::error("context-conflict", message)
+                    .at(&place)
+                    .spanning(text.chars().count())
+                    .help("deploy one environment at a time, or say it in one Deployment only");
+                if let Some(first) = self.context.get(what) {
+                    fault = fault.related(first, "the other one");
+                }
+                self.loaded.diagnostics.push(fault);
+            }
+        }
+    }
+
+    fn value(&mut self, name: Arc<str>, value: Template, place: Location) {
+        let equal = |known: &Template| matches!(known, Template::Constant(_)) && *known == value;
+        match (self.loaded.deployment.values.get(&name), self.values.get(&name)) {
+            (Some(known), _) if equal(known) => {}
+            (Some(_), Some(first)) => {
+                let fault = Diagnostic::error("value-conflict", format!("the value `{name}` is given twice"))
+                    .at(&place)
+                    .spanning(name.chars().count())
+                    .related(first, "first given here")
+                    .help("keep one of them");
+                self.loaded.diagnostics.push(fault);
+            }
+            _ => {
+                self.values.insert(name.clone(), place);
+                self.loaded.deployment.values.insert(name, value);
+            }
+        }
+    }
+}

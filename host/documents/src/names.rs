@@ -1,0 +1,52 @@
+//! Names that become parts of ids and of URNs (SPEC §1, §2 Names).
+
+use std::sync::Arc;
+
+use purlin_model::ResourceId;
+
+use crate::reader::Reader;
+use crate::yaml::{Node, Span};
+
+/// The name of a workload: it goes into ids and into URNs, whose separator is `::`.
+pub(crate) fn workload(reader: &mut Reader<'_>, name: &str, span: &Span) -> Option<Arc<str>> {
+    let fits = ResourceId::new(format!("modules.{name}")).is_ok()
+        && !name.is_empty()
+        && !name.contains(':')
+        && !name.contains(".externals.");
+    if fits {
+        return Some(name.into());
+    }
+    let fault = reader
+        .about(span, "bad-name", format!("`{name}` cannot be the name of a workload"))
+        .help("a name is printable, without blanks, `:`, `#`, `<`, `>`, quotes or brackets");
+    reader.report(fault);
+    None
+}
+
+/// The name or the `id` of a resource.
+pub(crate) fn resource(reader: &mut Reader<'_>, name: &str, span: &Span) -> Option<Arc<str>> {
+    if !name.is_empty() && ResourceId::new(format!("shared.{name}")).is_ok() {
+        return Some(name.into());
+    }
+    let fault = reader
+        .about(span, "bad-name", format!("`{name}` cannot be the name of a resource"))
+        .help("a name is printable, without blanks, `#`, `<`, `>`, quotes or brackets");
+    reader.report(fault);
+    None
+}
+
+/// A part of the context: organisation, application, environment, its type or namespace.
+pub(crate) fn context_part(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Arc<str>> {
+    let text = reader.string(node, what)?;
+    let empty_fits = what.ends_with("namespace`");
+    let wrong = |c: char| c == ':' || c == '/' || c.is_whitespace() || c.is_control();
+    if (text.is_empty() && !empty_fits) || text.contains(wrong) {
+        let message =
+            if text.is_empty() { format!("{what} is empty") } else { format!("`{text}` cannot be {what}") };
+        let help = "it goes into URNs: write a name without `:`, `/` or blanks";
+        let fault = reader.about(&node.span, "bad-name", message).help(help);
+        reader.report(fault);
+        return None;
+    }
+    Some(text.into())
+}

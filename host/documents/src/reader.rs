@@ -1,0 +1,208 @@
+//! Reading maps field by field, so that every format names its fields once and all of them
+//! complain alike. Knows no format.
+
+use std::sync::Arc;
+
+use purlin_expression::did_you_mean;
+use purlin_model::{Diagnostic, Location};
+
+use crate::yaml::{Entry, Kind, Node, Span};
+
+/// One document while it is read.
+pub(crate) struct Reader<'a> {
+    pub(crate) file: &'a Arc<str>,
+    pub(crate) text: &'a str,
+    /// Somebody else's format: unknown fields are warnings, and nothing counts as left out.
+    pub(crate) foreign: bool,
+    pub(crate) faults: Vec<Diagnostic>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(file: &'a Arc<str>, text: &'a str, foreign: bool) -> Self {
+        Self { file, text, foreign, faults: Vec::new() }
+    }
+
+    pub(crate) fn at(&self, span: &Span) -> Location {
+        span.location(self.file)
+    }
+
+    /// A fault about a span, not reported yet.
+    pub(crate) fn about(&self, span: &Span, code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(code, message).at(&self.at(span)).spanning(span.width(self.text))
+    }
+
+    pub(crate) fn report(&mut self, fault: Diagnostic) {
+        self.faults.push(fault);
+    }
+
+    /// Reports a value of the wrong kind.
+    pub(crate) fn wrong_type(&mut self, node: &Node<'_>, what: &str, expected: &str) {
+        let fault =
+            self.about(&node.span, "wrong-type", format!("{what} takes {expected}, not {}", node.describe()));
+        let help = match &node.kind {
+            Kind::Null => Some("write a value, or leave the field out".to_owned()),
+            Kind::Bool(_) | Kind::Number(_) if expected.starts_with("a string") => {
+                Some(format!("quote it: \"{}\"", node.span.slice(self.text)))
+            }
+            _ => None,
+        };
+        self.report(match help {
+            Some(help) => fault.help(help),
+            None => fault,
+        });
+    }
+
+    /// Reports a value that is of the right kind and still wrong.
+    pub(crate) fn wrong_value(&mut self, span: &Span, message: impl Into<String>, help: impl Into<String>) {
+        let fault = self.about(span, "wrong-value", message).help(help);
+        self.report(fault);
+    }
+
+    /// Reports something that a later version will understand.
+    pub(crate) fn not_yet(&mut self, span: &Span, message: impl Into<String>, help: impl Into<String>) {
+        let fault = self.about(span, "not-supported-yet", message).help(help);
+        self.report(fault);
+    }
+
+    pub(crate) fn string<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<&'n str> {
+        match &node.kind {
+            Kind::String(text, _) => Some(text),
+            _ => {
+                self.wrong_type(node, what, "a string");
+                None
+            }
+        }
+    }
+
+    /// A string that says something.
+    pub(crate) fn text<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<&'n str> {
+        let text = self.string(node, what)?;
+        if text.trim().is_empty() {
+            self.wrong_value(&node.span, format!("{what} is empty"), "write a value, or leave the field out");
+            return None;
+        }
+        Some(text)
+    }
+
+    pub(crate) fn boolean(&mut self, node: &Node<'_>, what: &str) -> Option<bool> {
+        match &node.kind {
+            Kind::Bool(value) => Some(*value),
+            _ => {
+                self.wrong_type(node, what, "true or false");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn list<'n, 't>(&mut self, node: &'n Node<'t>, what: &str) -> Option<&'n [Node<'t>]> {
+        match &node.kind {
+            Kind::List(items) => Some(items),
+            _ => {
+                self.wrong_type(node, what, "a list");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn map<'n, 't>(&mut self, node: &'n Node<'t>, what: &str) -> Option<&'n [Entry<'t>]> {
+        match &node.kind {
+            Kind::Map(entries) => Some(entries),
+            _ => {
+                self.wrong_type(node, what, "a map");
+                None
+            }
+        }
+    }
+
+    /// Strings of a list.
+    pub(crate) fn strings<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<Vec<(&'n str, Span)>> {
+        let items = self.list(node, what)?;
+        let item = format!("an item of {what}");
+        Some(items.iter().filter_map(|node| Some((self.string(node, &item)?, node.span))).collect())
+    }
+
+    /// A name that a type of the model checks.
+    pub(crate) fn name<T: std::str::FromStr<Err = purlin_model::NameError>>(
+        &mut self,
+        node: &Node<'_>,
+        what: &str,
+    ) -> Option<T> {
+        let text = self.string(node, what)?;
+        match text.parse() {
+            Ok(name) => Some(name),
+            Err(error) => {
+                let fault = self.about(&node.span, "bad-name", error.to_string());
+                self.report(fault);
+                None
+            }
+        }
+    }
+
+    /// Opens a map whose fields are known; `what` names it, such as `` `spec` ``.
+    pub(crate) fn fields<'n, 't>(&mut self, node: &'n Node<'t>, what: &str) -> Option<Fields<'n, 't>> {
+        let entries = self.map(node, what)?;
+        Some(Fields { entries, known: Vec::new(), span: node.span, what: what.to_owned() })
+    }
+}
+
+/// A map whose fields are asked for by name; what was not asked for is unknown.
+pub(crate) struct Fields<'n, 't> {
+    entries: &'n [Entry<'t>],
+    known: Vec<&'static str>,
+    pub(crate) span: Span,
+    what: String,
+}
+
+impl<'n, 't> Fields<'n, 't> {
+    /// The entry of a field, if it is there.
+    pub(crate) fn entry(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
+        self.known.push(name);
+        self.entries.iter().find(|entry| &*entry.key == name)
+    }
+
+    /// The value of a field. In somebody else's format, an empty one counts as left out.
+    pub(crate) fn get(&mut self, reader: &Reader<'_>, name: &'static str) -> Option<&'n Node<'t>> {
+        let entry = self.entry(name)?;
+        (!(reader.foreign && entry.value.is_null())).then_some(&entry.value)
+    }
+
+    /// The value of a field that has to be there.
+    pub(crate) fn need(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &'static str,
+        example: &str,
+    ) -> Option<&'n Node<'t>> {
+        let found = self.get(reader, name);
+        if found.is_none() {
+            // A whole map is too much to underline; its first key will do.
+            let span = self.entries.first().map_or(self.span, |entry| entry.key_span);
+            let fault = reader
+                .about(&span, "missing-field", format!("{} lacks `{name}`", self.what))
+                .help(format!("add `{name}: {example}`"));
+            reader.report(fault);
+        }
+        found
+    }
+
+    /// Reports the fields that nobody asked for.
+    pub(crate) fn done(self, reader: &mut Reader<'_>) {
+        for entry in self.entries {
+            if self.known.contains(&&*entry.key) {
+                continue;
+            }
+            let fault = reader
+                .about(
+                    &entry.key_span,
+                    "unknown-field",
+                    format!("{} has no field `{}`", self.what, entry.key),
+                )
+                .help(did_you_mean(&entry.key, "fields", self.known.iter().copied()));
+            reader.report(if reader.foreign {
+                Diagnostic { severity: purlin_model::Severity::Warning, ..fault }
+            } else {
+                fault
+            });
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Resources that a Deployment or a Deployment Set asks for: `{NAME: {type, class?, id?, params?}}`.
+
+use std::sync::Arc;
+
+use purlin_expression::Dialect;
+use purlin_model::{Class, ResourceRequest};
+
+use crate::names;
+use crate::reader::Reader;
+use crate::template::template;
+use crate::yaml::{Entry, Node};
+
+/// Reads a map of requests; `what` names it.
+pub(crate) fn requests(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    what: &str,
+    dialect: Dialect,
+) -> Vec<ResourceRequest> {
+    let entries = reader.map(node, what).unwrap_or_default();
+    entries.iter().filter_map(|entry| request(reader, entry, dialect)).collect()
+}
+
+fn request(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Option<ResourceRequest> {
+    let name = names::resource(reader, &entry.key, &entry.key_span);
+    let mut fields = reader.fields(&entry.value, &format!("the resource `{}`", entry.key))?;
+    let type_name = fields.need(reader, "type", "TYPE").and_then(|node| reader.name(node, "`type`"));
+    let class = fields.get(reader, "class").map(|node| reader.name(node, "`class`"));
+    let id = fields.get(reader, "id").map(|node| {
+        let text = reader.string(node, "`id`")?;
+        names::resource(reader, text, &node.span)
+    });
+    let params = fields.get(reader, "params").and_then(|node| {
+        reader.map(node, "`params`")?;
+        Some(Arc::new(template(reader, node, dialect)))
+    });
+    fields.done(reader);
+    Some(ResourceRequest {
+        name: name?,
+        type_name: type_name?,
+        class: class.unwrap_or_else(|| Some(Class::default_class()))?,
+        id: id.map_or(Some(None), |id| id.map(Some))?,
+        params,
+        location: reader.at(&entry.key_span),
+    })
+}

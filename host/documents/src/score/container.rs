@@ -1,0 +1,111 @@
+//! Containers.
+
+use purlin_expression::Dialect;
+use purlin_model::Template;
+
+use super::{choice, file, filled, label, pattern, probe};
+use crate::reader::Reader;
+use crate::template::{constant, map, template};
+use crate::yaml::{Entry, Node};
+
+pub(super) fn containers(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
+    let Some(entries) = reader.map(node, "`containers`") else { return Template::default() };
+    if entries.is_empty() {
+        reader.wrong_value(&node.span, "`containers` is empty", "add a container: `main: {image: IMAGE}`");
+    }
+    let mut containers = Vec::with_capacity(entries.len());
+    for entry in entries {
+        label(reader, &entry.key, &entry.key_span, "the name of a container");
+        containers.push((entry.key.clone(), container(reader, entry)));
+    }
+    map(containers.into_iter())
+}
+
+fn container(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Template {
+    let node = &entry.value;
+    let Some(mut fields) = reader.fields(node, &format!("the container `{}`", entry.key)) else {
+        return Template::default();
+    };
+    if let Some(node) = fields.need(reader, "image", "IMAGE") {
+        filled(reader, node, "`image`");
+    }
+    for name in ["command", "args"] {
+        if let Some(node) = fields.get(reader, name) {
+            reader.strings(node, &format!("`{name}`"));
+        }
+    }
+    if let Some(node) = fields.get(reader, "variables") {
+        variables(reader, node);
+    }
+    fields.entry("files");
+    fields.entry("volumes");
+    if let Some(node) = fields.get(reader, "before") {
+        before(reader, node);
+    }
+    if let Some(node) = fields.get(reader, "resources") {
+        resources(reader, node);
+    }
+    for name in ["livenessProbe", "readinessProbe"] {
+        if let Some(node) = fields.get(reader, name) {
+            probe::probe(reader, node, &format!("`{name}`"));
+        }
+    }
+    fields.done(reader);
+    let entries = node.entries().unwrap_or_default();
+    map(entries.iter().map(|entry| {
+        let value = match &*entry.key {
+            "variables" => template(reader, &entry.value, Dialect::Score),
+            "files" => file::files(reader, &entry.value),
+            "volumes" => file::volumes(reader, &entry.value),
+            _ => Template::Constant(constant(&entry.value)),
+        };
+        (entry.key.clone(), value)
+    }))
+}
+
+fn variables(reader: &mut Reader<'_>, node: &Node<'_>) {
+    for entry in reader.map(node, "`variables`").unwrap_or_default() {
+        if entry.key.is_empty() || entry.key.contains('=') {
+            let message = format!("`{}` cannot be the name of a variable", entry.key);
+            reader.wrong_value(&entry.key_span, message, "write a name without `=`");
+        }
+        reader.string(&entry.value, &format!("the variable `{}`", entry.key));
+    }
+}
+
+fn before(reader: &mut Reader<'_>, node: &Node<'_>) {
+    for entry in reader.map(node, "`before`").unwrap_or_default() {
+        label(reader, &entry.key, &entry.key_span, "the name of a container");
+        let what = format!("`before.{}`", entry.key);
+        let Some(mut fields) = reader.fields(&entry.value, &what) else { continue };
+        if let Some(node) = fields.need(reader, "ready", "started") {
+            choice(reader, node, "`ready`", &["started", "healthy", "complete"]);
+        }
+        fields.done(reader);
+    }
+}
+
+fn resources(reader: &mut Reader<'_>, node: &Node<'_>) {
+    let Some(mut fields) = reader.fields(node, "`resources`") else { return };
+    for name in ["limits", "requests"] {
+        if let Some(node) = fields.get(reader, name) {
+            amounts(reader, node, &format!("`{name}`"));
+        }
+    }
+    fields.done(reader);
+}
+
+fn amounts(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
+    let Some(mut fields) = reader.fields(node, what) else { return };
+    let mut amount = |name, fits: fn(&str) -> bool, help: &str| {
+        if let Some(node) = fields.get(reader, name)
+            && let Some(text) = reader.string(node, &format!("`{name}`"))
+            && !fits(text)
+        {
+            reader.wrong_value(&node.span, format!("`{text}` is no amount of {name}"), help);
+        }
+    };
+    amount("memory", pattern::memory, "write bytes, or a unit as in `125M` and `1.5Gi`");
+    amount("cpu", pattern::cpu, "write CPUs as in \"2\" and \"0.5\", or thousandths as in `125m`");
+    fields.done(reader);
+}

@@ -1,0 +1,100 @@
+//! Nodes to templates: every string that may hold placeholders is parsed here, once.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use purlin_expression::{Dialect, did_you_mean, parse_text};
+use purlin_model::{Diagnostic, Map, Reference, Template, Value};
+
+use crate::reader::Reader;
+use crate::yaml::{Kind, Locator, Node};
+
+/// A tree with its placeholders parsed. Faults are reported, and leave a null behind.
+pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Template {
+    match &node.kind {
+        Kind::String(text, style) if text.contains('$') => {
+            let locator = Locator::new(reader.file, reader.text, node.span, text, *style);
+            match parse_text(text, dialect, &|offset| locator.locate(offset)) {
+                Ok(template) => template,
+                Err(faults) => {
+                    reader.faults.extend(faults);
+                    Template::Constant(Value::Null)
+                }
+            }
+        }
+        Kind::List(items) => list(items.iter().map(|item| template(reader, item, dialect)).collect()),
+        Kind::Map(entries) => {
+            map(entries.iter().map(|entry| (entry.key.clone(), template(reader, &entry.value, dialect))))
+        }
+        _ => Template::Constant(constant(node)),
+    }
+}
+
+/// A tree in which `${` means nothing.
+pub(crate) fn constant(node: &Node<'_>) -> Value {
+    match &node.kind {
+        Kind::Null => Value::Null,
+        Kind::Bool(value) => Value::Bool(*value),
+        Kind::Number(value) => Value::Number(value.clone()),
+        Kind::String(text, _) => Value::String(text.as_ref().into()),
+        Kind::List(items) => Value::List(items.iter().map(constant).collect()),
+        Kind::Map(entries) => {
+            Value::Map(entries.iter().map(|entry| (entry.key.clone(), constant(&entry.value))).collect())
+        }
+    }
+}
+
+/// A list, constant when all of it is.
+pub(crate) fn list(items: Vec<Template>) -> Template {
+    if !items.iter().all(|item| matches!(item, Template::Constant(_))) {
+        return Template::List(items);
+    }
+    let values = items.into_iter().filter_map(|item| match item {
+        Template::Constant(value) => Some(value),
+        _ => None,
+    });
+    Template::Constant(Value::List(values.collect()))
+}
+
+/// A map, constant when all of it is.
+pub(crate) fn map(entries: impl Iterator<Item = (Arc<str>, Template)>) -> Template {
+    let entries: IndexMap<Arc<str>, Template> = entries.collect();
+    if !entries.values().all(|item| matches!(item, Template::Constant(_))) {
+        return Template::Map(entries);
+    }
+    let values = entries.into_iter().filter_map(|(key, item)| match item {
+        Template::Constant(value) => Some((key, value)),
+        _ => None,
+    });
+    Template::Constant(Value::Map(values.collect::<Map>()))
+}
+
+/// What a document calls resources by, to check its placeholders against.
+pub(crate) struct Names<'n> {
+    /// Names of the workload's own resources.
+    pub(crate) named: Vec<&'n str>,
+    /// Names of shared resources; `None` where the document cannot know them.
+    pub(crate) shared: Option<Vec<&'n str>>,
+}
+
+impl Names<'_> {
+    /// Reports placeholders that name a resource nobody declared.
+    pub(crate) fn check(&self, template: &Template, faults: &mut Vec<Diagnostic>) {
+        template.placeholders(&mut |placeholder| {
+            let (name, known, what) = match (&placeholder.reference, &self.shared) {
+                (Reference::Named(name, _), _) => (name, &self.named, "resources of this workload"),
+                (Reference::Shared(name, _), Some(shared)) => (name, shared, "shared resources"),
+                _ => return,
+            };
+            if known.contains(&&**name) {
+                return;
+            }
+            faults.push(
+                Diagnostic::error("unknown-resource", format!("no resource `{name}` is declared"))
+                    .at(&placeholder.location)
+                    .spanning(placeholder.source.chars().count())
+                    .help(did_you_mean(name, what, known.iter().copied())),
+            );
+        });
+    }
+}

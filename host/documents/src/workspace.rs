@@ -1,0 +1,144 @@
+//! `kind: Workspace`, the file `purlin.yaml`: state, drivers, what they may do, defaults
+//! (SPEC §2, §8 capabilities).
+//!
+//! ```yaml
+//! apiVersion: purlin.dev/v1
+//! kind: Workspace
+//! spec:                                 # the fields may also stand at the top
+//!   state: {path: .purlin}
+//!   key: {file: key.txt}              # or {env: NAME}, or {command: [program, argument]}
+//!   defaults: {org: acme, app: shop, env: dev, env_type: development, namespace: dev}
+//!   parallelism: 10
+//!   drivers:
+//!     acme/postgres:
+//!       source: drivers/postgres.wasm # a file, a folder, or oci://REFERENCE
+//!       version: ^1
+//!       grants:
+//!         env: [PGSSLMODE]
+//!         dirs: [{host: ./data, guest: /data, mode: ro}]
+//!       limits: {memory: 64MiB, time: 30s, output: 1MiB, log: 64KiB, concurrency: 4}
+//! ```
+
+mod driver;
+
+use std::path::{Path, PathBuf};
+
+use purlin_model::{ContextDefaults, KeySource, Workspace};
+
+use crate::names::context_part;
+use crate::reader::Reader;
+use crate::yaml::{Kind, Node};
+
+/// Reads the operator's configuration; `folder` is where its file lies.
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> Option<Workspace> {
+    let mut top = reader.fields(root, "the Workspace")?;
+    top.entry("apiVersion");
+    let kind = top.entry("kind");
+    if let Some(node) = top.get(reader, "metadata")
+        && let Some(mut metadata) = reader.fields(node, "`metadata`")
+    {
+        if let Some(name) = metadata.get(reader, "name") {
+            reader.text(name, "`metadata.name`");
+        }
+        metadata.done(reader);
+    }
+    let spec = top.get(reader, "spec");
+    let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_path_buf() };
+    let location = kind.map_or(reader.at(&root.span), |kind| reader.at(&kind.key_span));
+    let mut workspace = Workspace { folder, location, ..Workspace::default() };
+    let mut fields = match spec {
+        Some(spec) => {
+            top.done(reader);
+            reader.fields(spec, "`spec`")?
+        }
+        None => top,
+    };
+    workspace.state = fields.get(reader, "state").and_then(|node| state(reader, node));
+    workspace.key = fields.get(reader, "key").and_then(|node| key(reader, node));
+    if let Some(node) = fields.get(reader, "defaults") {
+        workspace.defaults = defaults(reader, node);
+    }
+    workspace.parallelism =
+        fields.get(reader, "parallelism").and_then(|node| count(reader, node, "`parallelism`"));
+    if let Some(node) = fields.get(reader, "drivers") {
+        for entry in reader.map(node, "`drivers`").unwrap_or_default() {
+            if let Some(config) = driver::read(reader, entry) {
+                workspace.drivers.insert(entry.key.clone(), config);
+            }
+        }
+    }
+    if let Some(entry) = fields.entry("secret_stores") {
+        let help = "give secrets in definitions, under `inputs.secrets`";
+        reader.not_yet(&entry.key_span, "this version does not read secret stores yet", help);
+    }
+    fields.done(reader);
+    Some(workspace)
+}
+
+fn state(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<PathBuf> {
+    let mut fields = reader.fields(node, "`state`")?;
+    let path = fields.need(reader, "path", ".purlin");
+    fields.done(reader);
+    reader.text(path?, "`state.path`").map(PathBuf::from)
+}
+
+fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {
+    const ONE: &str = "write one of `file: PATH`, `env: NAME` and `command: [PROGRAM, ARGUMENT]`";
+    let mut fields = reader.fields(node, "`key`")?;
+    let (file, env) = (fields.get(reader, "file"), fields.get(reader, "env"));
+    let command = fields.get(reader, "command");
+    fields.done(reader);
+    match (file, env, command) {
+        (Some(node), None, None) => reader.text(node, "`key.file`").map(|path| KeySource::File(path.into())),
+        (None, Some(node), None) => {
+            let name = reader.text(node, "`key.env`")?;
+            driver::variable(reader, name, &node.span).map(KeySource::Env)
+        }
+        (None, None, Some(node)) => {
+            let words = reader.strings(node, "`key.command`")?;
+            if words.first().is_none_or(|(program, _)| program.trim().is_empty()) {
+                reader.wrong_value(&node.span, "`key.command` names no program", ONE);
+                return None;
+            }
+            Some(KeySource::Command(words.into_iter().map(|(word, _)| word.to_owned()).collect()))
+        }
+        _ => {
+            reader.wrong_value(&node.span, "`key` takes exactly one source", ONE);
+            None
+        }
+    }
+}
+
+fn defaults(reader: &mut Reader<'_>, node: &Node<'_>) -> ContextDefaults {
+    let Some(mut fields) = reader.fields(node, "`defaults`") else { return ContextDefaults::default() };
+    let mut part = |name| {
+        let node = fields.get(reader, name)?;
+        context_part(reader, node, &format!("`{name}`"))
+    };
+    let defaults = ContextDefaults {
+        org: part("org"),
+        app: part("app"),
+        env: part("env"),
+        env_type: part("env_type"),
+        namespace: part("namespace"),
+    };
+    fields.done(reader);
+    defaults
+}
+
+/// A number from 1 on.
+fn count(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<usize> {
+    let Kind::Number(number) = &node.kind else {
+        reader.wrong_type(node, what, "a number");
+        return None;
+    };
+    let count = number.as_u64().and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
+    if count.is_none() {
+        reader.wrong_value(
+            &node.span,
+            format!("{what} takes a whole number from 1 on"),
+            "write a number such as 8",
+        );
+    }
+    count
+}
