@@ -366,8 +366,9 @@ fn nobody_reads_half_a_commit() {
     };
     run(store.commit(commit(0))).expect("commits");
     std::thread::scope(|scope| {
-        scope.spawn(|| (1..60).for_each(|round| run(store.commit(commit(round))).expect("commits")));
-        for _ in 0..60 {
+        let writer =
+            scope.spawn(|| (1..100).for_each(|round| run(store.commit(commit(round))).expect("commits")));
+        while !writer.is_finished() {
             let records = run(store.load(&environment())).expect("loads");
             assert_eq!(records.len(), 50);
             assert!(records.iter().all(|record| record.created == records[0].created));
