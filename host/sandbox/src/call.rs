@@ -227,6 +227,9 @@ impl Runner {
             match trap {
                 Trap::UnreachableCodeReached => "it gave up (a panic or an abort)".to_owned(),
                 Trap::StackOverflow => "its stack is exhausted".to_owned(),
+                Trap::MemoryOutOfBounds => {
+                    "it reached outside its memory (a fault in it, or its stack is exhausted)".to_owned()
+                }
                 trap => trap.to_string(),
             }
         } else if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {

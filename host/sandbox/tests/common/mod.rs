@@ -1,0 +1,75 @@
+//! What the tests share: the adversary of tests/guests, and a resource to call it for.
+#![allow(dead_code, unreachable_pub, missing_docs)]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use purlin_model::driver::{Inputs, ResourceState, Subject};
+use purlin_model::{Context, EnvironmentId, Key, Limits, Urn, Value};
+use purlin_sandbox::{CallContext, CallError, Driver, DriverSetup, Sandbox, SandboxConfig, Source};
+use serde_json::json;
+
+/// A component of `cargo xtask drivers`.
+pub fn component(name: &str) -> Vec<u8> {
+    let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
+    let path = folder.join(name).with_extension("wasm");
+    std::fs::read(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask drivers` first", path.display()))
+}
+
+/// A sandbox that compiles each component once for all tests.
+pub fn sandbox() -> Sandbox {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
+    Sandbox::new(SandboxConfig { instances: 16, cache: Some(cache), ..SandboxConfig::default() })
+        .expect("a sandbox")
+}
+
+pub fn setup(limits: Limits) -> DriverSetup {
+    DriverSetup { name: "acme/bad".into(), limits, ..DriverSetup::default() }
+}
+
+pub async fn load(sandbox: &Sandbox, setup: &DriverSetup) -> Driver {
+    sandbox.load(Source::Bytes(component("guests").into()), setup).await.expect("it is a driver")
+}
+
+/// The adversary within these limits.
+pub async fn guest(limits: Limits) -> Driver {
+    load(&sandbox(), &setup(limits)).await
+}
+
+pub fn subject() -> Subject {
+    let context = Context {
+        org: "acme".into(),
+        app: "shop".into(),
+        env: EnvironmentId { id: "dev".into(), kind: "development".into() },
+        namespace: "dev".into(),
+        deployment: "1".into(),
+    };
+    let key = Key::parse("postgres.default#modules.web.externals.db").expect("a key");
+    Subject { urn: Urn::new(&context, &key), key, context }
+}
+
+pub fn inputs(values: serde_json::Value) -> Inputs {
+    Inputs { values: values.into(), secrets: Value::map(), params: Value::map(), account: None }
+}
+
+/// The password that must not come out.
+pub const PASSWORD: &str = "hunter2-and-more";
+
+pub fn with_password(values: serde_json::Value) -> Inputs {
+    Inputs { secrets: Value::from(json!({"password": PASSWORD})), ..inputs(values) }
+}
+
+pub async fn create(driver: &Driver, inputs: &Inputs) -> Result<ResourceState, CallError> {
+    let subject = subject();
+    driver.create(&CallContext::new(&subject, "key-1"), inputs, "name").await
+}
+
+/// What happens when the adversary does this.
+pub async fn deed(driver: &Driver, values: serde_json::Value) -> Result<ResourceState, CallError> {
+    create(driver, &inputs(values)).await
+}
+
+pub const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}

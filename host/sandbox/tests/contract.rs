@@ -1,0 +1,177 @@
+//! The functions of the contract, there and back, with a driver that behaves.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::{PASSWORD, create, guest, inputs, seconds, subject, with_password};
+use purlin_model::driver::{Failure, Impact, Inputs, ResourceState};
+use purlin_model::{Limits, Map, Value};
+use purlin_sandbox::{CallContext, CallError, Change, CheckpointSink};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_life_from_check_to_delete() {
+    let driver = guest(Limits::default()).await;
+    assert_eq!((driver.manifest().name.as_str(), driver.name()), ("purlin-test/guests", "acme/bad"));
+    assert_eq!(driver.digest().len(), 64);
+    let subject = subject();
+    let context = CallContext::new(&subject, "key-1");
+    let given = with_password(json!({"host": "db"}));
+
+    let checked = driver.check(&context, &given, None).await.expect("valid");
+    assert_eq!(checked.values.reveal().expect("known"), json!({"host": "db", "size": 1}));
+    assert_eq!(checked.secrets.redact(), json!({"password": "[secret]"}));
+    assert_eq!(checked.secrets.reveal().expect("known"), json!({"password": PASSWORD}));
+
+    let guresid = subject.urn.guresid();
+    let name = driver.name_of(&context, &given).await.expect("named");
+    assert_eq!(name, format!("postgres-{}", &guresid.as_str()[..8]));
+
+    let state = driver.create(&context, &given, &name).await.expect("made");
+    assert_eq!(state.id, format!("id-{guresid}"));
+    assert_eq!(state.outputs.redact(), json!({"host": "db", "password": "[secret]"}));
+    assert_eq!(state.cookie, b"cookie");
+
+    let read = driver.read(&context, Some(&state.id), &name, &given, Some(&state)).await.expect("read");
+    assert_eq!(read.as_ref(), Some(&state));
+    for gone in ["gone", "missing"] {
+        let read = driver.read(&context, Some(gone), &name, &given, Some(&state)).await;
+        assert_eq!(read, Ok(None), "{gone}");
+    }
+
+    let after = with_password(json!({"host": "db2"}));
+    let change = Change { state: &state, before: &given, after: &after, name: &name };
+    let impact = driver.update_impact(&context, change).await.expect("an impact");
+    assert_eq!(impact, Impact { stable_outputs: vec!["host".into()], ..Impact::default() });
+    let updated = driver.update(&context, change).await.expect("updated");
+    assert_eq!(updated.outputs.redact(), json!({"host": "db2", "password": "[secret]"}));
+    let moved = inputs(json!({"do": "other-id"}));
+    let change = Change { after: &moved, ..change };
+    assert!(matches!(driver.update(&context, change).await, Err(CallError::Junk { .. })));
+
+    driver.delete(&context, &state, &given).await.expect("deleted");
+    let missing = ResourceState { id: "missing".into(), ..state };
+    driver.delete(&context, &missing, &given).await.expect("deleted before");
+}
+
+#[tokio::test]
+async fn unknown_and_secret_places_are_named_and_come_back() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let context = CallContext::new(&subject, "key-1");
+    let given = Inputs {
+        values: Value::Map(Map::from_iter([
+            ("later".into(), Value::unknown()),
+            ("url".into(), Value::from("x://secret-word@h").into_secret()),
+            ("show-unknown".into(), Value::Bool(true)),
+        ])),
+        params: Value::Map(Map::from_iter([("a/b".into(), Value::unknown().into_secret())])),
+        secrets: Value::map(),
+        account: None,
+    };
+    let checked = driver.check(&context, &given, None).await.expect("valid");
+    assert_eq!(
+        checked.values.redact(),
+        json!({"later": "[unknown]", "url": "[secret]", "show-unknown": true, "size": 1,
+            "unknown": ["/values/later", "/params/a~1b"], "sensitive": ["/values/url"]})
+    );
+    let error = driver.create(&context, &given, "n").await.expect_err("not known yet");
+    assert_eq!(error, CallError::Unknown { pointer: "/values/later".into() });
+}
+
+#[tokio::test]
+async fn failures_keep_their_kind() {
+    let driver = guest(Limits::default()).await;
+    let failure = async |name: &str| match create(&driver, &with_password(json!({"do": name}))).await {
+        Err(CallError::Failure(failure)) => failure,
+        other => panic!("{name}: {other:?}"),
+    };
+    assert_eq!(
+        failure("invalid").await.to_string(),
+        "invalid inputs: `/values/a`: not [secret]; `/values/b`: not [secret]"
+    );
+    assert_eq!(failure("denied").await.to_string(), "denied: tcp db:5432: to talk to it");
+    match failure("busy").await {
+        Failure::RetryAfter { after, message } => {
+            assert_eq!((after, message.as_str()), (seconds(24 * 60 * 60), "later"));
+        }
+        other => panic!("{other:?}"),
+    }
+    match failure("half").await {
+        Failure::Partial { state, message } => {
+            assert_eq!(state.outputs.redact(), json!({"half": true}));
+            assert_eq!(message, "the other half is missing");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(failure("fly").await.to_string(), "it cannot `fly`");
+}
+
+#[tokio::test]
+async fn what_a_secret_touched_comes_back_secret() {
+    let driver = guest(Limits::default()).await;
+    let state = create(&driver, &with_password(json!({"do": "leak"}))).await.expect("it leaks");
+    assert_eq!(
+        state.outputs.redact(),
+        json!({"url": "[secret]", "plain": "host", "list": ["[secret]"], "json": "[secret]"})
+    );
+    assert_eq!(state.manifests[0].data.redact(), json!({"url": "[secret]", "open": 1}));
+}
+
+struct Kept(Mutex<Vec<String>>);
+
+#[async_trait::async_trait]
+impl CheckpointSink for Kept {
+    async fn checkpoint(&self, id: &str) -> Result<(), String> {
+        // Durability takes a while; the driver waits.
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        if id == "unlucky" {
+            return Err("the disk is full".into());
+        }
+        self.0.lock().expect("ours").push(id.to_owned());
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn checkpoints_are_kept_before_the_driver_goes_on() {
+    let driver = guest(Limits { time: Some(seconds(1)), ..Limits::default() }).await;
+    let subject = subject();
+    let kept = Arc::new(Kept(Mutex::default()));
+    let context = CallContext { checkpoint: Some(kept.clone()), ..CallContext::new(&subject, "k") };
+    let report = async |values| driver.create(&context, &inputs(values), "n").await;
+
+    report(json!({"do": "checkpoint", "id": "real-1"})).await.expect("made");
+    let cut = report(json!({"do": "checkpoint", "id": "real-2", "then": "loop"})).await;
+    assert!(matches!(cut, Err(CallError::TimeLimit { .. })));
+    let unlucky = report(json!({"do": "checkpoint", "id": "unlucky"})).await.expect_err("not kept");
+    assert_eq!(
+        unlucky.to_string(),
+        "cannot record the id that the driver `acme/bad` reported: the disk is full"
+    );
+    let empty = report(json!({"do": "checkpoint", "id": ""})).await;
+    assert!(matches!(empty, Err(CallError::Junk { .. })));
+    assert_eq!(*kept.0.lock().expect("ours"), ["real-1", "real-2"]);
+
+    let state = ResourceState { id: "i".into(), ..ResourceState::default() };
+    let (before, after) = (inputs(json!({})), inputs(json!({"do": "checkpoint", "id": "x"})));
+    let change = Change { state: &state, before: &before, after: &after, name: "n" };
+    let outside = driver.update(&context, change).await.expect_err("not in update");
+    assert!(outside.to_string().contains("a checkpoint outside `create`"), "{outside}");
+}
+
+#[tokio::test]
+async fn one_driver_for_many_calls_at_once() {
+    let driver = guest(Limits::default()).await;
+    let calls: Vec<_> = (0..100)
+        .map(|n| {
+            let driver = driver.clone();
+            tokio::spawn(async move { create(&driver, &inputs(json!({"n": n}))).await })
+        })
+        .collect();
+    for (n, call) in calls.into_iter().enumerate() {
+        let state = call.await.expect("joined").expect("made");
+        assert_eq!(state.outputs.redact(), json!({"n": n}));
+    }
+}

@@ -1,0 +1,175 @@
+//! Drivers that behave as badly as they can fail alone, in time, and with words that help.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{deed, guest, inputs, load, sandbox, seconds, setup, subject};
+use purlin_model::Limits;
+use purlin_sandbox::{CallContext, CallError, CancelToken};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_loop_ends_at_its_time_limit() {
+    let driver = guest(Limits { time: Some(Duration::from_millis(300)), ..Limits::default() }).await;
+    let start = Instant::now();
+    let error = deed(&driver, json!({"do": "loop"})).await.expect_err("it loops");
+    assert!(start.elapsed() < seconds(3), "{:?}", start.elapsed());
+    assert_eq!(
+        error.to_string(),
+        "the driver `acme/bad` was stopped after 300ms, its time limit; \
+         `drivers.acme/bad.limits.time` in purlin.yaml raises it"
+    );
+    // Waiting counts like computing.
+    let error = deed(&driver, json!({"do": "sleep"})).await.expect_err("it sleeps");
+    assert!(matches!(error, CallError::TimeLimit { .. }), "{error}");
+    assert!(deed(&driver, json!({"do": "echo"})).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_good_driver_beside_hostile_ones_is_unharmed() {
+    // One thread for all: whoever holds it harms the others.
+    let sandbox = sandbox();
+    let bad = load(&sandbox, &setup(Limits { time: Some(seconds(2)), ..Limits::default() })).await;
+    let good = load(&sandbox, &setup(Limits::default())).await;
+    let bad_ones = ["loop", "alloc", "stack", "flood", "trap", "huge", "sleep", "loop"].map(|name| {
+        let bad = bad.clone();
+        tokio::spawn(async move { deed(&bad, json!({"do": name, "lines": 1000})).await })
+    });
+    tokio::task::yield_now().await;
+    let start = Instant::now();
+    let mut slowest = Duration::ZERO;
+    for n in 0..50 {
+        let begun = Instant::now();
+        let state = deed(&good, json!({"n": n})).await.expect("good");
+        assert_eq!(state.outputs.reveal().expect("known"), json!({"n": n}));
+        slowest = slowest.max(begun.elapsed());
+    }
+    assert!(slowest < seconds(1), "the slowest call took {slowest:?}");
+    assert!(start.elapsed() < seconds(10), "{:?}", start.elapsed());
+    for (n, bad) in bad_ones.into_iter().enumerate() {
+        let result = bad.await.expect("the host is well");
+        assert_eq!(result.is_ok(), n == 3, "{n}: {result:?}");
+    }
+}
+
+#[tokio::test]
+async fn memory_ends_at_its_limit() {
+    let driver = guest(Limits { memory: Some(16 << 20), ..Limits::default() }).await;
+    let error = deed(&driver, json!({"do": "alloc"})).await.expect_err("it is greedy");
+    assert_eq!(
+        error.to_string(),
+        "the driver `acme/bad` needs more than 16 MiB, its memory limit; \
+         `drivers.acme/bad.limits.memory` in purlin.yaml raises it"
+    );
+    assert!(deed(&driver, json!({"do": "echo"})).await.is_ok());
+}
+
+#[tokio::test]
+async fn crashes_say_what_is_known() {
+    let driver = guest(Limits::default()).await;
+    let message = async |name: &str| match deed(&driver, json!({"do": name})).await {
+        Err(CallError::Trap { message, .. }) => message,
+        other => panic!("{name}: {other:?}"),
+    };
+    assert_eq!(message("trap").await, "it gave up (a panic or an abort)");
+    assert!(message("panic").await.contains("I give up on"));
+    assert!(message("exit").await.contains("exit status"));
+    assert!(message("stack").await.contains("stack"));
+}
+
+#[tokio::test]
+async fn junk_is_refused_by_name() {
+    let driver = guest(Limits::default()).await;
+    for (name, expected) in [
+        ("junk", "outputs is not JSON"),
+        ("list", "outputs is a list, not a JSON object"),
+        ("deep", "outputs is not JSON: recursion limit exceeded"),
+        ("deep-object", "outputs is not JSON: recursion limit exceeded"),
+        ("twice", "`x` is in both outputs and secrets"),
+        ("twins", "the manifest `a` has no name, or that of another one"),
+        ("empty-id", "the id of a resource has 1 to 4096 bytes"),
+        ("long-id", "the id of a resource has 1 to 4096 bytes"),
+        ("cookie", "its cookie has 10241 bytes, and 10240 are allowed"),
+    ] {
+        match deed(&driver, json!({"do": name})).await {
+            Err(CallError::Junk { what, .. }) => assert!(what.contains(expected), "{name}: {what}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    assert!(deed(&driver, json!({"do": "deep", "depth": 1})).await.is_err());
+}
+
+#[tokio::test]
+async fn output_ends_at_its_limit() {
+    let driver = guest(Limits::default()).await;
+    for values in [
+        json!({"do": "huge", "bytes": (4 << 20) - 50}),
+        json!({"do": "huge", "bytes": 8 << 20}),
+        json!({"do": "many"}),
+    ] {
+        let error = deed(&driver, values.clone()).await;
+        match error {
+            Ok(_) => assert_eq!(values["bytes"], (4 << 20) - 50, "within"),
+            Err(error) => assert_eq!(
+                error.to_string(),
+                "the driver `acme/bad` returned more than 4 MiB, its output limit; \
+                 `drivers.acme/bad.limits.output` in purlin.yaml raises it"
+            ),
+        }
+    }
+    let roomy = guest(Limits { output: Some(64 << 20), ..Limits::default() }).await;
+    assert!(deed(&roomy, json!({"do": "many"})).await.is_ok());
+}
+
+#[tokio::test]
+async fn more_calls_than_places_wait_for_their_turn() {
+    let sandbox = sandbox();
+    let driver = load(&sandbox, &setup(Limits { concurrency: Some(100), ..Limits::default() })).await;
+    let calls: Vec<_> = (0..200)
+        .map(|_| {
+            let driver = driver.clone();
+            tokio::spawn(async move { deed(&driver, json!({"do": "sleep", "ms": 5})).await })
+        })
+        .collect();
+    for call in calls {
+        call.await.expect("joined").expect("slept");
+    }
+}
+
+#[tokio::test]
+async fn a_call_can_be_asked_to_end_and_cut_off() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let cancel = CancelToken::default();
+    let context = CallContext { cancel: cancel.clone(), ..CallContext::new(&subject, "k") };
+    let later = |act: fn(&CancelToken)| {
+        let cancel = cancel.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            act(&cancel);
+        })
+    };
+    let _ = later(CancelToken::request);
+    let asked = inputs(json!({"do": "wait-for-cancel"}));
+    let error = driver.create(&context, &asked, "n").await.expect_err("it stopped");
+    assert_eq!(error.to_string(), "cancelled, so it stopped");
+    let _ = later(CancelToken::cut);
+    let start = Instant::now();
+    let error = driver.create(&context, &inputs(json!({"do": "loop"})), "n").await;
+    assert_eq!(error, Err(CallError::Cancelled));
+    assert!(start.elapsed() < seconds(2));
+    let error = driver.create(&context, &inputs(json!({})), "n").await;
+    assert_eq!(error, Err(CallError::Cancelled));
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_takes_the_call_along() {
+    let sandbox = sandbox();
+    let one = load(&sandbox, &setup(Limits { concurrency: Some(1), ..Limits::default() })).await;
+    for _ in 0..20 {
+        let gone = tokio::time::timeout(Duration::from_millis(20), deed(&one, json!({"do": "loop"}))).await;
+        assert!(gone.is_err());
+    }
+    deed(&one, json!({})).await.expect("its only place is free again");
+}

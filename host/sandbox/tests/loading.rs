@@ -1,0 +1,180 @@
+//! From bytes to a driver: what is refused and why, the cache, and code compiled ahead of time.
+
+mod common;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{component, deed, load, sandbox, setup};
+use purlin_model::{DirGrant, Grants, Limits};
+use purlin_sandbox::{
+    CompileEvent, DriverSetup, LoadError, Precompiled, Sandbox, SandboxConfig, Source, Target, precompile,
+};
+use serde_json::json;
+
+async fn refused(bytes: &[u8]) -> String {
+    match sandbox().load(Source::Bytes(bytes.to_vec().into()), &setup(Limits::default())).await {
+        Ok(_) => panic!("it was taken for a driver"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(from.len()).position(|window| window == from.as_bytes()) {
+        bytes[at + found..at + found + from.len()].copy_from_slice(to.as_bytes());
+        at += found + from.len();
+    }
+    assert!(at > 0, "{from} is in it");
+    bytes
+}
+
+#[tokio::test]
+async fn what_is_no_driver_is_told_apart() {
+    let good = component("guests");
+    assert!(refused(b"apiVersion: v1\n").await.starts_with("not a WebAssembly file"));
+    assert!(refused(b"").await.starts_with("not a WebAssembly file"));
+    assert!(refused(b"\0asm\x01\0\0\0").await.starts_with("a core WebAssembly module, not a component"));
+    assert_eq!(
+        refused(b"\0asm\x0d\0\x01\0").await,
+        "a component that does not export `purlin:driver/lifecycle@0.1.0`, so it is no driver"
+    );
+    assert_eq!(
+        refused(&replaced(&good, "purlin:driver/lifecycle@0.1.0", "purlin:driver/lifecycle@0.7.0")).await,
+        "made for contract `purlin:driver@0.7.0`, and this version runs `purlin:driver@0.1.0`; \
+         build it against that, or use a matching version of Purlin"
+    );
+    let imports = refused(&replaced(&good, "wasi:clocks/", "wasi:keyval/")).await;
+    assert!(imports.starts_with("imports `wasi:keyval/"), "{imports}");
+    for end in [9, 100, good.len() / 2, good.len() - 1] {
+        let torn = refused(&good[..end]).await;
+        assert!(torn.starts_with("not a valid component"), "{torn}");
+    }
+    let missing = sandbox().load(Source::File("/nowhere/x.wasm".into()), &DriverSetup::default()).await;
+    assert!(matches!(missing, Err(LoadError::Read { .. })));
+    let folder = sandbox().load(Source::File("/".into()), &DriverSetup::default()).await;
+    assert!(matches!(folder, Err(LoadError::Read { .. })));
+}
+
+#[tokio::test]
+async fn a_driver_without_room_to_describe_itself_says_so() {
+    let limits = Limits { memory: Some(64 << 10), ..Limits::default() };
+    let sandbox = Sandbox::new(SandboxConfig::default()).expect("a sandbox");
+    let error = sandbox.load(Source::Bytes(component("guests").into()), &setup(limits)).await;
+    match error {
+        Err(LoadError::Describe(source)) => {
+            assert!(source.to_string().contains("its memory limit"), "{source}")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn grants_that_cannot_be_kept_are_refused() {
+    let folder = tempfile::tempdir().expect("folder");
+    std::fs::write(folder.path().join("file"), "x").expect("written");
+    let refused = async |dirs: Vec<DirGrant>| {
+        let grants = Grants { dirs, env: vec![] };
+        let setup = DriverSetup { grants, folder: folder.path().to_owned(), ..setup(Limits::default()) };
+        match sandbox().load(Source::Bytes(component("guests").into()), &setup).await {
+            Err(LoadError::Grant { message }) => message,
+            other => panic!("{other:?}"),
+        }
+    };
+    let dir = |host: &str, guest: &str| DirGrant { host: host.into(), guest: guest.into(), writable: false };
+    assert!(refused(vec![dir("none", "/a")]).await.contains("drivers.acme/bad.grants.dirs"));
+    assert!(refused(vec![dir("file", "/a")]).await.contains("is not a folder"));
+    assert!(refused(vec![dir(".", "a")]).await.contains("does not begin with `/`"));
+    assert!(refused(vec![dir(".", "/a"), dir(".", "/a")]).await.contains("and so is another"));
+}
+
+fn with_cache(cache: &Path) -> (Sandbox, Arc<Mutex<Vec<CompileEvent>>>) {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&events);
+    let sandbox = Sandbox::new(SandboxConfig {
+        cache: Some(cache.to_owned()),
+        slow_compile: Duration::ZERO,
+        on_compile: Some(Arc::new(move |event| heard.lock().expect("ours").push(event))),
+        ..SandboxConfig::default()
+    });
+    (sandbox.expect("a sandbox"), events)
+}
+
+#[tokio::test]
+async fn a_component_compiles_once() {
+    let folder = tempfile::tempdir().expect("folder");
+    let cache = folder.path().join("cache");
+    let (first, events) = with_cache(&cache);
+    let driver = load(&first, &setup(Limits::default())).await;
+    assert_eq!(events.lock().expect("ours").len(), 2, "slow, then finished");
+    let files: Vec<_> =
+        std::fs::read_dir(&cache).expect("made").map(|entry| entry.expect("file").path()).collect();
+    assert_eq!(files.len(), 1);
+
+    let (second, events) = with_cache(&cache);
+    let again = load(&second, &setup(Limits::default())).await;
+    assert!(events.lock().expect("ours").is_empty());
+    assert_eq!((again.manifest(), again.digest()), (driver.manifest(), driver.digest()));
+    deed(&again, json!({})).await.expect("it works");
+
+    // Torn and forged files are as good as none.
+    let whole = std::fs::read(&files[0]).expect("there");
+    let mut flipped = whole.clone();
+    let middle = whole.len() / 2;
+    flipped[middle] ^= 0xff;
+    for bad in [&whole[..middle], &flipped, b""] {
+        std::fs::write(&files[0], bad).expect("written");
+        let (sandbox, events) = with_cache(&cache);
+        let driver = load(&sandbox, &setup(Limits::default())).await;
+        assert_eq!(events.lock().expect("ours").len(), 2);
+        deed(&driver, json!({})).await.expect("it works");
+        assert!(std::fs::read(&files[0]).expect("there") == whole, "it was repaired");
+    }
+}
+
+#[tokio::test]
+async fn many_compile_at_once_into_one_cache() {
+    let folder = tempfile::tempdir().expect("folder");
+    let cache = folder.path().join("cache");
+    let loads: Vec<_> = (0..4)
+        .map(|_| {
+            let (sandbox, _) = with_cache(&cache);
+            tokio::spawn(async move {
+                let driver = load(&sandbox, &setup(Limits::default())).await;
+                deed(&driver, json!({"a": 1})).await
+            })
+        })
+        .collect();
+    for load in loads {
+        load.await.expect("joined").expect("made");
+    }
+    assert_eq!(std::fs::read_dir(&cache).expect("made").count(), 1);
+}
+
+#[tokio::test]
+#[allow(unsafe_code)]
+async fn code_compiled_ahead_of_time_runs_or_is_made_anew() {
+    let wasm: &'static [u8] = component("guests").leak();
+    for target in [Target::Portable, Target::Host] {
+        let code = precompile(wasm, target).await.expect("compiled");
+        let folder = tempfile::tempdir().expect("folder");
+        let (sandbox, events) = with_cache(&folder.path().join("cache"));
+        // SAFETY: it was compiled just now.
+        let trusted = unsafe { Precompiled::trust(&code) };
+        assert!(sandbox.accepts(trusted));
+        let driver =
+            sandbox.load_precompiled(trusted, wasm, &setup(Limits::default())).await.expect("loaded");
+        deed(&driver, json!({})).await.expect("it works");
+        assert!(events.lock().expect("ours").is_empty(), "nothing was compiled: {target:?}");
+        assert_eq!(driver.digest(), load(&sandbox, &setup(Limits::default())).await.digest());
+    }
+    // SAFETY: there is no code in it.
+    let nothing = unsafe { Precompiled::trust(b"compiled by another version") };
+    let driver =
+        sandbox().load_precompiled(nothing, wasm, &setup(Limits::default())).await.expect("loaded anyway");
+    deed(&driver, json!({})).await.expect("it works");
+    assert!(matches!(precompile(b"text", Target::Portable).await, Err(LoadError::NotWasm)));
+}

@@ -1,0 +1,123 @@
+//! What a driver can reach: nothing but what it was granted; and what is heard of it.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use common::{PASSWORD, component, create, deed, guest, load, sandbox, setup, subject, with_password};
+use purlin_model::{DirGrant, Grants, Limits};
+use purlin_sandbox::{CallContext, DriverSetup, Progress, Source};
+use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+#[tokio::test]
+async fn nothing_is_there_by_default() {
+    let driver = guest(Limits::default()).await;
+    let state = deed(&driver, json!({"do": "look-around"})).await.expect("it looks");
+    assert_eq!(
+        state.outputs.redact(),
+        json!({"stdin": "", "env": {}, "args": [], "tcp": "permission denied", "udp": "permission denied",
+            "name": true, "root": true, "etc": true, "clock": true})
+    );
+}
+
+#[tokio::test]
+async fn grants_open_what_they_name() {
+    let folder = tempfile::tempdir().expect("folder");
+    std::fs::create_dir(folder.path().join("ro")).expect("made");
+    let dir = |host: &str, writable| DirGrant { host: host.into(), guest: format!("/{host}"), writable };
+    let setup = DriverSetup {
+        grants: Grants { dirs: vec![dir("rw", true), dir("ro", false)], env: vec!["A".into(), "C".into()] },
+        folder: folder.path().to_owned(),
+        env: BTreeMap::from([("A".into(), "1".into()), ("B".into(), "2".into())]),
+        ..setup(Limits::default())
+    };
+    let driver = load(&sandbox(), &setup).await;
+    let around = deed(&driver, json!({"do": "look-around"})).await.expect("it looks").outputs.redact();
+    assert_eq!(around["env"], json!({"A": "1"}));
+
+    let write = |path: &str| json!({"do": "write", "path": path, "text": "hello"});
+    deed(&driver, write("/rw/file")).await.expect("written");
+    assert_eq!(std::fs::read_to_string(folder.path().join("rw/file")).expect("there"), "hello");
+    std::os::unix::fs::symlink("/etc", folder.path().join("rw/link")).expect("made");
+    for outside in ["/ro/file", "/rw/../out", "/rw/link/x", "/tmp/x", "file"] {
+        assert!(deed(&driver, write(outside)).await.is_err(), "{outside}");
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+/// Keeps events of drivers.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let _ = write!(self.0, " {}={value:?}", field.name());
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Heard {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "purlin::driver" {
+            let mut text = Text(event.metadata().level().to_string());
+            event.record(&mut text);
+            self.0.lock().expect("ours").push(text.0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn lines_are_heard_without_secrets() {
+    let heard = Heard::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(heard.clone()));
+    let sandbox = sandbox();
+    let driver = sandbox
+        .load(Source::Bytes(component("guests").into()), &setup(Limits::default()))
+        .await
+        .expect("loaded");
+    let subject = subject();
+    let progress = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&progress);
+    let context = CallContext {
+        progress: Some(Arc::new(move |progress| told.lock().expect("ours").push(progress))),
+        ..CallContext::new(&subject, "k")
+    };
+    driver.create(&context, &with_password(json!({"do": "say"})), "n").await.expect("it talks");
+    let mut lines = heard.0.lock().expect("ours").clone();
+    lines.sort();
+    let tail = r#" driver="acme/bad" resource="postgres.default#modules.web.externals.db""#;
+    let tail_debug = " driver=acme/bad resource=\"postgres.default#modules.web.externals.db\"";
+    assert_eq!(
+        lines,
+        [
+            format!("DEBUG message=+2{tail_debug} metric=\"things_made\""),
+            format!("INFO message=log [secret]{tail}"),
+            format!("INFO message=second line{tail}"),
+            format!("INFO message=standard output [secret]{tail}"),
+            format!("WARN message=standard error \\u{{1b}}[31m[secret]{tail}"),
+        ]
+    );
+    let expected = Progress { message: "half way with [secret]".into(), percent: Some(100) };
+    assert_eq!(*progress.lock().expect("ours"), [expected]);
+
+    heard.0.lock().expect("ours").clear();
+    let error = create(&driver, &with_password(json!({"do": "panic"}))).await.expect_err("it panics");
+    assert!(error.to_string().contains("I give up on [secret]"), "{error}");
+    assert!(!heard.0.lock().expect("ours").concat().contains(PASSWORD));
+}
+
+#[tokio::test]
+async fn a_flood_of_lines_is_cut() {
+    let heard = Heard::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(heard.clone()));
+    let driver = guest(Limits { log: Some(10_000), ..Limits::default() }).await;
+    deed(&driver, json!({"do": "flood", "lines": 1000})).await.expect("it floods");
+    let lines = heard.0.lock().expect("ours");
+    assert_eq!(lines.len(), 10, "nine lines, and a word about the rest");
+    assert!(lines[9].contains("`drivers.acme/bad.limits.log` in purlin.yaml raises it"), "{}", lines[9]);
+}
