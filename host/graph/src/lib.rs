@@ -1,1 +1,27 @@
-//! Gather, match, expand, select, order: a pure function from recipes and context to a graph.
+//! Gather, match, expand, select, order: a pure function from recipes and context to a graph that
+//! cannot be wrong (SPEC §2 to §4).
+//!
+//! [`build`] makes the [`Graph`], or says everything that is wrong; [`Graph::evaluate`] resolves
+//! what a resource is made from once its dependencies are there. This crate knows neither a
+//! driver nor a store nor a document format.
+
+mod adjacency;
+mod build;
+mod catalogue;
+mod docs;
+mod evaluate;
+mod graph;
+mod input;
+mod node;
+mod reasons;
+#[cfg(test)]
+mod testing;
+mod text;
+
+pub use build::build;
+pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason};
+pub use evaluate::{Inputs, Provisioned};
+pub use graph::{Edge, Graph, Node, Resolved};
+pub use input::{Input, OutputNames, UnknownOutputs};
+pub use node::{EdgeKind, EdgeKinds, NodeId};
+pub use reasons::{EdgeReason, Origin};

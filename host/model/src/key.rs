@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Class, NameError, ResourceId, TypeName};
+use crate::{Class, Descriptor, NameError, Part, ResourceId, TypeName};
 
 /// `TYPE.CLASS#ID`, such as `postgres.default#modules.web.externals.db` (SPEC §1).
 ///
@@ -31,6 +31,20 @@ impl Key {
         // Names come from documents, which are limited far below 4 GiB.
         let type_end = type_name.len() as u32;
         Self { text: text.into(), type_end, class_end: type_end + 1 + class.len() as u32 }
+    }
+
+    /// The key that a descriptor means when the resource `here` says it: class and id left out, or
+    /// `@`, are those of `here`.
+    pub fn relative(descriptor: &Descriptor, here: &Self) -> Self {
+        let class = match &descriptor.class {
+            Part::Named(class) => class,
+            Part::Omitted | Part::Here => here.class(),
+        };
+        let id = match &descriptor.id {
+            Part::Named(id) => id,
+            Part::Omitted | Part::Here => here.id(),
+        };
+        Self::join(&descriptor.type_name, class, id)
     }
 
     /// Reads a key written in full; class `default` where there is none.

@@ -1,0 +1,116 @@
+//! Edges in compact rows, both ways. Built in linear time from any list of edges.
+
+use crate::node::{EdgeKinds, NodeId};
+
+/// An edge as it is found: `from` depends on `to`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawEdge {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) kinds: EdgeKinds,
+}
+
+/// All edges of a graph. Rows are sorted by number of node, without duplicates.
+#[derive(Debug, Default)]
+pub(crate) struct Adjacency {
+    starts: Vec<u32>,
+    targets: Vec<NodeId>,
+    kinds: Vec<EdgeKinds>,
+    back_starts: Vec<u32>,
+    sources: Vec<NodeId>,
+}
+
+impl Adjacency {
+    /// Sorts the edges into rows and joins those between the same two nodes.
+    pub(crate) fn new(nodes: usize, edges: &[RawEdge]) -> Self {
+        let starts = row_starts(nodes, edges.iter().map(|edge| edge.from));
+        let mut next = starts.clone();
+        let mut rows = vec![(NodeId(0), EdgeKinds::default()); edges.len()];
+        for edge in edges {
+            if let Some(at) = next.get_mut(edge.from.index()) {
+                rows[*at as usize] = (edge.to, edge.kinds);
+                *at += 1;
+            }
+        }
+        let mut graph = Self { starts: Vec::with_capacity(nodes + 1), ..Self::default() };
+        graph.targets.reserve_exact(edges.len());
+        graph.kinds.reserve_exact(edges.len());
+        for node in 0..nodes {
+            graph.starts.push(graph.targets.len() as u32);
+            let row = &mut rows[starts[node] as usize..starts[node + 1] as usize];
+            row.sort_unstable_by_key(|(to, _)| *to);
+            let first = graph.targets.len();
+            for (to, kinds) in row.iter() {
+                match graph.kinds.last_mut() {
+                    Some(last) if graph.targets.len() > first && graph.targets.last() == Some(to) => {
+                        *last = last.union(*kinds);
+                    }
+                    _ => {
+                        graph.targets.push(*to);
+                        graph.kinds.push(*kinds);
+                    }
+                }
+            }
+        }
+        graph.starts.push(graph.targets.len() as u32);
+        graph.targets.shrink_to_fit();
+        graph.kinds.shrink_to_fit();
+        graph.turn_round(nodes);
+        graph
+    }
+
+    fn turn_round(&mut self, nodes: usize) {
+        self.back_starts = row_starts(nodes, self.targets.iter().copied());
+        let mut next = self.back_starts.clone();
+        self.sources = vec![NodeId(0); self.targets.len()];
+        for node in 0..nodes {
+            for to in &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize] {
+                let at = &mut next[to.index()];
+                self.sources[*at as usize] = NodeId(node as u32);
+                *at += 1;
+            }
+        }
+    }
+
+    fn row<'a, T>(starts: &[u32], items: &'a [T], node: NodeId) -> &'a [T] {
+        match (starts.get(node.index()), starts.get(node.index() + 1)) {
+            (Some(start), Some(end)) => items.get(*start as usize..*end as usize).unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+
+    /// What a node depends on.
+    pub(crate) fn dependencies(&self, node: NodeId) -> &[NodeId] {
+        Self::row(&self.starts, &self.targets, node)
+    }
+
+    /// Why a node depends on each of its dependencies.
+    pub(crate) fn kinds(&self, node: NodeId) -> &[EdgeKinds] {
+        Self::row(&self.starts, &self.kinds, node)
+    }
+
+    /// What depends on a node.
+    pub(crate) fn dependents(&self, node: NodeId) -> &[NodeId] {
+        Self::row(&self.back_starts, &self.sources, node)
+    }
+
+    /// How many edges there are.
+    pub(crate) fn len(&self) -> usize {
+        self.targets.len()
+    }
+}
+
+fn row_starts(nodes: usize, rows: impl Iterator<Item = NodeId>) -> Vec<u32> {
+    let mut starts = vec![0_u32; nodes + 1];
+    for row in rows {
+        if let Some(count) = starts.get_mut(row.index() + 1) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    starts
+}

@@ -1,0 +1,190 @@
+//! Building a graph: gather → match → analyse → repeat; then `match_dependents`, selectors, and
+//! the order (SPEC §4). Each phase tells all of its faults at once.
+
+mod analyse;
+mod dependents;
+mod gather;
+mod order;
+mod same;
+mod selectors;
+mod unmatched;
+
+use std::collections::HashMap;
+
+use purlin_model::{Diagnostic, Key, Location, Placeholder};
+
+use crate::Input;
+use crate::adjacency::{Adjacency, RawEdge};
+use crate::catalogue::{Found, Matcher};
+use crate::docs::{Docs, Match, NodeData, Nodes, Scope, Source};
+use crate::graph::Graph;
+use crate::node::{EdgeKind, NodeId};
+
+pub(crate) use selectors::Selections;
+
+/// Builds the graph of a deployment.
+///
+/// # Errors
+/// Everything that is wrong with it, as far as it could be built. Where there is no error, every
+/// resource has a recipe, every placeholder something to read (as far as that is known before
+/// anything runs), and there is no loop.
+pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
+    let docs = Docs { context: &input.context, catalogue: &input.catalogue, deployment: &input.deployment };
+    let mut builder = Builder {
+        docs,
+        outputs: input.outputs,
+        matcher: Matcher::new(docs.catalogue, docs.context),
+        nodes: Nodes::default(),
+        sources: Vec::new(),
+        edges: Vec::new(),
+        queue: Vec::new(),
+        links: Vec::new(),
+        given_twice: Vec::new(),
+        selectors: Vec::new(),
+        params_read: Vec::new(),
+        known_outputs: HashMap::new(),
+        unmatched: 0,
+        faults: Vec::new(),
+        scratch: String::new(),
+    };
+    builder.gather();
+    builder.expand();
+    builder.check_params();
+    builder.check_text();
+    if !builder.faults.is_empty() {
+        return Err(builder.faults);
+    }
+    builder.match_dependents();
+    let selections = builder.select();
+    if !builder.faults.is_empty() {
+        return Err(builder.faults);
+    }
+    let Builder { mut nodes, mut sources, edges, .. } = builder;
+    let adjacency = Adjacency::new(nodes.map.len(), &edges);
+    drop(edges);
+    sources.sort_unstable();
+    sources.dedup();
+    sources.shrink_to_fit();
+    nodes.map.shrink_to_fit();
+    let order = order::order(&mut nodes, &adjacency);
+    let mut graph = Graph {
+        context: input.context.clone(),
+        catalogue: input.catalogue.clone(),
+        deployment: input.deployment.clone(),
+        nodes,
+        sources,
+        adjacency,
+        selections,
+        levels: Vec::new(),
+    };
+    match order {
+        Ok(levels) => {
+            graph.levels = levels;
+            Ok(graph)
+        }
+        Err(loops) => Err(order::diagnose(&graph, &loops)),
+    }
+}
+
+/// What is still to be analysed.
+#[derive(Clone, Copy)]
+enum Work {
+    /// The recipe of a node.
+    Recipe(NodeId),
+    /// The params of a node.
+    Params(NodeId),
+}
+
+/// A place in a document, and how long what stands there is.
+#[derive(Clone, Copy)]
+struct Spot<'a> {
+    location: &'a Location,
+    length: usize,
+}
+
+impl<'a> From<&'a Placeholder> for Spot<'a> {
+    fn from(placeholder: &'a Placeholder) -> Self {
+        Self { location: &placeholder.location, length: placeholder.source.chars().count() }
+    }
+}
+
+/// A graph that is being built.
+struct Builder<'a> {
+    docs: Docs<'a>,
+    outputs: &'a dyn crate::OutputNames,
+    matcher: Matcher<'a>,
+    nodes: Nodes,
+    /// Which documents ask for a node.
+    sources: Vec<(NodeId, Source)>,
+    edges: Vec<RawEdge>,
+    queue: Vec<Work>,
+    /// Placeholders in one node's params that read the params of the node that gave them.
+    links: Vec<(NodeId, NodeId, &'a Placeholder)>,
+    /// Nodes whose params are given twice, and by whom.
+    given_twice: Vec<(NodeId, Source, Source)>,
+    /// Selectors, by the node that gets the edges.
+    selectors: Vec<(NodeId, Scope, &'a Placeholder)>,
+    /// Placeholders that read the params of a node.
+    params_read: Vec<(NodeId, &'a Placeholder)>,
+    /// Output names by definition and, for patterns, type.
+    known_outputs: HashMap<(u32, Box<str>), Option<Vec<String>>>,
+    unmatched: usize,
+    faults: Vec<Diagnostic>,
+    /// For keys that are looked up.
+    scratch: String,
+}
+
+impl<'a> Builder<'a> {
+    fn edge(&mut self, from: NodeId, to: NodeId, kind: EdgeKind) {
+        self.edges.push(RawEdge { from, to, kinds: kind.into() });
+    }
+
+    /// Adds a node if it is not there, and finds its definition.
+    fn node(&mut self, key: Key, spot: Option<Spot<'a>>) -> NodeId {
+        if let Some(node) = self.nodes.id(key.as_str()) {
+            return node;
+        }
+        let found = match self.matcher.find(&key) {
+            Found::One(row) => Match::Definition(row),
+            Found::None => {
+                self.no_match(&key, spot);
+                Match::Missing
+            }
+            Found::Tie(rows) => {
+                self.tie(&key, &rows, spot);
+                Match::Missing
+            }
+        };
+        self.insert(key, found)
+    }
+
+    fn insert(&mut self, key: Key, found: Match) -> NodeId {
+        // Four thousand million keys do not fit into the memory of anything this runs on.
+        let node = NodeId(self.nodes.map.len() as u32);
+        let data =
+            NodeData { found, params: None, level: 0, implicit: false, foundation: false, shown: false };
+        self.nodes.map.insert(key, data);
+        self.queue.push(Work::Recipe(node));
+        node
+    }
+
+    /// Notes that a document asks for a node, and takes the params that it gives.
+    fn ask(&mut self, node: NodeId, source: Source) {
+        self.sources.push((node, source));
+        if matches!(self.docs.params_of(&self.nodes, source), crate::docs::Params::None) {
+            return;
+        }
+        let Some(data) = self.nodes.get_mut(node) else { return };
+        match data.params {
+            None => {
+                data.params = Some(source);
+                self.queue.push(Work::Params(node));
+            }
+            Some(first) if first != source => self.given_twice.push((node, first, source)),
+            Some(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,356 @@
+//! What recipes and params bring along: references, co-provisioned resources, and everything that
+//! can be told to be wrong before anything runs (SPEC §4).
+
+use std::collections::HashSet;
+
+use purlin_expression::did_you_mean;
+use purlin_model::{Access, ContextField, Diagnostic, Key, Path, Placeholder, Reference, Template};
+
+use super::{Builder, Spot, Work};
+use crate::docs::{self, Match, Params, Scope, Source};
+use crate::node::{EdgeKind, NodeId};
+use crate::text::{self, Below};
+
+impl<'a> Builder<'a> {
+    /// Analyses until nothing new is found.
+    pub(super) fn expand(&mut self) {
+        loop {
+            while let Some(work) = self.queue.pop() {
+                match work {
+                    Work::Recipe(node) => self.recipe(node),
+                    Work::Params(node) => self.params(node),
+                }
+            }
+            // Params of params can be followed once they are there; a node's never change.
+            let (ready, waiting): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.links).into_iter().partition(|(_, giver, _)| {
+                    self.nodes.get(*giver).is_some_and(|(_, data)| data.params.is_some())
+                });
+            self.links = waiting;
+            if ready.is_empty() {
+                break;
+            }
+            for (node, giver, placeholder) in ready {
+                if let Reference::Param(path) = &placeholder.reference {
+                    for (template, scope) in text::params(self.docs, &self.nodes, giver, path) {
+                        self.walk(node, template, scope);
+                    }
+                }
+            }
+        }
+    }
+
+    fn recipe(&mut self, node: NodeId) {
+        let Some(recipe) = self.docs.recipe(&self.nodes, node) else { return };
+        let templates =
+            recipe.account.iter().chain([&recipe.values, &recipe.secrets]).chain(&recipe.secret_refs);
+        for template in templates {
+            self.walk(node, template, Scope::Recipe(node));
+        }
+        for (index, provision) in (0_u32..).zip(&recipe.provision) {
+            let Some(here) = self.nodes.key(node) else { return };
+            let key = Key::relative(&provision.descriptor, here);
+            let added = self.node(key, Some(Spot { location: &provision.location, length: 0 }));
+            if provision.is_dependent {
+                self.edge(added, node, EdgeKind::CoProvision);
+            }
+            self.ask(added, Source::Provision { by: node, index });
+        }
+    }
+
+    fn params(&mut self, node: NodeId) {
+        match self.docs.params(&self.nodes, node) {
+            Params::None => {}
+            Params::Given(template, scope) => self.walk(node, template, scope),
+            Params::Workload(index, workload) => {
+                self.walk(node, &workload.metadata, Scope::Workload(index));
+                self.walk(node, &workload.spec, Scope::Workload(index));
+            }
+        }
+    }
+
+    /// Takes in every placeholder that `owner` needs to fill in a template.
+    fn walk(&mut self, owner: NodeId, template: &'a Template, scope: Scope) {
+        let mut seen: HashSet<(*const Template, Scope)> = HashSet::new();
+        let mut pending = vec![(template, scope)];
+        while let Some((template, scope)) = pending.pop() {
+            template.placeholders(&mut |placeholder| {
+                self.placeholder(owner, scope, placeholder);
+                // Params are followed by their own work and by links, when they are there.
+                if matches!(placeholder.reference, Reference::Param(_)) {
+                    return;
+                }
+                for (template, scope) in text::behind(self.docs, &self.nodes, scope, &placeholder.reference) {
+                    if seen.insert((std::ptr::from_ref(template), scope)) {
+                        pending.push((template, scope));
+                    }
+                }
+            });
+        }
+    }
+
+    fn placeholder(&mut self, owner: NodeId, scope: Scope, placeholder: &'a Placeholder) {
+        match (&placeholder.reference, scope) {
+            (Reference::Context(field), _) => self.context(*field, scope, placeholder),
+            (Reference::Resource(descriptor, access), _) => {
+                let mut key = std::mem::take(&mut self.scratch);
+                match self.docs.write_key(&self.nodes, scope, descriptor, &mut key) {
+                    Ok(()) => {
+                        let target = match self.nodes.id(&key) {
+                            Some(target) => Some(target),
+                            // Written from parts that are names, so it always reads back.
+                            None => Key::parse(&key).ok().map(|key| self.node(key, Some(placeholder.into()))),
+                        };
+                        if let Some(target) = target {
+                            self.edge(owner, target, EdgeKind::Reference);
+                            self.access(target, access, placeholder);
+                        }
+                    }
+                    Err(fault) => self.faults.push(docs::at(placeholder, fault.diagnose(descriptor))),
+                }
+                self.scratch = key;
+            }
+            (Reference::Selected(..), _) => self.selectors.push((owner, scope, placeholder)),
+            (Reference::Value(path), _) => {
+                if let Some(Below::Missing(names, index)) = text::value(self.docs, path) {
+                    self.missing("unknown-value", "value", path, index, names, placeholder);
+                }
+            }
+            (Reference::Param(_), Scope::Recipe(giver)) => {
+                self.params_read.push((giver, placeholder));
+                if giver != owner {
+                    self.links.push((owner, giver, placeholder));
+                }
+            }
+            (Reference::Metadata(path), Scope::Workload(index)) => {
+                let Some(workload) = self.docs.workload(index) else { return };
+                if let Below::Missing(names, index) = text::below(&workload.metadata, path) {
+                    self.missing("unknown-metadata", "metadata", path, index, names, placeholder);
+                }
+            }
+            (Reference::Named(name, path), Scope::Workload(index)) => {
+                match self.docs.named(&self.nodes, scope, name) {
+                    Some(target) => self.called(owner, target, path, placeholder),
+                    None => {
+                        let workload = self.docs.workload(index);
+                        let names = workload.iter().flat_map(|w| &w.resources).map(|request| &*request.name);
+                        let fault = Diagnostic::error(
+                            "unknown-resource",
+                            format!("the workload declares no resource `{name}`"),
+                        )
+                        .help(did_you_mean(name, "resources", names));
+                        self.faults.push(docs::at(placeholder, fault));
+                    }
+                }
+            }
+            (Reference::Shared(name, path), Scope::Workload(_)) => {
+                match self.docs.shared(&self.nodes, name) {
+                    Some(target) => self.called(owner, target, path, placeholder),
+                    None => {
+                        let names = self.docs.deployment.shared.iter().map(|request| &*request.name);
+                        let fault = Diagnostic::error(
+                            "unknown-resource",
+                            format!("there is no shared resource `{name}`"),
+                        )
+                        .help(did_you_mean(name, "shared resources", names));
+                        self.faults.push(docs::at(placeholder, fault));
+                    }
+                }
+            }
+            (Reference::Param(_), _) => {
+                let fault = Diagnostic::error("unknown-root", "there are no `params` here")
+                    .help("only recipes read `params`; deployments read `values`");
+                self.faults.push(docs::at(placeholder, fault));
+            }
+            (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
+                let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
+                    .help("name the resource by its descriptor");
+                self.faults.push(docs::at(placeholder, fault));
+            }
+        }
+    }
+
+    /// A resource read by the name that a workload gives it. What the workload's own document
+    /// reads is a dependency of the workload [G].
+    fn called(&mut self, owner: NodeId, target: NodeId, path: &Path, placeholder: &'a Placeholder) {
+        let given = self.nodes.get(owner).and_then(|(_, data)| data.params);
+        let own = matches!(given, Some(Source::Workload(_)));
+        let kind = if own { EdgeKind::Dependency } else { EdgeKind::Reference };
+        self.edge(owner, target, kind);
+        self.output(target, path, placeholder);
+    }
+
+    fn context(&mut self, field: ContextField, scope: Scope, placeholder: &Placeholder) {
+        if scope == Scope::Values && field.path().starts_with("res.") {
+            let fault = Diagnostic::error(
+                "unknown-context",
+                "the deployment's `values` belong to no resource, so there is no `context.res`",
+            )
+            .help("read it where the value is used");
+            self.faults.push(docs::at(placeholder, fault));
+        }
+    }
+
+    /// Checks what is read from a resource as far as it is known.
+    pub(super) fn access(&mut self, target: NodeId, access: &Access, placeholder: &Placeholder) {
+        match access {
+            Access::Guresid => {}
+            Access::Outputs(path) => self.output(target, path, placeholder),
+            Access::Account => {
+                let Some(recipe) = self.docs.recipe(&self.nodes, target) else { return };
+                if recipe.account.is_none() {
+                    let who = recipe.name.as_deref().unwrap_or("the built-in echo");
+                    let key = self.nodes.key(target).map_or("", Key::as_str);
+                    let fault = Diagnostic::error("unknown-account", format!("`{key}` has no account"))
+                        .help(format!("give the definition `{who}` a `driver_account`"));
+                    self.faults.push(docs::at(placeholder, fault));
+                }
+            }
+            Access::Values(path) => {
+                let Some(recipe) = self.docs.recipe(&self.nodes, target) else { return };
+                if let Below::Missing(names, index) = text::below(&recipe.values, path) {
+                    self.missing("unknown-input", "input value", path, index, names, placeholder);
+                }
+            }
+        }
+    }
+
+    fn output(&mut self, target: NodeId, path: &Path, placeholder: &Placeholder) {
+        let Some(name) = path.0.first() else { return };
+        let Some((key, data)) = self.nodes.get(target) else { return };
+        let number = match data.found {
+            Match::Missing => return,
+            Match::Echo => u32::MAX,
+            Match::Definition(row) => row.definition,
+        };
+        // A definition has one type; the echo and patterns may have many.
+        let several = self.docs.catalogue.definition(number).is_none_or(|found| found.is_pattern());
+        let cached = (number, Box::from(if several { key.type_name() } else { "" }));
+        let known = match self.known_outputs.get(&cached) {
+            Some(known) => known,
+            None => {
+                let Some(recipe) = self.docs.recipe(&self.nodes, target) else { return };
+                let names = self.outputs.outputs(key.type_name(), recipe);
+                self.known_outputs.entry(cached).or_insert(names)
+            }
+        };
+        let Some(known) = known else { return };
+        if !known.iter().any(|known| **known == **name) {
+            let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`"))
+                .help(did_you_mean(name, "outputs", known.iter().map(String::as_str)));
+            self.faults.push(docs::at(placeholder, fault));
+        }
+    }
+
+    fn missing(
+        &mut self,
+        code: &'static str,
+        what: &str,
+        path: &Path,
+        index: usize,
+        names: Vec<&str>,
+        placeholder: &Placeholder,
+    ) {
+        let name = path.0.get(index).map_or("", |name| name);
+        let place = match index {
+            0 => String::new(),
+            _ => format!(" in `{}`", Path(path.0.get(..index).unwrap_or(&[]).to_vec())),
+        };
+        let fault = Diagnostic::error(code, format!("there is no {what} `{name}`{place}"))
+            .help(did_you_mean(name, "names", names));
+        self.faults.push(docs::at(placeholder, fault));
+    }
+
+    /// What can only be checked when all params are there: that the params that are read exist,
+    /// that no text stands for itself, and that what `depends_on` names is there.
+    pub(super) fn check_text(&mut self) {
+        for (giver, placeholder) in std::mem::take(&mut self.params_read) {
+            let Reference::Param(path) = &placeholder.reference else { continue };
+            let missing = match self.docs.params(&self.nodes, giver) {
+                Params::None if path.0.is_empty() => continue,
+                Params::None => (Vec::new(), 0),
+                Params::Given(template, _) => match text::below(template, path) {
+                    Below::Missing(names, index) => (names, index),
+                    Below::Template(..) => continue,
+                },
+                Params::Workload(_, workload) => match path.0.split_first() {
+                    None => continue,
+                    Some((first, rest)) => {
+                        let rest = Path(rest.to_vec());
+                        let found = match &**first {
+                            "metadata" => text::below(&workload.metadata, &rest),
+                            "spec" => text::below(&workload.spec, &rest),
+                            "id" if rest.0.is_empty() => continue,
+                            "profile" if rest.0.is_empty() && workload.profile.is_some() => continue,
+                            _ => Below::Missing(vec!["id", "metadata", "spec"], usize::MAX),
+                        };
+                        match found {
+                            Below::Template(..) => continue,
+                            Below::Missing(names, index) => (names, index.wrapping_add(1)),
+                        }
+                    }
+                },
+            };
+            let before = self.faults.len();
+            self.missing("unknown-param", "param", path, missing.1, missing.0, placeholder);
+            let given = self.nodes.get(giver).and_then(|(_, data)| data.params);
+            let asked = given.and_then(|source| self.docs.location(&self.nodes, source));
+            let key = self.nodes.key(giver).map_or("", Key::as_str);
+            if let Some(fault) = self.faults.get_mut(before) {
+                match asked {
+                    Some(location) => {
+                        fault.related.push((location.clone(), format!("`{key}` is asked for here")));
+                    }
+                    None => fault.notes.push(format!("nothing gives params to `{key}`")),
+                }
+            }
+        }
+        self.check_endless();
+        self.depends_on();
+    }
+
+    fn check_endless(&mut self) {
+        let values = self.docs.deployment.values.values().map(|template| (template, Scope::Values));
+        let workloads = (0_u32..)
+            .zip(&self.docs.deployment.workloads)
+            .map(|(index, workload)| (&workload.metadata, Scope::Workload(index)));
+        // Only params that a recipe gave can read other params.
+        let params = self.nodes.ids().filter_map(|node| match self.docs.params(&self.nodes, node) {
+            Params::Given(template, scope @ Scope::Recipe(_)) => Some((template, scope)),
+            _ => None,
+        });
+        let roots = values.chain(workloads).chain(params);
+        if let Some(way) = text::endless(self.docs, &self.nodes, roots) {
+            let mut fault =
+                Diagnostic::error("loop", "a text stands for itself, or for too many others in turn");
+            if let Some(last) = way.last() {
+                fault = docs::at(last, fault);
+            }
+            for step in way {
+                fault.related.push((step.location.clone(), format!("by {}", step.source)));
+            }
+            self.faults.push(fault.help("write one of them out"));
+        }
+    }
+
+    fn depends_on(&mut self) {
+        for node in self.nodes.ids() {
+            let Some(recipe) = self.docs.recipe(&self.nodes, node) else { continue };
+            for (descriptor, location) in &recipe.lifecycle.depends_on {
+                let Some(here) = self.nodes.key(node) else { continue };
+                let key = Key::relative(descriptor, here);
+                match self.nodes.id(key.as_str()) {
+                    Some(target) => self.edge(node, target, EdgeKind::DependsOn),
+                    None => self.faults.push(
+                        Diagnostic::error(
+                            "unknown-resource",
+                            format!("`{here}` depends on `{key}`, which is not in the graph"),
+                        )
+                        .at(location)
+                        .help("`depends_on` adds no resource: ask for it, or refer to it"),
+                    ),
+                }
+            }
+        }
+    }
+}

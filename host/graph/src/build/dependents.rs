@@ -1,0 +1,64 @@
+//! `match_dependents`, brought to a fixed point (SPEC §4, co-provisioning).
+
+use std::collections::{HashMap, HashSet};
+
+use super::Builder;
+use crate::adjacency::Adjacency;
+use crate::docs::Source;
+use crate::node::{EdgeKind, NodeId};
+
+/// What one node co-provisions.
+#[derive(Default)]
+struct Brought {
+    /// All of it: none of these count as dependents.
+    all: HashSet<NodeId>,
+    /// Those that its dependents come to depend on.
+    matching: Vec<NodeId>,
+}
+
+impl Builder<'_> {
+    /// Gives every dependent of a co-provisioner an edge to what it co-provisions, including the
+    /// dependents that come of this.
+    pub(super) fn match_dependents(&mut self) {
+        let mut brought: HashMap<NodeId, Brought> = HashMap::new();
+        let mut any = false;
+        for (node, source) in &self.sources {
+            let Source::Provision { by, index } = *source else { continue };
+            let entry = brought.entry(by).or_default();
+            entry.all.insert(*node);
+            if self.docs.provision(&self.nodes, by, index).is_some_and(|provision| provision.match_dependents)
+            {
+                entry.matching.push(*node);
+                any = true;
+            }
+        }
+        if !any {
+            return;
+        }
+        let adjacency = Adjacency::new(self.nodes.map.len(), &self.edges);
+        // Edges whose target brings something along that its dependents have to know.
+        let mut queue: Vec<(NodeId, NodeId)> = Vec::new();
+        for (by, entry) in &brought {
+            if !entry.matching.is_empty() {
+                queue.extend(adjacency.dependents(*by).iter().map(|dependent| (*dependent, *by)));
+            }
+        }
+        let mut matched: HashSet<(NodeId, NodeId)> = HashSet::new();
+        while let Some((dependent, by)) = queue.pop() {
+            let Some(entry) = brought.get(&by) else { continue };
+            if entry.all.contains(&dependent) {
+                continue;
+            }
+            for new in &entry.matching {
+                if matched.insert((dependent, *new)) {
+                    self.edges.push(crate::adjacency::RawEdge {
+                        from: dependent,
+                        to: *new,
+                        kinds: EdgeKind::MatchDependents.into(),
+                    });
+                    queue.push((dependent, *new));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a graph begins with: workloads, what they and the deployment ask for, and the implicit
+//! resources (SPEC §2 [G]).
+
+use std::collections::HashMap;
+
+use purlin_model::{Diagnostic, Key, Location, NameError};
+
+use super::{Builder, Spot};
+use crate::catalogue::Found;
+use crate::docs::{Match, Source, request_key, shared_key, workload_key};
+use crate::node::EdgeKind;
+
+/// What is provisioned before everything else, where a definition matches.
+pub(super) const FOUNDATION: [&str; 3] =
+    ["k8s-cluster.default#k8s-cluster", "k8s-namespace.default#k8s-namespace", "agent.default#agent"];
+
+const BASE_ENV: &str = "base-env.default#base-env";
+
+impl Builder<'_> {
+    pub(super) fn gather(&mut self) {
+        self.gather_shared();
+        self.gather_workloads();
+        if let Ok(key) = Key::parse(BASE_ENV) {
+            self.implicit(key, true);
+        }
+        for name in FOUNDATION {
+            if let Ok(key) = Key::parse(name) {
+                self.implicit(key, false);
+            }
+        }
+    }
+
+    /// Adds an implicit resource. Where no definition matches it falls back to the built-in echo
+    /// or is left out.
+    fn implicit(&mut self, key: Key, fall_back: bool) {
+        let node = match self.matcher.find(&key) {
+            Found::None if fall_back => self.insert(key, Match::Echo),
+            Found::None => return,
+            _ => self.node(key, None),
+        };
+        if let Some(data) = self.nodes.get_mut(node) {
+            data.implicit = true;
+        }
+        self.ask(node, Source::Implicit);
+    }
+
+    fn gather_shared(&mut self) {
+        let shared = &self.docs.deployment.shared;
+        self.nodes.map.reserve(shared.len());
+        for (index, request) in (0_u32..).zip(shared) {
+            match shared_key(request) {
+                Ok(key) => {
+                    let node = self.node(key, Some(Spot { location: &request.location, length: 0 }));
+                    self.ask(node, Source::Shared(index));
+                }
+                Err(error) => self.bad_name(&error, &request.location),
+            }
+        }
+    }
+
+    fn gather_workloads(&mut self) {
+        let mut first: HashMap<&str, &Location> = HashMap::new();
+        for (number, workload) in (0_u32..).zip(&self.docs.deployment.workloads) {
+            if let Some(other) = first.insert(&workload.name, &workload.location) {
+                self.faults.push(
+                    Diagnostic::error(
+                        "duplicate-workload",
+                        format!("there are two workloads `{}`", workload.name),
+                    )
+                    .at(&workload.location)
+                    .related(other, "the first one is here")
+                    .help("rename one of them"),
+                );
+            }
+            let key = match workload_key(&workload.name) {
+                Ok(key) => key,
+                Err(error) => {
+                    self.bad_name(&error, &workload.location);
+                    continue;
+                }
+            };
+            let own = match self.nodes.id(key.as_str()) {
+                Some(node) => node,
+                None => match self.matcher.find(&key) {
+                    Found::None => self.insert(key, Match::Echo),
+                    _ => self.node(key, Some(Spot { location: &workload.location, length: 0 })),
+                },
+            };
+            if let Some(data) = self.nodes.get_mut(own) {
+                data.implicit = true;
+            }
+            let mut names = HashMap::with_capacity(workload.resources.len());
+            for (index, request) in (0_u32..).zip(&workload.resources) {
+                let key = match request_key(&workload.name, request) {
+                    Ok(key) => key,
+                    Err(error) => {
+                        self.bad_name(&error, &request.location);
+                        continue;
+                    }
+                };
+                let node = self.node(key, Some(Spot { location: &request.location, length: 0 }));
+                self.edge(own, node, EdgeKind::Dependency);
+                self.ask(node, Source::Request { workload: number, index });
+                if names.insert(request.name.clone(), node).is_some_and(|other| other != node) {
+                    self.faults.push(
+                        Diagnostic::error(
+                            "duplicate-resource",
+                            format!("workload `{}` has two resources `{}`", workload.name, request.name),
+                        )
+                        .at(&request.location)
+                        .help("rename one of them"),
+                    );
+                }
+            }
+            // Workloads are numbered, so one without a node leaves a gap that nobody reads.
+            self.nodes.workloads.resize_with(number as usize, || (own, HashMap::new()));
+            self.nodes.workloads.push((own, names));
+            self.ask(own, Source::Workload(number));
+        }
+    }
+
+    fn bad_name(&mut self, error: &NameError, location: &Location) {
+        self.faults.push(
+            Diagnostic::error("name", error.to_string())
+                .at(location)
+                .help("the name becomes part of the resource's id: choose one that may stand there"),
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! Params given twice: they have to mean the same (SPEC §2).
+
+use purlin_model::{Access, Diagnostic, Piece, Reference, Template};
+
+use super::Builder;
+use crate::docs::{Docs, Nodes, Params, Scope, Source};
+use crate::node::NodeId;
+use crate::text;
+
+impl Builder<'_> {
+    /// Tells a fault for each two documents that give a node different params.
+    pub(super) fn check_params(&mut self) {
+        for (node, first, second) in std::mem::take(&mut self.given_twice) {
+            self.same_params(node, first, second);
+        }
+    }
+
+    fn same_params(&mut self, node: NodeId, first: Source, second: Source) {
+        let same = Same { docs: self.docs, nodes: &self.nodes };
+        if same.params(first, second) {
+            return;
+        }
+        let Some(key) = self.nodes.key(node) else { return };
+        let mut fault =
+            Diagnostic::error("params-differ", format!("`{key}` is asked for with different params"));
+        if let Some(location) = self.docs.location(&self.nodes, second) {
+            fault = fault.at(location);
+        }
+        if let Some(location) = self.docs.location(&self.nodes, first) {
+            fault = fault.related(location, "the other params are given here");
+        }
+        self.faults.push(fault.help("give equal params in both places, or in one of them only"));
+    }
+}
+
+struct Same<'a> {
+    docs: Docs<'a>,
+    nodes: &'a Nodes,
+}
+
+/// A template together with what its placeholders mean.
+#[derive(Clone, Copy)]
+struct Scoped<'a>(&'a Template, Scope);
+
+impl Same<'_> {
+    fn params(&self, first: Source, second: Source) -> bool {
+        match (self.docs.params_of(self.nodes, first), self.docs.params_of(self.nodes, second)) {
+            (Params::Given(a, in_a), Params::Given(b, in_b)) => {
+                self.templates(Scoped(a, in_a), Scoped(b, in_b))
+            }
+            // Two workloads of one name are a fault of their own.
+            (Params::Workload(..), Params::Workload(..)) => true,
+            (Params::None, Params::None) => true,
+            _ => false,
+        }
+    }
+
+    fn templates(&self, Scoped(a, in_a): Scoped<'_>, Scoped(b, in_b): Scoped<'_>) -> bool {
+        match (a, b) {
+            (Template::Constant(a), Template::Constant(b)) => a == b,
+            (Template::Text(a), Template::Text(b)) => {
+                a.pieces.len() == b.pieces.len()
+                    && a.pieces.iter().zip(&b.pieces).all(|pieces| match pieces {
+                        (Piece::Literal(a), Piece::Literal(b)) => a == b,
+                        (Piece::Placeholder(a), Piece::Placeholder(b)) => {
+                            self.references((&a.reference, in_a), (&b.reference, in_b))
+                        }
+                        _ => false,
+                    })
+            }
+            (Template::List(a), Template::List(b)) => {
+                a.len() == b.len()
+                    && a.iter().zip(b).all(|(a, b)| self.templates(Scoped(a, in_a), Scoped(b, in_b)))
+            }
+            (Template::Map(a), Template::Map(b)) => {
+                a.len() == b.len()
+                    && a.iter().all(|(key, a)| {
+                        b.get(key).is_some_and(|b| self.templates(Scoped(a, in_a), Scoped(b, in_b)))
+                    })
+            }
+            // A template with a placeholder below is never equal to a constant.
+            _ => false,
+        }
+    }
+
+    /// Whether two references mean the same thing, each in its scope.
+    fn references(&self, (a, in_a): (&Reference, Scope), (b, in_b): (&Reference, Scope)) -> bool {
+        let here = || self.docs.here(self.nodes, in_a) == self.docs.here(self.nodes, in_b);
+        match (a, b) {
+            (Reference::Context(a), Reference::Context(b)) => {
+                a == b && (!a.path().starts_with("res.") || here())
+            }
+            (Reference::Value(a), Reference::Value(b)) => a == b,
+            (Reference::Param(a), Reference::Param(b)) | (Reference::Metadata(a), Reference::Metadata(b)) => {
+                a == b && here()
+            }
+            (Reference::Selected(a, access_a), Reference::Selected(b, access_b)) => {
+                let full = |selector, scope| text::full_selector(self.docs, self.nodes, selector, scope).ok();
+                access_a == access_b && full(a, in_a).is_some_and(|a| full(b, in_b) == Some(a))
+            }
+            _ => match (self.target(a, in_a), self.target(b, in_b)) {
+                (Some(a), Some(b)) => a == b,
+                _ => false,
+            },
+        }
+    }
+
+    /// The one resource that is read, and what of it.
+    fn target(&self, reference: &Reference, scope: Scope) -> Option<(String, Access)> {
+        let node = |node: Option<NodeId>| self.nodes.key(node?).map(ToString::to_string);
+        match reference {
+            Reference::Resource(descriptor, access) => {
+                let mut key = String::new();
+                self.docs.write_key(self.nodes, scope, descriptor, &mut key).ok()?;
+                Some((key, access.clone()))
+            }
+            Reference::Named(name, path) => {
+                Some((node(self.docs.named(self.nodes, scope, name))?, Access::Outputs(path.clone())))
+            }
+            Reference::Shared(name, path) => {
+                Some((node(self.docs.shared(self.nodes, name))?, Access::Outputs(path.clone())))
+            }
+            _ => None,
+        }
+    }
+}

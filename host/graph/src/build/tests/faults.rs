@@ -1,0 +1,161 @@
+use std::collections::HashMap;
+
+use purlin_expression::Dialect;
+use purlin_model::Deployment;
+use serde_json::{Value as Json, json};
+
+use crate::testing::{Names, definition, request, tell, template, try_build, try_build_with, workload};
+
+fn deploy(resources: &[(&str, &str, Json)]) -> Deployment {
+    Deployment { workloads: vec![workload("w", resources, json!({}))], ..Deployment::default() }
+}
+
+#[test]
+fn no_match_lists_who_lost_and_why() {
+    let all = vec![
+        definition("prod", "postgres", json!({"criteria": [{"env_id": "prod", "app_id": "shop"}]})),
+        definition("never", "postgres", json!({"criteria": []})),
+        definition("big", "postgres", json!({"criteria": [{"class": "big", "env_type": "production"}]})),
+        definition("left", "x-*", json!({})),
+        definition("right", "*-y", json!({})),
+    ];
+    let faults = try_build(
+        all,
+        deploy(&[("db", "postgres", Json::Null), ("q", "postgress", Json::Null), ("t", "x-y", Json::Null)]),
+    );
+    insta::assert_snapshot!(tell(&faults.expect_err("no match")));
+}
+
+#[test]
+fn loops_show_the_whole_way() {
+    let all = vec![
+        definition("a", "a", json!({"values": {"x": "in ${resources.b.outputs.x}"}})),
+        definition("b", "b", json!({"values": {"x": "${values.c}"}})),
+        definition("c", "c", json!({"provision": {"d": {"is_dependent": true}}})),
+        definition("d", "d", json!({"values": {"x": "${resources['c<a'].outputs.x}"}})),
+        definition(
+            "e",
+            "e",
+            json!({"values": {"x": "${resources.a.guresid}", "d": "${resources.d.guresid}"}}),
+        ),
+        definition("f", "f", json!({"values": {"x": "${resources.f.outputs.x}"}})),
+        definition("g", "g", json!({"depends_on": ["h"], "values": {}})),
+        definition("h", "h", json!({"values": {"x": "${resources.g.outputs.x}"}})),
+    ];
+    let mut deployment = deploy(&[("x", "f", Json::Null), ("y", "h", Json::Null)]);
+    deployment.shared.push(request("deploy", "e", "e", None, Dialect::Definition));
+    deployment.values.insert(
+        "c".into(),
+        template("deploy", &json!("${resources['c#shared.e'].outputs.y}"), Dialect::Definition),
+    );
+    insta::assert_snapshot!(tell(&try_build(all, deployment).expect_err("loops")));
+}
+
+#[test]
+fn a_loop_that_a_selector_makes_is_found() {
+    let all = vec![
+        definition(
+            "a",
+            "a",
+            json!({"values": {"x": "${resources['b<c'].outputs.x}", "b": "${resources.b.guresid}"}}),
+        ),
+        definition("b", "b", json!({})),
+        definition(
+            "c",
+            "c",
+            json!({"values": {"a": "${resources.a.outputs.x}", "b": "${resources.b.outputs.x}"}}),
+        ),
+    ];
+    let faults = try_build(all, deploy(&[("x", "c#x", Json::Null)])).expect_err("a loop");
+    insta::assert_snapshot!(tell(&faults), @r"
+    a:1:1+29 loop: resources depend on each other in a loop: `a.default#shared.x` → `c.default#shared.x` → `a.default#shared.x`
+      a:1:1: `a.default#shared.x` depends on `c.default#shared.x` (selector) by ${resources['b<c'].outputs.x}
+      c:1:1: `c.default#shared.x` depends on `a.default#shared.x` (reference) by ${resources.a.outputs.x}
+      help: remove one of these references, or move what is shared into a resource of its own
+    ");
+}
+
+#[test]
+fn everything_unknown_is_told_at_once() {
+    let all = vec![
+        definition(
+            "a",
+            "a",
+            json!({"values": {
+                "1": "${resources['b#shared.b'].outputs.hots}",
+                "2": "${resources['b#shared.b'].account}",
+                "3": "${resources['b#shared.b'].values.sise}",
+                "4": "${values.nme}",
+                "5": "${params.siez}",
+                "6": "${resources['b#shared.no<a'].outputs.host}",
+                "7": "${resources.base-env#base-env.outputs.x}"
+            }}),
+        ),
+        definition("b", "b", json!({"values": {"size": 1, "p": "${params.x}"}})),
+    ];
+    let mut deployment = deploy(&[
+        ("x", "a", json!({"size": "${resources.yy}", "m": "${metadata.nmae}"})),
+        ("y", "b#b", Json::Null),
+    ]);
+    deployment.shared.push(request(
+        "deploy",
+        "s",
+        "a",
+        Some(json!({"siez": "${resources.b.outputs.host}", "k": "${params.z}"})),
+        Dialect::Definition,
+    ));
+    deployment.values.insert("name".into(), template("deploy", &json!("x"), Dialect::Definition));
+    let names = Names(HashMap::from([("b", vec!["host", "port"])]));
+    insta::assert_snapshot!(tell(&try_build_with(all, deployment, &names).expect_err("faults")));
+}
+
+#[test]
+fn a_missing_start_is_a_fault_and_a_missing_hop_is_not() {
+    let all = |selector: &str| {
+        vec![definition("a", "a", json!({"values": {"x": selector}})), definition("b", "b", json!({}))]
+    };
+    let resources = [("x", "a", Json::Null), ("y", "b", Json::Null)];
+    assert!(try_build(all("${resources['a<z'].outputs.x}"), deploy(&resources)).is_ok());
+    let faults = try_build(all("${resources['b<z'].outputs.x}"), deploy(&resources)).expect_err("no start");
+    insta::assert_snapshot!(tell(&faults), @r"
+    a:1:1+29 selector-start: the selector starts at `b.default#modules.w.externals.x`, which is not in the graph
+      help: did you mean `b.default#modules.w.externals.y`?
+    ");
+}
+
+#[test]
+fn text_that_stands_for_itself_is_a_loop() {
+    let mut deployment = Deployment::default();
+    for (name, text) in [("a", "${values.b}"), ("b", "x${values.c.d}"), ("c", "${values.a}")] {
+        deployment.values.insert(name.into(), template("deploy", &json!(text), Dialect::Definition));
+    }
+    let faults = try_build(vec![], deployment).expect_err("a loop");
+    assert_eq!((faults[0].code, faults[0].related.len()), ("loop", 3));
+    // A long way that ends is refused too: it would not fit on the stack.
+    let mut deployment = Deployment::default();
+    for number in 0..10_000 {
+        let text = if number == 0 { json!("end") } else { json!(format!("${{values.v{}}}", number - 1)) };
+        deployment.values.insert(format!("v{number}").into(), template("deploy", &text, Dialect::Definition));
+    }
+    assert_eq!(try_build(vec![], deployment).expect_err("too deep")[0].code, "loop");
+    // Two that give each other their params.
+    let all = vec![
+        definition("a", "a", json!({"provision": {"b": {"params": {"x": "${params.x}"}}}})),
+        definition("b", "b", json!({"provision": {"a": {"params": {"x": "${params.x}"}}}})),
+    ];
+    let faults = try_build(all, deploy(&[("x", "a", Json::Null)])).expect_err("a loop");
+    assert!(faults.iter().any(|fault| fault.code == "loop"), "{}", tell(&faults));
+}
+
+#[test]
+fn names_that_cannot_be_ids_and_names_given_twice() {
+    let all = vec![definition("a", "*", json!({}))];
+    let mut deployment =
+        deploy(&[("a b", "dns", Json::Null), ("x", "dns", Json::Null), ("x", "s3", Json::Null)]);
+    deployment.workloads.push(workload("w", &[], json!({})));
+    deployment.shared.push(request("deploy", "a#b", "dns", None, Dialect::Definition));
+    let faults = try_build(all, deployment).expect_err("faults");
+    let mut codes: Vec<_> = faults.iter().map(|fault| fault.code).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, ["duplicate-resource", "duplicate-workload", "name", "name"]);
+}

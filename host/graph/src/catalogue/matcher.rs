@@ -1,0 +1,127 @@
+//! The catalogue in one context: which definition a resource gets.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use purlin_model::{Context, Criterion, Key};
+
+use super::{Catalogue, Row, literal_length, pattern_matches};
+
+/// Which definition a resource gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// No criterion matches.
+    None,
+    /// This one.
+    One(Row),
+    /// Several are equally specific.
+    Tie(Vec<Row>),
+}
+
+/// Finds definitions in one context.
+pub(crate) struct Matcher<'a> {
+    catalogue: &'a Catalogue,
+    context: &'a Context,
+    /// By `TYPE.CLASS`.
+    cache: HashMap<Box<str>, Candidates<'a>>,
+}
+
+/// The criteria of one type and class that match the context.
+struct Candidates<'a> {
+    exact: Ranked<'a>,
+    patterns: Ranked<'a>,
+}
+
+#[derive(Default)]
+struct Ranked<'a> {
+    /// The best among those for any id.
+    any: Option<Best>,
+    /// The best for an id; each of them outweighs all of the former.
+    by_id: HashMap<&'a str, Best>,
+}
+
+/// How a candidate ranks: its specificity, then (patterns only) how much of the type it names.
+type Rank = (u8, usize);
+
+struct Best {
+    rank: Rank,
+    row: Row,
+    /// Others of the same rank, hardly ever any.
+    tied: Vec<Row>,
+}
+
+impl<'a> Matcher<'a> {
+    pub(crate) fn new(catalogue: &'a Catalogue, context: &'a Context) -> Self {
+        Self { catalogue, context, cache: HashMap::new() }
+    }
+
+    /// The definition for a resource.
+    pub(crate) fn find(&mut self, key: &Key) -> Found {
+        let name_length = key.as_str().len() - key.id().len() - 1;
+        let name = key.as_str().get(..name_length).unwrap_or_default();
+        if !self.cache.contains_key(name) {
+            let candidates = self.candidates(key.type_name(), key.class(), name);
+            self.cache.insert(name.into(), candidates);
+        }
+        let Some(candidates) = self.cache.get(name) else { return Found::None };
+        match candidates.exact.best(key.id()) {
+            Found::None => candidates.patterns.best(key.id()),
+            found => found,
+        }
+    }
+
+    fn candidates(&self, type_name: &str, class: &str, name: &str) -> Candidates<'a> {
+        let here = |row: &Row| {
+            let (definition, criterion) = self.catalogue.row(*row)?;
+            in_context(criterion, self.context).then_some((*row, definition, criterion))
+        };
+        let mut exact = Ranked::default();
+        for (row, _, criterion) in self.catalogue.exact_rows(name).iter().filter_map(here) {
+            exact.add(row, criterion, 0);
+        }
+        let mut patterns = Ranked::default();
+        for (row, definition, criterion) in self.catalogue.pattern_rows(class).iter().filter_map(here) {
+            if pattern_matches(&definition.type_pattern, type_name) {
+                patterns.add(row, criterion, literal_length(&definition.type_pattern));
+            }
+        }
+        Candidates { exact, patterns }
+    }
+}
+
+/// Whether all fields but the resource's id equal the context.
+pub(crate) fn in_context(criterion: &Criterion, context: &Context) -> bool {
+    let fits = |field: &Option<std::sync::Arc<str>>, value: &str| field.as_deref().is_none_or(|f| f == value);
+    fits(&criterion.env_type, &context.env.kind)
+        && fits(&criterion.app_id, &context.app)
+        && fits(&criterion.env_id, &context.env.id)
+}
+
+impl<'a> Ranked<'a> {
+    fn add(&mut self, row: Row, criterion: &'a Criterion, literal: usize) {
+        let rank = (criterion.specificity(), literal);
+        let new = Best { rank, row, tied: Vec::new() };
+        let best = match &criterion.res_id {
+            None => self.any.get_or_insert(new),
+            Some(id) => match self.by_id.entry(id) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(new),
+            },
+        };
+        if rank > best.rank {
+            *best = Best { rank, row, tied: Vec::new() };
+        } else if rank == best.rank && row != best.row {
+            best.tied.push(row);
+        }
+    }
+
+    fn best(&self, id: &str) -> Found {
+        // An empty map costs no hashing.
+        let named = if self.by_id.is_empty() { None } else { self.by_id.get(id) };
+        match named.or(self.any.as_ref()) {
+            None => Found::None,
+            Some(best) if best.tied.is_empty() => Found::One(best.row),
+            Some(best) => Found::Tie([&[best.row], best.tied.as_slice()].concat()),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The documents behind a graph, and the nodes found so far: who wrote what, in which scope.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use indexmap::IndexMap;
+use purlin_model::{
+    Class, Context, Deployment, Descriptor, Diagnostic, Key, Location, NameError, Part, Placeholder,
+    Provision, Recipe, ResourceId, ResourceRequest, Template, TypeName, Workload,
+};
+
+use crate::catalogue::{Catalogue, Row};
+use crate::node::NodeId;
+
+/// The documents. Whatever is borrowed from them outlives every change to the nodes.
+#[derive(Clone, Copy)]
+pub(crate) struct Docs<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) deployment: &'a Deployment,
+}
+
+/// Whose placeholders: what `@`, `params` and names mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// A recipe's, used by this node. Also that of the `params` of what it co-provisions.
+    Recipe(NodeId),
+    /// A workload's document.
+    Workload(u32),
+    /// The `params` of a shared resource.
+    Shared(u32),
+    /// The deployment's `values`.
+    Values,
+}
+
+/// A document that asks for a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// Purlin itself.
+    Implicit,
+    /// A workload, of the node that stands for itself.
+    Workload(u32),
+    /// An entry of a workload's `resources`.
+    Request { workload: u32, index: u32 },
+    /// An entry of the deployment's `shared`.
+    Shared(u32),
+    /// An entry of a recipe's `provision`, by the node that uses the recipe.
+    Provision { by: NodeId, index: u32 },
+}
+
+/// Which recipe a node has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Match {
+    /// None: a fault was told.
+    Missing,
+    /// The built-in echo.
+    Echo,
+    /// That of a definition, by this criterion.
+    Definition(Row),
+}
+
+/// What is kept of a node.
+#[derive(Debug)]
+pub(crate) struct NodeData {
+    pub(crate) found: Match,
+    /// Who gave its params.
+    pub(crate) params: Option<Source>,
+    pub(crate) level: u32,
+    pub(crate) implicit: bool,
+    pub(crate) foundation: bool,
+    pub(crate) shown: bool,
+}
+
+/// The nodes and the names by which workloads call them.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes {
+    pub(crate) map: IndexMap<Key, NodeData>,
+    /// Per workload: its own node, and those it declares by name.
+    pub(crate) workloads: Vec<(NodeId, HashMap<Arc<str>, NodeId>)>,
+    /// Numbers of the shared resources sorted by name, made when a name is first asked for.
+    shared: OnceLock<Vec<u32>>,
+}
+
+impl Nodes {
+    pub(crate) fn id(&self, key: &str) -> Option<NodeId> {
+        self.map.get_index_of(key).map(|index| NodeId(index as u32))
+    }
+
+    pub(crate) fn get(&self, node: NodeId) -> Option<(&Key, &NodeData)> {
+        self.map.get_index(node.index())
+    }
+
+    pub(crate) fn get_mut(&mut self, node: NodeId) -> Option<&mut NodeData> {
+        self.map.get_index_mut(node.index()).map(|(_, data)| data)
+    }
+
+    pub(crate) fn key(&self, node: NodeId) -> Option<&Key> {
+        self.get(node).map(|(key, _)| key)
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.map.len() as u32).map(NodeId)
+    }
+}
+
+/// Params as a document writes them.
+#[derive(Clone, Copy)]
+pub(crate) enum Params<'a> {
+    /// None were given: an empty map.
+    None,
+    /// A template and its scope.
+    Given(&'a Template, Scope),
+    /// Those of a workload's own node: its id, profile, metadata and spec.
+    Workload(u32, &'a Workload),
+}
+
+impl<'a> Docs<'a> {
+    pub(crate) fn workload(self, index: u32) -> Option<&'a Workload> {
+        self.deployment.workloads.get(index as usize)
+    }
+
+    pub(crate) fn request(self, source: Source) -> Option<&'a ResourceRequest> {
+        match source {
+            Source::Request { workload, index } => self.workload(workload)?.resources.get(index as usize),
+            Source::Shared(index) => self.deployment.shared.get(index as usize),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn recipe_arc(self, nodes: &Nodes, node: NodeId) -> Option<&'a Arc<Recipe>> {
+        match nodes.get(node)?.1.found {
+            Match::Missing => None,
+            Match::Echo => Some(self.catalogue.echo()),
+            Match::Definition(row) => self.catalogue.definition(row.definition).map(|found| &found.recipe),
+        }
+    }
+
+    pub(crate) fn recipe(self, nodes: &Nodes, node: NodeId) -> Option<&'a Recipe> {
+        self.recipe_arc(nodes, node).map(|recipe| &**recipe)
+    }
+
+    pub(crate) fn provision(self, nodes: &Nodes, by: NodeId, index: u32) -> Option<&'a Provision> {
+        self.recipe(nodes, by)?.provision.get(index as usize)
+    }
+
+    /// What a document gives as params, if it gives any.
+    pub(crate) fn params_of(self, nodes: &Nodes, source: Source) -> Params<'a> {
+        let (template, scope) = match source {
+            Source::Implicit => return Params::None,
+            Source::Workload(index) => {
+                return self
+                    .workload(index)
+                    .map_or(Params::None, |workload| Params::Workload(index, workload));
+            }
+            Source::Request { workload, .. } => {
+                (self.request(source).and_then(|r| r.params.as_deref()), Scope::Workload(workload))
+            }
+            Source::Shared(index) => {
+                (self.request(source).and_then(|r| r.params.as_deref()), Scope::Shared(index))
+            }
+            Source::Provision { by, index } => {
+                (self.provision(nodes, by, index).and_then(|p| p.params.as_deref()), Scope::Recipe(by))
+            }
+        };
+        template.map_or(Params::None, |template| Params::Given(template, scope))
+    }
+
+    /// The params of a node.
+    pub(crate) fn params(self, nodes: &Nodes, node: NodeId) -> Params<'a> {
+        match nodes.get(node).and_then(|(_, data)| data.params) {
+            Some(source) => self.params_of(nodes, source),
+            None => Params::None,
+        }
+    }
+
+    /// Where a document asks for a resource.
+    pub(crate) fn location(self, nodes: &Nodes, source: Source) -> Option<&'a Location> {
+        match source {
+            Source::Implicit => None,
+            Source::Workload(index) => self.workload(index).map(|workload| &workload.location),
+            Source::Request { .. } | Source::Shared(_) => self.request(source).map(|r| &r.location),
+            Source::Provision { by, index } => self.provision(nodes, by, index).map(|p| &p.location),
+        }
+    }
+
+    /// The resource that `context.res` and `@` mean.
+    pub(crate) fn here(self, nodes: &Nodes, scope: Scope) -> Option<NodeId> {
+        match scope {
+            Scope::Recipe(node) => Some(node),
+            Scope::Workload(index) => nodes.workloads.get(index as usize).map(|(node, _)| *node),
+            Scope::Shared(index) => {
+                let key = shared_key(self.deployment.shared.get(index as usize)?).ok()?;
+                nodes.id(key.as_str())
+            }
+            Scope::Values => None,
+        }
+    }
+
+    /// Writes the key that a descriptor means in a scope; what is wrong where it means none.
+    pub(crate) fn write_key(
+        self,
+        nodes: &Nodes,
+        scope: Scope,
+        descriptor: &Descriptor,
+        text: &mut String,
+    ) -> Result<(), NoKey> {
+        let here = match scope {
+            Scope::Recipe(node) => nodes.key(node),
+            Scope::Workload(_) | Scope::Shared(_) | Scope::Values => None,
+        };
+        text.clear();
+        text.push_str(&descriptor.type_name);
+        text.push('.');
+        match (&descriptor.class, here) {
+            (Part::Named(class), _) => text.push_str(class),
+            (_, Some(here)) => text.push_str(here.class()),
+            (Part::Omitted, None) => text.push_str("default"),
+            (Part::Here, None) => return Err(NoKey::Class),
+        }
+        text.push('#');
+        match (&descriptor.id, here) {
+            (Part::Named(id), _) => text.push_str(id),
+            (_, Some(here)) => text.push_str(here.id()),
+            (_, None) => return Err(NoKey::Id),
+        }
+        Ok(())
+    }
+
+    /// The node that a workload calls by this name.
+    pub(crate) fn named(self, nodes: &Nodes, scope: Scope, name: &str) -> Option<NodeId> {
+        let Scope::Workload(index) = scope else { return None };
+        nodes.workloads.get(index as usize)?.1.get(name).copied()
+    }
+
+    /// The node of a shared resource, by its name.
+    pub(crate) fn shared(self, nodes: &Nodes, name: &str) -> Option<NodeId> {
+        let all = &self.deployment.shared;
+        let name_of = |index: &u32| all.get(*index as usize).map_or("", |request| &*request.name);
+        let sorted = nodes.shared.get_or_init(|| {
+            let mut sorted: Vec<u32> = (0..all.len() as u32).collect();
+            sorted.sort_by_key(name_of);
+            sorted
+        });
+        let at = sorted.partition_point(|index| name_of(index) < name);
+        let index = sorted.get(at).filter(|index| name_of(index) == name)?;
+        let key = shared_key(all.get(*index as usize)?).ok()?;
+        nodes.id(key.as_str())
+    }
+}
+
+/// Why a descriptor means no resource here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NoKey {
+    Class,
+    Id,
+}
+
+impl NoKey {
+    pub(crate) fn diagnose(self, descriptor: &Descriptor) -> Diagnostic {
+        let (part, help) = match self {
+            Self::Class => ("class", format!("write it out: `{}.default#…`", descriptor.type_name)),
+            Self::Id => ("id", format!("write it out, such as `{}#shared.NAME`", descriptor.type_name)),
+        };
+        Diagnostic::error(
+            "missing-id",
+            format!("`{descriptor}` leaves out the {part}, and there is no resource here to take it from"),
+        )
+        .help(help)
+    }
+}
+
+/// A diagnostic at a placeholder.
+pub(crate) fn at(placeholder: &Placeholder, fault: Diagnostic) -> Diagnostic {
+    fault.at(&placeholder.location).spanning(placeholder.source.chars().count())
+}
+
+/// The key of a workload's own node.
+pub(crate) fn workload_key(name: &str) -> Result<Key, NameError> {
+    let id = ResourceId::new(format!("modules.{name}"))?;
+    Ok(Key::new(&TypeName::new("workload")?, &Class::default_class(), &id))
+}
+
+/// The key of what a workload asks for.
+pub(crate) fn request_key(workload: &str, request: &ResourceRequest) -> Result<Key, NameError> {
+    let id = match &request.id {
+        Some(id) => format!("shared.{id}"),
+        None => format!("modules.{workload}.externals.{}", request.name),
+    };
+    Ok(Key::new(&request.type_name, &request.class, &ResourceId::new(id)?))
+}
+
+/// The key of a shared resource.
+pub(crate) fn shared_key(request: &ResourceRequest) -> Result<Key, NameError> {
+    let id = format!("shared.{}", request.id.as_ref().unwrap_or(&request.name));
+    Ok(Key::new(&request.type_name, &request.class, &ResourceId::new(id)?))
+}

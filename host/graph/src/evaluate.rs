@@ -1,0 +1,413 @@
+//! What a resource is made from, once what it depends on is there: every placeholder filled in,
+//! each in the scope of the document that wrote it (SPEC §4).
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use purlin_expression::{PathError, evaluate, read_path};
+use purlin_model::{
+    Access, Context, ContextField, Diagnostic, Map, Path, Placeholder, Reference, Template, Urn, Value,
+    Workload,
+};
+
+use crate::docs::{self, Params, Scope};
+use crate::graph::{Graph, Resolved};
+use crate::node::NodeId;
+use crate::text::{self, Below, MAX_DEPTH};
+
+/// How much the placeholders of one resource may read together, 128 MiB. Text that stands for
+/// text grows exponentially; no real document comes near.
+const MAX_READ: usize = 128 << 20;
+
+/// What is known of resources that others read. `None` means not known yet: it reads as unknown.
+pub trait Provisioned {
+    /// The outputs of a resource, a map.
+    fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>>;
+    /// Its resolved input values, a map.
+    fn values(&self, node: NodeId) -> Option<Cow<'_, Value>>;
+    /// Its resolved account.
+    fn account(&self, node: NodeId) -> Option<Cow<'_, Value>>;
+}
+
+/// What a resource is made from, resolved. Unknown values are where something that it reads is
+/// not known yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inputs {
+    /// What the developer gave, a map; for a workload `{id, profile?, metadata, spec}`.
+    pub params: Value,
+    /// `inputs.values`, a map.
+    pub values: Value,
+    /// `inputs.secrets`, a map with secret entries.
+    pub secrets: Value,
+    /// `inputs.secret_refs`, if there are any: the `value` of a leaf is secret.
+    pub secret_refs: Option<Value>,
+    /// `driver_account`, if there is one.
+    pub account: Option<Value>,
+}
+
+impl Graph {
+    /// Resolves what a resource is made from.
+    ///
+    /// # Errors
+    /// Every placeholder that reads what is not there, at its place.
+    pub fn evaluate(&self, node: NodeId, provisioned: &dyn Provisioned) -> Result<Inputs, Vec<Diagnostic>> {
+        let run = Run {
+            graph: self,
+            provisioned,
+            owner: node,
+            own: RefCell::new(None),
+            texts: RefCell::new(HashMap::new()),
+            depth: Cell::new(0),
+            left: Cell::new(MAX_READ),
+        };
+        let docs = self.docs();
+        let mut faults = Vec::new();
+        let mut fill =
+            |template: &Template, scope: Scope| match evaluate(template, &Reader { run: &run, scope }) {
+                Ok(value) => value,
+                Err(found) => {
+                    faults.extend(found);
+                    Value::Null
+                }
+            };
+        let params = match docs.params(&self.nodes, node) {
+            Params::None => Value::map(),
+            Params::Given(template, scope) => fill(template, scope),
+            Params::Workload(index, workload) => {
+                let scope = Scope::Workload(index);
+                let metadata = fill(&workload.metadata, scope);
+                document(workload, metadata, fill(&workload.spec, scope))
+            }
+        };
+        *run.own.borrow_mut() = Some(params.clone());
+        let Some(recipe) = docs.recipe(&self.nodes, node) else { return Err(faults) };
+        let scope = Scope::Recipe(node);
+        let values = fill(&recipe.values, scope);
+        let secrets = seal(fill(&recipe.secrets, scope));
+        let secret_refs = recipe.secret_refs.as_ref().map(|template| seal_leaves(fill(template, scope)));
+        let account = recipe.account.as_ref().map(|template| fill(template, scope));
+        if faults.is_empty() {
+            return Ok(Inputs { params, values, secrets, secret_refs, account });
+        }
+        let mut told: Vec<Diagnostic> = Vec::new();
+        for fault in faults {
+            if !told.contains(&fault) {
+                told.push(fault);
+            }
+        }
+        Err(told)
+    }
+}
+
+/// The params of a workload's own node.
+fn document(workload: &Workload, metadata: Value, spec: Value) -> Value {
+    let mut map = Map::with_capacity(4);
+    map.insert("id".into(), Value::String(workload.name.clone()));
+    if let Some(profile) = &workload.profile {
+        map.insert("profile".into(), Value::String(profile.clone()));
+    }
+    map.insert("metadata".into(), metadata);
+    map.insert("spec".into(), spec);
+    Value::Map(map)
+}
+
+/// Makes the entries of a map secret; its keys stay visible.
+fn seal(value: Value) -> Value {
+    match value {
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(key, value)| (key, value.into_secret())).collect())
+        }
+        other => other.into_secret(),
+    }
+}
+
+/// Makes the `value` of each leaf `{value}` secret; where a secret is kept is none itself.
+fn seal_leaves(value: Value) -> Value {
+    match value {
+        Value::Map(map) => {
+            let leaf = map.keys().all(|key| matches!(&**key, "value" | "store" | "ref" | "version"));
+            let entries = map.into_iter().map(|(key, value)| {
+                let value = if leaf && *key == *"value" { value.into_secret() } else { seal_leaves(value) };
+                (key, value)
+            });
+            Value::Map(entries.collect())
+        }
+        Value::List(items) => Value::List(items.into_iter().map(seal_leaves).collect()),
+        other => other,
+    }
+}
+
+/// A template in its scope, by identity.
+type TextId = (*const Template, Scope);
+
+/// One evaluation.
+struct Run<'a> {
+    graph: &'a Graph,
+    provisioned: &'a dyn Provisioned,
+    owner: NodeId,
+    /// The owner's params, once they are there.
+    own: RefCell<Option<Value>>,
+    /// Text that others stand for, filled in once.
+    texts: RefCell<HashMap<TextId, Result<Value, Box<Diagnostic>>>>,
+    depth: Cell<usize>,
+    /// How much may still be read.
+    left: Cell<usize>,
+}
+
+/// Reads in one scope.
+struct Reader<'a> {
+    run: &'a Run<'a>,
+    scope: Scope,
+}
+
+impl purlin_expression::Scope for Reader<'_> {
+    fn read(&self, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>> {
+        let value = self.value(placeholder)?;
+        let left = self.run.left.get().checked_sub(weight(&value));
+        match left {
+            Some(left) => {
+                self.run.left.set(left);
+                Ok(value)
+            }
+            None => {
+                let message =
+                    format!("the placeholders of one resource read more than {} MiB", MAX_READ >> 20);
+                Err(Box::new(docs::at(placeholder, Diagnostic::error("too-large", message))))
+            }
+        }
+    }
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    32 + match value.exposed() {
+        Value::String(text) => text.len(),
+        Value::List(items) => items.iter().map(weight).sum(),
+        Value::Map(map) => map.iter().map(|(key, value)| key.len() + weight(value)).sum(),
+        _ => 0,
+    }
+}
+
+impl Reader<'_> {
+    fn value(&self, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>> {
+        let graph = self.run.graph;
+        let docs = graph.docs();
+        let fault = |code, message: String| Box::new(docs::at(placeholder, Diagnostic::error(code, message)));
+        match &placeholder.reference {
+            Reference::Context(field) => self.context(*field).ok_or_else(|| {
+                fault(
+                    "unknown-context",
+                    format!("there is no resource here to take `context.{}` from", field.path()),
+                )
+            }),
+            Reference::Value(path) => match text::value(docs, path) {
+                Some(found) => self.below(found, Scope::Values, "unknown-value", placeholder),
+                None => {
+                    let mut map = Map::new();
+                    for (name, template) in &docs.deployment.values {
+                        map.insert(
+                            name.clone(),
+                            self.filled(template, Scope::Values, &Path::default(), placeholder)?,
+                        );
+                    }
+                    Ok(Value::Map(map))
+                }
+            },
+            Reference::Param(path) => self.param(path, placeholder),
+            Reference::Metadata(path) => {
+                let Scope::Workload(index) = self.scope else {
+                    return Err(fault("unknown-root", "there is no `metadata` here".into()));
+                };
+                match docs.workload(index) {
+                    Some(workload) => self.below(
+                        text::below(&workload.metadata, path),
+                        self.scope,
+                        "unknown-metadata",
+                        placeholder,
+                    ),
+                    None => Ok(Value::Null),
+                }
+            }
+            reference => {
+                let outputs;
+                let access = match reference {
+                    Reference::Resource(_, access) | Reference::Selected(_, access) => Some(access),
+                    Reference::Named(_, path) | Reference::Shared(_, path) if !path.0.is_empty() => {
+                        outputs = Access::Outputs(path.clone());
+                        Some(&outputs)
+                    }
+                    _ => None,
+                };
+                match graph.resolve_in(self.run.owner, self.scope, reference) {
+                    Some(Resolved::Node(node)) => self.resource(node, access, placeholder),
+                    Some(Resolved::Nodes(nodes)) => {
+                        let read = nodes.into_iter().map(|node| self.resource(node, access, placeholder));
+                        Ok(Value::List(read.collect::<Result<_, _>>()?))
+                    }
+                    Some(Resolved::Text) | None => {
+                        Err(fault("unknown-resource", "this names no resource of the graph".into()))
+                    }
+                }
+            }
+        }
+    }
+
+    fn context(&self, field: ContextField) -> Option<Value> {
+        let context: &Context = &self.run.graph.context;
+        let nodes = &self.run.graph.nodes;
+        let here = || nodes.key(self.run.graph.docs().here(nodes, self.scope)?);
+        let text = match field {
+            ContextField::OrgId => &context.org,
+            ContextField::AppId => &context.app,
+            ContextField::EnvId => &context.env.id,
+            ContextField::EnvType => &context.env.kind,
+            ContextField::Namespace => &context.namespace,
+            ContextField::DeployId => &context.deployment,
+            ContextField::ResId => return Some(here()?.id().into()),
+            ContextField::ResType => return Some(here()?.type_name().into()),
+            ContextField::ResClass => return Some(here()?.class().into()),
+            ContextField::ResGuresid => return Some(Urn::new(context, here()?).guresid().as_str().into()),
+        };
+        Some(Value::String(text.clone()))
+    }
+
+    /// What is read from a resource; its id where nothing is named.
+    fn resource(
+        &self,
+        node: NodeId,
+        access: Option<&Access>,
+        placeholder: &Placeholder,
+    ) -> Result<Value, Box<Diagnostic>> {
+        let key = self.run.graph.nodes.key(node);
+        let read = |code, value: Option<Cow<'_, Value>>, path: &Path| match value {
+            Some(value) => read_path(&value, path).map_err(|error| {
+                let who = key.map(|key| format!(" of `{key}`")).unwrap_or_default();
+                wrong_path(code, error, &who, placeholder)
+            }),
+            None => Ok(Value::unknown()),
+        };
+        let provisioned = self.run.provisioned;
+        match access {
+            None => Ok(key.map_or(Value::Null, |key| key.id().into())),
+            Some(Access::Outputs(path)) => read("unknown-output", provisioned.outputs(node), path),
+            Some(Access::Values(path)) => read("unknown-input", provisioned.values(node), path),
+            Some(Access::Account) => Ok(provisioned.account(node).map_or(Value::unknown(), Cow::into_owned)),
+            Some(Access::Guresid) => Ok(key
+                .map_or(Value::Null, |key| Urn::new(&self.run.graph.context, key).guresid().as_str().into())),
+        }
+    }
+
+    fn param(&self, path: &Path, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>> {
+        let Scope::Recipe(giver) = self.scope else {
+            let fault = Diagnostic::error("unknown-root", "there are no `params` here");
+            return Err(Box::new(docs::at(placeholder, fault)));
+        };
+        let wrong = |error| wrong_path("unknown-param", error, "", placeholder);
+        if giver == self.run.owner
+            && let Some(own) = &*self.run.own.borrow()
+        {
+            return read_path(own, path).map_err(wrong);
+        }
+        let graph = self.run.graph;
+        match graph.docs().params(&graph.nodes, giver) {
+            Params::None => read_path(&Value::map(), path).map_err(wrong),
+            Params::Given(template, scope) => {
+                self.below(text::below(template, path), scope, "unknown-param", placeholder)
+            }
+            Params::Workload(index, workload) => {
+                let scope = Scope::Workload(index);
+                let part = match path.0.split_first() {
+                    Some((first, rest)) if **first == *"metadata" => Some((&workload.metadata, rest)),
+                    Some((first, rest)) if **first == *"spec" => Some((&workload.spec, rest)),
+                    _ => None,
+                };
+                if let Some((template, rest)) = part {
+                    return self.below(
+                        text::below(template, &Path(rest.to_vec())),
+                        scope,
+                        "unknown-param",
+                        placeholder,
+                    );
+                }
+                let whole = path.0.is_empty();
+                let all = |template| match whole {
+                    true => self.filled(template, scope, &Path::default(), placeholder),
+                    false => Ok(Value::Null),
+                };
+                let params = document(workload, all(&workload.metadata)?, all(&workload.spec)?);
+                read_path(&params, path).map_err(wrong)
+            }
+        }
+    }
+
+    /// What lies at a place of a template.
+    fn below(
+        &self,
+        found: Below<'_>,
+        scope: Scope,
+        code: &'static str,
+        placeholder: &Placeholder,
+    ) -> Result<Value, Box<Diagnostic>> {
+        match found {
+            Below::Template(Template::Constant(value), rest) => {
+                read_path(value, &rest).map_err(|error| wrong_path(code, error, "", placeholder))
+            }
+            Below::Template(template, rest) => self.filled(template, scope, &rest, placeholder),
+            Below::Missing(names, _) => {
+                let fault =
+                    Diagnostic::error(code, format!("{} reads what is not there", placeholder.source))
+                        .help(purlin_expression::did_you_mean("", "names", names));
+                Err(Box::new(docs::at(placeholder, fault)))
+            }
+        }
+    }
+
+    /// What a text of another scope says, at a path.
+    fn filled(
+        &self,
+        template: &Template,
+        scope: Scope,
+        path: &Path,
+        placeholder: &Placeholder,
+    ) -> Result<Value, Box<Diagnostic>> {
+        let id = (std::ptr::from_ref(template), scope);
+        let known = self.run.texts.borrow().get(&id).cloned();
+        let value = match known {
+            Some(known) => known?,
+            None => {
+                let depth = self.run.depth.get();
+                // A graph that was built has no such text; this holds the stack all the same.
+                if depth > 2 * MAX_DEPTH {
+                    let fault = Diagnostic::error("loop", "a text stands for too many others in turn");
+                    return Err(Box::new(docs::at(placeholder, fault)));
+                }
+                self.run.depth.set(depth + 1);
+                let filled = evaluate(template, &Reader { run: self.run, scope });
+                self.run.depth.set(depth);
+                let filled = filled.map_err(|faults| {
+                    let first = faults.into_iter().next();
+                    Box::new(first.unwrap_or_else(|| Diagnostic::error("unknown-value", "nothing to read")))
+                });
+                self.run.texts.borrow_mut().insert(id, filled.clone());
+                filled?
+            }
+        };
+        read_path(&value, path).map_err(|error| wrong_path("unknown-value", error, "", placeholder))
+    }
+}
+
+fn wrong_path(code: &'static str, error: PathError, who: &str, placeholder: &Placeholder) -> Box<Diagnostic> {
+    let what = match code {
+        "unknown-output" => "the outputs",
+        "unknown-input" => "the input values",
+        "unknown-param" => "the params",
+        _ => "the values",
+    };
+    let fault = Diagnostic::error(code, format!("{} in {what}{who}", error.message));
+    let fault = docs::at(placeholder, fault);
+    Box::new(match error.help {
+        Some(help) => fault.help(help),
+        None => fault,
+    })
+}

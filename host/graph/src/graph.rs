@@ -1,0 +1,203 @@
+//! The graph: every resource, what it depends on and why, and the order.
+
+use std::sync::Arc;
+
+use purlin_model::{Context, Criterion, Definition, Deployment, Key, Recipe, Reference, Urn};
+
+use crate::adjacency::Adjacency;
+use crate::build::Selections;
+use crate::catalogue::Catalogue;
+use crate::docs::{Docs, Match, Nodes, Scope, Source};
+use crate::node::{EdgeKinds, NodeId};
+use crate::text;
+
+/// A graph without a fault: every resource has a recipe, and there is no loop.
+#[derive(Debug)]
+pub struct Graph {
+    pub(crate) context: Arc<Context>,
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) nodes: Nodes,
+    /// Sorted.
+    pub(crate) sources: Vec<(NodeId, Source)>,
+    pub(crate) adjacency: Adjacency,
+    pub(crate) selections: Selections,
+    pub(crate) levels: Vec<Vec<NodeId>>,
+}
+
+/// A resource in the graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'a> {
+    /// Its number.
+    pub id: NodeId,
+    /// Its key.
+    pub key: &'a Key,
+    /// How it is provisioned.
+    pub recipe: &'a Arc<Recipe>,
+    /// The definition that the recipe is of; none for the built-in echo.
+    pub definition: Option<&'a Definition>,
+    /// The criterion by which the definition matched.
+    pub criterion: Option<&'a Criterion>,
+    /// Purlin itself asked for it.
+    pub implicit: bool,
+    /// It is provisioned before everything that is not foundation.
+    pub foundation: bool,
+    /// It is shown without `--all`.
+    pub shown: bool,
+    /// Its place in [`Graph::levels`].
+    pub level: usize,
+}
+
+/// An edge: `from` depends on `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The dependent.
+    pub from: NodeId,
+    /// What it depends on.
+    pub to: NodeId,
+    /// Why.
+    pub kinds: EdgeKinds,
+}
+
+/// What a reference stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// One resource.
+    Node(NodeId),
+    /// The resources that a selector found, sorted by key, without the resource that asks.
+    Nodes(Vec<NodeId>),
+    /// A value of the deployment, the context or a document: no resource.
+    Text,
+}
+
+impl Graph {
+    pub(crate) fn docs(&self) -> Docs<'_> {
+        Docs { context: &self.context, catalogue: &self.catalogue, deployment: &self.deployment }
+    }
+
+    /// Where it is deployed.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// How many resources there are.
+    pub fn len(&self) -> usize {
+        self.nodes.map.len()
+    }
+
+    /// Whether there is no resource; not so in any graph that was built.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.map.is_empty()
+    }
+
+    /// How many edges there are.
+    pub fn edge_count(&self) -> usize {
+        self.adjacency.len()
+    }
+
+    /// The resource with this key.
+    pub fn find(&self, key: &str) -> Option<NodeId> {
+        self.nodes.id(key)
+    }
+
+    /// A resource; none for a number from another, larger graph.
+    pub fn node(&self, id: NodeId) -> Option<Node<'_>> {
+        let (key, data) = self.nodes.get(id)?;
+        let row = match data.found {
+            Match::Definition(row) => self.catalogue.row(row),
+            Match::Echo | Match::Missing => None,
+        };
+        Some(Node {
+            id,
+            key,
+            recipe: self.docs().recipe_arc(&self.nodes, id)?,
+            definition: row.map(|(definition, _)| definition),
+            criterion: row.map(|(_, criterion)| criterion),
+            implicit: data.implicit,
+            foundation: data.foundation,
+            shown: data.shown,
+            level: data.level as usize,
+        })
+    }
+
+    /// The key of a resource.
+    pub fn key(&self, id: NodeId) -> Option<&Key> {
+        self.nodes.key(id)
+    }
+
+    /// The URN of a resource.
+    pub fn urn(&self, id: NodeId) -> Option<Urn> {
+        Some(Urn::new(&self.context, self.nodes.key(id)?))
+    }
+
+    /// All resources, in the order in which they were found.
+    pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+        self.nodes.ids().filter_map(|id| self.node(id))
+    }
+
+    /// All edges, by number of the dependent, then of what it depends on.
+    pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        self.nodes.ids().flat_map(|from| self.dependency_edges(from))
+    }
+
+    /// What a resource depends on.
+    pub fn dependencies(&self, id: NodeId) -> &[NodeId] {
+        self.adjacency.dependencies(id)
+    }
+
+    /// What depends on a resource.
+    pub fn dependents(&self, id: NodeId) -> &[NodeId] {
+        self.adjacency.dependents(id)
+    }
+
+    /// The edges from a resource to what it depends on.
+    pub fn dependency_edges(&self, from: NodeId) -> impl Iterator<Item = Edge> + '_ {
+        let kinds = self.adjacency.kinds(from);
+        self.adjacency.dependencies(from).iter().zip(kinds).map(move |(to, kinds)| Edge {
+            from,
+            to: *to,
+            kinds: *kinds,
+        })
+    }
+
+    /// The order of provisioning: a resource depends on those of earlier levels only. The
+    /// foundation's levels come first; each level is sorted by key.
+    pub fn levels(&self) -> &[Vec<NodeId>] {
+        &self.levels
+    }
+
+    /// The same, one after the other.
+    pub fn order(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        self.levels.iter().flatten().copied()
+    }
+
+    /// What a reference in the recipe of a resource stands for; nothing where it stands for no
+    /// resource of this graph.
+    pub fn resolve(&self, owner: NodeId, reference: &Reference) -> Option<Resolved> {
+        self.resolve_in(owner, Scope::Recipe(owner), reference)
+    }
+
+    pub(crate) fn resolve_in(&self, owner: NodeId, scope: Scope, reference: &Reference) -> Option<Resolved> {
+        let docs = self.docs();
+        Some(match reference {
+            Reference::Resource(descriptor, _) => {
+                let mut key = String::new();
+                docs.write_key(&self.nodes, scope, descriptor, &mut key).ok()?;
+                Resolved::Node(self.nodes.id(&key)?)
+            }
+            Reference::Selected(selector, _) => {
+                let full = text::full_selector(docs, &self.nodes, selector, scope).ok()?;
+                let selected = self.selections.get(&full)?;
+                Resolved::Nodes(selected.iter().copied().filter(|node| *node != owner).collect())
+            }
+            Reference::Named(name, _) => Resolved::Node(docs.named(&self.nodes, scope, name)?),
+            Reference::Shared(name, _) => match scope {
+                Scope::Workload(_) => Resolved::Node(docs.shared(&self.nodes, name)?),
+                _ => return None,
+            },
+            Reference::Context(_) | Reference::Value(_) | Reference::Param(_) | Reference::Metadata(_) => {
+                Resolved::Text
+            }
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! Why a resource is in the graph, and why there is an edge. Neither is stored: the documents are
+//! asked again, since only messages and people want to know.
+
+use std::sync::Arc;
+
+use purlin_model::{Key, Location};
+
+use crate::docs::{Params, Scope, Source};
+use crate::graph::{Graph, Resolved};
+use crate::node::{EdgeKind, NodeId};
+use crate::text;
+
+/// Why a resource is in the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Purlin adds it to every deployment, or for a workload.
+    Implicit,
+    /// A developer asked for it.
+    Declared {
+        /// The workload, none for the deployment's shared resources.
+        workload: Option<Arc<str>>,
+        /// Where.
+        location: Location,
+    },
+    /// A recipe brings it along.
+    CoProvision {
+        /// The resource that uses the recipe.
+        by: Key,
+        /// Where.
+        location: Location,
+    },
+    /// A placeholder refers to it.
+    Reference {
+        /// The resource that reads it.
+        from: Key,
+        /// The placeholder as written.
+        placeholder: Arc<str>,
+        /// Where.
+        location: Location,
+    },
+}
+
+/// One reason for an edge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EdgeReason {
+    /// Its kind.
+    pub kind: EdgeKind,
+    /// Where it was written, if it was.
+    pub location: Option<Location>,
+    /// The placeholder as written, if it was one.
+    pub placeholder: Option<Arc<str>>,
+}
+
+impl Graph {
+    /// Why a resource is in the graph: who asked for it and what brought it along; and where
+    /// nobody did, the placeholders that refer to it.
+    pub fn origins(&self, id: NodeId) -> Vec<Origin> {
+        let docs = self.docs();
+        let mut origins = Vec::new();
+        let from = self.sources.partition_point(|(node, _)| *node < id);
+        for (_, source) in self.sources.iter().skip(from).take_while(|(node, _)| *node == id) {
+            let location = docs.location(&self.nodes, *source).cloned().unwrap_or_default();
+            let origin = match *source {
+                Source::Implicit | Source::Workload(_) => Origin::Implicit,
+                Source::Shared(_) => Origin::Declared { workload: None, location },
+                Source::Request { workload, .. } => {
+                    Origin::Declared { workload: docs.workload(workload).map(|w| w.name.clone()), location }
+                }
+                Source::Provision { by, .. } => match self.nodes.key(by) {
+                    Some(by) => Origin::CoProvision { by: by.clone(), location },
+                    None => continue,
+                },
+            };
+            if !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+        if !origins.is_empty() {
+            return origins;
+        }
+        let mut dependents: Vec<&Key> =
+            self.dependents(id).iter().filter_map(|from| self.nodes.key(*from)).collect();
+        dependents.sort_unstable();
+        for key in dependents {
+            let Some(from) = self.nodes.id(key.as_str()) else { continue };
+            for reason in self.reasons(from, id) {
+                if let (EdgeKind::Reference | EdgeKind::Dependency, Some(location), Some(placeholder)) =
+                    (reason.kind, reason.location, reason.placeholder)
+                {
+                    origins.push(Origin::Reference { from: key.clone(), placeholder, location });
+                }
+            }
+        }
+        origins
+    }
+
+    /// Why `from` depends on `to`, in the order of the kinds; nothing where it does not.
+    pub fn reasons(&self, from: NodeId, to: NodeId) -> Vec<EdgeReason> {
+        let Some(at) = self.adjacency.dependencies(from).iter().position(|node| *node == to) else {
+            return Vec::new();
+        };
+        let Some(kinds) = self.adjacency.kinds(from).get(at) else { return Vec::new() };
+        let docs = self.docs();
+        let read = self.placeholders_to(from, to);
+        let provisions = |by: NodeId, new: NodeId| {
+            let start = self.sources.partition_point(|(node, _)| *node < new);
+            self.sources.iter().skip(start).take_while(move |(node, _)| *node == new).filter_map(
+                move |(_, source)| match source {
+                    Source::Provision { by: other, index } if *other == by => {
+                        docs.provision(&self.nodes, by, *index)
+                    }
+                    _ => None,
+                },
+            )
+        };
+        let mut reasons = Vec::new();
+        for kind in kinds.iter() {
+            let before = reasons.len();
+            let mut add = |location: Option<Location>, placeholder: Option<Arc<str>>| {
+                reasons.push(EdgeReason { kind, location, placeholder });
+            };
+            match kind {
+                EdgeKind::Dependency | EdgeKind::Reference | EdgeKind::Selector => {
+                    for (location, placeholder, selector) in &read {
+                        if *selector == (kind == EdgeKind::Selector) {
+                            add(Some(location.clone()), Some(placeholder.clone()));
+                        }
+                    }
+                    if kind == EdgeKind::Dependency && read.is_empty() {
+                        let start = self.sources.partition_point(|(node, _)| *node < to);
+                        for (_, source) in self.sources.iter().skip(start).take_while(|(node, _)| *node == to)
+                        {
+                            if let Source::Request { workload, .. } = source
+                                && self
+                                    .nodes
+                                    .workloads
+                                    .get(*workload as usize)
+                                    .is_some_and(|(own, _)| *own == from)
+                            {
+                                add(docs.location(&self.nodes, *source).cloned(), None);
+                            }
+                        }
+                    }
+                }
+                EdgeKind::CoProvision => {
+                    for provision in provisions(to, from).filter(|provision| provision.is_dependent) {
+                        add(Some(provision.location.clone()), None);
+                    }
+                }
+                EdgeKind::MatchDependents => {
+                    for by in self.adjacency.dependencies(from) {
+                        for provision in provisions(*by, to).filter(|provision| provision.match_dependents) {
+                            add(Some(provision.location.clone()), None);
+                        }
+                    }
+                }
+                EdgeKind::DependsOn => {
+                    let wishes = docs.recipe(&self.nodes, from).map_or(&[][..], |r| &r.lifecycle.depends_on);
+                    for (descriptor, location) in wishes {
+                        let here = self.nodes.key(from).map(|here| Key::relative(descriptor, here));
+                        if here.as_ref() == self.nodes.key(to) {
+                            add(Some(location.clone()), None);
+                        }
+                    }
+                }
+                EdgeKind::Requires | EdgeKind::Ref => {}
+            }
+            if reasons.len() == before {
+                reasons.push(EdgeReason { kind, location: None, placeholder: None });
+            }
+        }
+        reasons
+    }
+
+    /// The placeholders by which one resource reads another, and whether each is a selector.
+    fn placeholders_to(&self, from: NodeId, to: NodeId) -> Vec<(Location, Arc<str>, bool)> {
+        let docs = self.docs();
+        let mut roots = Vec::new();
+        match docs.params(&self.nodes, from) {
+            Params::None => {}
+            Params::Given(template, scope) => roots.push((template, scope)),
+            Params::Workload(index, workload) => {
+                roots.extend([&workload.metadata, &workload.spec].map(|t| (t, Scope::Workload(index))));
+            }
+        }
+        if let Some(recipe) = docs.recipe(&self.nodes, from) {
+            let templates =
+                recipe.account.iter().chain([&recipe.values, &recipe.secrets]).chain(&recipe.secret_refs);
+            roots.extend(templates.map(|template| (template, Scope::Recipe(from))));
+        }
+        let mut read = Vec::new();
+        text::visit(docs, &self.nodes, roots, &mut |placeholder, scope| {
+            let selector = match self.resolve_in(from, scope, &placeholder.reference) {
+                Some(Resolved::Node(node)) if node == to => false,
+                Some(Resolved::Nodes(nodes)) if nodes.contains(&to) => true,
+                _ => return,
+            };
+            read.push((placeholder.location.clone(), placeholder.source.clone(), selector));
+        });
+        read.sort();
+        read.dedup();
+        read
+    }
+}
