@@ -1,1 +1,213 @@
-//! The built-in driver purlin/dns-wildcard.
+//! The built-in driver purlin/dns-wildcard: a name below a domain that a wildcard record serves.
+
+mod entropy;
+
+use std::sync::Arc;
+
+use purlin_go_template::Engine;
+use purlin_sdk::{
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
+    ImpactRequest, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+/// A name below a domain that a wildcard record serves.
+pub struct DnsWildcard;
+
+/// What the driver is given.
+#[derive(Deserialize)]
+pub struct Inputs {
+    values: Values,
+}
+
+#[derive(Deserialize)]
+struct Values {
+    domain: String,
+    template: Option<String>,
+}
+
+impl Driver for DnsWildcard {
+    const NAME: &str = "purlin/dns-wildcard";
+    const DESCRIPTION: &str = "A name below a domain that a wildcard record serves.";
+    type Inputs = Inputs;
+
+    fn types() -> Vec<TypeSchema> {
+        let values = json!({
+            "type": "object",
+            "required": ["domain"],
+            "properties": {
+                "domain": {"type": "string", "description": "The domain with the wildcard record."},
+                "template": {"type": ["string", "null"], "description": "A Go template for what stands before it."},
+            },
+        });
+        let inputs = json!({"type": "object", "required": ["values"], "properties": {"values": values}});
+        let outputs = json!({
+            "type": "object", "required": ["host"], "properties": {"host": {"type": "string"}},
+        });
+        vec![TypeSchema { type_name: "dns".to_owned(), inputs, outputs }]
+    }
+
+    fn create(request: CreateRequest<Inputs>) -> Result<State, Failure> {
+        make(&request.resource.guresid, &request.resource.guresid, &request.inputs.values)
+    }
+
+    fn delete(_: DeleteRequest<Inputs>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Check for DnsWildcard {
+    fn check(request: CheckRequest<Inputs>) -> Result<Checked, Failure> {
+        if let Some(inputs) = request.inputs.known()? {
+            host(&request.resource.guresid, &inputs.values)?;
+        }
+        Ok(Checked::unchanged(request.inputs))
+    }
+}
+
+impl Update for DnsWildcard {
+    fn update(request: UpdateRequest<Inputs>) -> Result<State, Failure> {
+        make(&request.state.id, &request.resource.guresid, &request.after.values)
+    }
+}
+
+impl UpdateImpact for DnsWildcard {
+    fn update_impact(request: ImpactRequest<Inputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        if let Some(inputs) = request.after.known()?
+            && request.state.outputs.get("host")
+                == Some(&host(&request.resource.guresid, &inputs.values)?.into())
+        {
+            impact.stable_outputs.push("host".to_owned());
+        }
+        Ok(impact)
+    }
+}
+
+purlin_sdk::export!(DnsWildcard);
+
+fn make(id: &str, guresid: &str, values: &Values) -> Result<State, Failure> {
+    State::new(id).outputs(json!({"host": host(guresid, values)?}))
+}
+
+const DOMAIN: &str = "/values/domain";
+const TEMPLATE: &str = "/values/template";
+
+fn host(guresid: &str, values: &Values) -> Result<String, Failure> {
+    let mut faults = Faults::default();
+    let domain = values.domain.trim().trim_start_matches("*.").trim_matches('.').to_ascii_lowercase();
+    if let Err(message) = valid(&domain) {
+        faults.add(DOMAIN, message);
+    }
+    let before = match values.template.as_deref().map(str::trim).filter(|template| !template.is_empty()) {
+        Some(template) => faults.take(rendered(guresid, template))?.unwrap_or_default(),
+        None => guresid.chars().take(12).collect(),
+    };
+    let host = format!("{before}.{domain}");
+    if faults.is_empty()
+        && let Err(message) = valid(&host)
+    {
+        faults.add(TEMPLATE, message);
+    }
+    faults.into_result()?;
+    Ok(host)
+}
+
+/// Renders the template. What it draws at random is drawn from the resource's own id, so that a
+/// name stays for good.
+fn rendered(guresid: &str, template: &str) -> Result<String, Failure> {
+    let engine = Engine::new(Arc::new(entropy::Seeded::new(guresid)));
+    let parsed = engine.parse(template).map_err(|faults| {
+        let text: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Failure::input(TEMPLATE, text.join("; "))
+    })?;
+    let data = json!({"id": guresid, "guresid": guresid});
+    let text = engine.render(&parsed, &data).map_err(|fault| Failure::input(TEMPLATE, fault.to_string()))?;
+    Ok(text.trim().to_ascii_lowercase())
+}
+
+/// Whether a text is a name that DNS takes for a host.
+fn valid(name: &str) -> Result<(), String> {
+    if name.len() > 253 {
+        return Err(format!("`{name}` is {} characters long; a name has 253 at most", name.len()));
+    }
+    for label in name.split('.') {
+        let letters = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
+        let fault = if label.is_empty() {
+            "it has an empty part".to_owned()
+        } else if label.len() > 63 {
+            format!("`{label}` is {} characters long; a part has 63 at most", label.len())
+        } else if !label.bytes().all(letters) || label.starts_with('-') || label.ends_with('-') {
+            format!("`{label}` has to be letters, digits and `-`, which may not begin or end it")
+        } else {
+            continue;
+        };
+        return Err(format!("`{name}` is no name of a host: {fault}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purlin_sdk::{Json, testing};
+
+    fn made(values: Json) -> Result<String, String> {
+        let inputs = testing::inputs(&json!({"values": values}));
+        testing::check::<DnsWildcard>(inputs.clone(), None).map_err(|failure| failure.to_string())?;
+        let state = testing::create::<DnsWildcard>(inputs).map_err(|failure| failure.to_string())?;
+        Ok(state.outputs["host"].as_str().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn without_a_template_the_name_comes_from_the_guresid() {
+        assert_eq!(made(json!({"domain": "*.apps.example."})).as_deref(), Ok("0123456789ab.apps.example"));
+    }
+
+    #[test]
+    fn a_template_makes_the_name() {
+        let template = r#"{{ index (splitList "." "modules.Web.externals.dns") 1 }}-dev-shop"#;
+        assert_eq!(made(json!({"domain": "x.io", "template": template})).as_deref(), Ok("web-dev-shop.x.io"));
+        assert_eq!(made(json!({"domain": "x.io", "template": "a.b"})).as_deref(), Ok("a.b.x.io"));
+    }
+
+    #[test]
+    fn what_is_drawn_stays() {
+        let values = json!({"domain": "x.io", "template": "shop-{{ randAlphaNum 8 | lower }}"});
+        let first = made(values.clone()).expect("made");
+        assert_eq!(first.len(), "shop-12345678.x.io".len());
+        assert_eq!(made(values.clone()), Ok(first.clone()));
+        let before = testing::inputs(&json!({"values": values}));
+        let state = testing::create::<DnsWildcard>(before.clone()).expect("made");
+        let same = testing::inputs(&json!({"values": {"domain": "X.io", "template": values["template"]}}));
+        let impact = testing::update_impact::<DnsWildcard>(before.clone(), same, &state).expect("asked");
+        assert_eq!((impact.replaces.len(), &*impact.stable_outputs), (0, &["host".to_owned()][..]));
+        let unknown =
+            testing::unknown(testing::inputs(&json!({"values": {"domain": null}})), &["/values/domain"]);
+        let impact = testing::update_impact::<DnsWildcard>(before, unknown, &state).expect("asked");
+        assert!(impact.stable_outputs.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        let cases = [
+            (
+                json!({"domain": "x.io", "template": "a_b"}),
+                "/values/template: `a_b.x.io` is no name of a host",
+            ),
+            (json!({"domain": "-x.io"}), "/values/domain: `-x.io` is no name"),
+            (json!({"domain": ""}), "/values/domain"),
+            (
+                json!({"domain": "x.io", "template": "{{ nope }}"}),
+                "/values/template: line 1: there is no function `nope`",
+            ),
+            (json!({"domain": "x.io", "template": "a".repeat(64)}), "64 characters long; a part has 63"),
+            (json!({"template": "a"}), "missing field `domain`"),
+        ];
+        for (values, wanted) in cases {
+            let said = made(values.clone()).expect_err("refused");
+            assert!(said.contains(wanted), "{values}: {said}");
+        }
+    }
+}

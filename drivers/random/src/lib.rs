@@ -1,1 +1,94 @@
-//! The built-in driver purlin/random.
+//! The built-in driver purlin/random: passwords, ids, names and numbers that stay until asked to
+//! change.
+
+mod draw;
+mod inputs;
+mod words;
+
+use purlin_sdk::{
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
+    State, TypeSchema, Update, UpdateImpact, UpdateRequest,
+};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use draw::System;
+use inputs::{Inputs, Kind, Values};
+
+/// Passwords, ids, names and numbers that stay until their keepers or their shape change.
+pub struct Random;
+
+impl Driver for Random {
+    const NAME: &str = "purlin/random";
+    const DESCRIPTION: &str = "Passwords, ids, names and numbers, stable until their keepers change.";
+    type Inputs = Inputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(inputs::input_schema(), inputs::output_schema())]
+    }
+
+    fn create(request: CreateRequest<Inputs>) -> Result<State, Failure> {
+        let (id, values) = (request.resource.guresid, &request.inputs.values);
+        values.validate()?;
+        state(&id, values, draw::draw(values, &mut System)?)
+    }
+
+    fn delete(_: DeleteRequest<Inputs>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Check for Random {
+    fn check(request: CheckRequest<Inputs>) -> Result<Checked, Failure> {
+        if let Some(inputs) = request.inputs.known()? {
+            inputs.values.validate()?;
+        }
+        Ok(Checked::unchanged(request.inputs))
+    }
+}
+
+/// A digest of what a value was drawn for: as long as it is the same, the value stays.
+fn purpose(values: &Values) -> Result<String, Failure> {
+    let mut document = serde_json::to_value(values)?;
+    document.sort_all_objects();
+    Ok(data_encoding::HEXLOWER.encode(&Sha256::digest(document.to_string())))
+}
+
+impl UpdateImpact for Random {
+    fn update_impact(request: ImpactRequest<Inputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        let kept = request.state.read_cookie::<String>()?;
+        if let Some(after) = request.after.known()?
+            && kept == Some(purpose(&after.values)?)
+        {
+            impact.stable_outputs =
+                request.state.outputs.keys().chain(request.state.secrets.keys()).cloned().collect();
+        }
+        Ok(impact)
+    }
+}
+
+impl Update for Random {
+    fn update(request: UpdateRequest<Inputs>) -> Result<State, Failure> {
+        let values = &request.after.values;
+        values.validate()?;
+        if request.state.read_cookie::<String>()? == Some(purpose(values)?) {
+            return Ok(request.state);
+        }
+        state(&request.state.id, values, draw::draw(values, &mut System)?)
+    }
+}
+
+purlin_sdk::export!(Random);
+
+fn state(id: &str, values: &Values, drawn: Json) -> Result<State, Failure> {
+    let mut outputs = json!({"value": drawn});
+    if let (Kind::Password, Some(map)) = (values.kind, outputs.as_object_mut()) {
+        map.insert("password".to_owned(), drawn);
+    }
+    let state = State::new(id).cookie(purpose(values)?)?;
+    if values.is_secret() { state.secrets(outputs) } else { state.outputs(outputs) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,103 @@
-//! The built-in driver purlin/template.
+//! The built-in driver purlin/template: outputs, secrets and manifests made by Go templates.
+
+mod inputs;
+mod render;
+mod workload;
+
+use std::sync::Arc;
+
+use purlin_go_template::{Engine, Host};
+use purlin_sdk::{
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Inputs, Json, Object, State,
+    TypeSchema, Update, UpdateRequest,
+};
+use serde_json::json;
+
+use inputs::TemplateInputs;
+use render::{Call, Parsed};
+
+/// Outputs, secrets and manifests made by Go templates.
+pub struct Template;
+
+impl Driver for Template {
+    const NAME: &str = "purlin/template";
+    const DESCRIPTION: &str = "Outputs, secrets and manifests made by Go templates with Sprig's functions.";
+    type Inputs = TemplateInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(inputs::schema(), json!({"type": "object"}))]
+    }
+
+    fn create(request: CreateRequest<TemplateInputs>) -> Result<State, Failure> {
+        let id = request.resource.guresid.clone();
+        make(&id, &id, &request.inputs, Json::Null)
+    }
+
+    fn delete(_: DeleteRequest<TemplateInputs>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Check for Template {
+    fn check(request: CheckRequest<TemplateInputs>) -> Result<Checked, Failure> {
+        let inputs = &request.inputs;
+        // What is not known yet may be anything, a template among it: only the rest is parsed.
+        let mut document = inputs.document().clone();
+        for pointer in &inputs.unknown {
+            if let Some(place) = document.pointer_mut(pointer) {
+                *place = Json::String(String::new());
+            }
+        }
+        let known = serde_json::from_value::<TemplateInputs>(document);
+        if let (Err(_), true) = (&known, inputs.unknown.is_empty()) {
+            inputs.parse()?;
+        }
+        if let Ok(known) = known {
+            Parsed::new(&engine(), &known)?;
+        }
+        Ok(Checked::unchanged(request.inputs))
+    }
+}
+
+impl Update for Template {
+    fn update(request: UpdateRequest<TemplateInputs>) -> Result<State, Failure> {
+        let cookie = request.state.read_cookie()?.unwrap_or(Json::Null);
+        make(&request.state.id, &request.resource.guresid, &request.after, cookie)
+    }
+}
+
+purlin_sdk::export!(Template);
+
+fn make(id: &str, guresid: &str, inputs: &Inputs<TemplateInputs>, cookie: Json) -> Result<State, Failure> {
+    let engine = engine();
+    let parsed = Parsed::new(&engine, &inputs.given)?;
+    let mut state = Call { engine: &engine, guresid, inputs: &inputs.given, cookie }.run(&parsed, id)?;
+    if !inputs.sensitive.is_empty() {
+        // A template may have put a secret anywhere: all that it made is secret.
+        let outputs: Object = std::mem::take(&mut state.outputs);
+        for (name, value) in outputs {
+            state.secrets.entry(name).or_insert(value);
+        }
+    }
+    Ok(state)
+}
+
+fn engine() -> Engine {
+    Engine::new(Arc::new(World))
+}
+
+struct World;
+
+impl Host for World {
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), String> {
+        getrandom::fill(buffer).map_err(|error| error.to_string())
+    }
+
+    fn now(&self) -> Result<i64, String> {
+        let since = std::time::UNIX_EPOCH.elapsed().map_err(|error| error.to_string())?;
+        i64::try_from(since.as_secs()).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

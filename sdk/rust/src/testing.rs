@@ -13,6 +13,7 @@ use crate::glue::failure;
 use crate::{Checked, Failure, Impact, Raw, State, log::Level};
 
 pub use raw::Guest as Exported;
+pub use types::Inputs as GivenInputs;
 
 /// What a driver said to the host.
 #[derive(Clone, Debug)]

@@ -1,0 +1,120 @@
+//! The file system, as far as it was granted.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use purlin_sdk::Failure;
+use sha2::{Digest, Sha256};
+
+/// Hexadecimal SHA-256.
+pub(crate) fn digest(content: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(&Sha256::digest(content))
+}
+
+/// What is in the file; `None` where there is no file.
+pub(crate) fn read(path: &str) -> Result<Option<Vec<u8>>, Failure> {
+    match fs::read(path) {
+        Ok(content) => Ok(Some(content)),
+        // A missing file and a folder that was never granted look alike from in here.
+        Err(error) if gone(&error) => granted(path).map(|()| None),
+        Err(error) => Err(failure(path, "read", &error)),
+    }
+}
+
+/// Writes the whole file or nothing: a temporary one beside it takes its place.
+pub(crate) fn write(path: &str, content: &[u8], mode: Option<u32>) -> Result<(), Failure> {
+    granted(path)?;
+    let target = Path::new(path);
+    if let Some(folder) = folder(target) {
+        fs::create_dir_all(folder).map_err(|error| failure(path, "make the folder of", &error))?;
+    }
+    let temporary = temporary(target);
+    let written = write_new(&temporary, content)
+        .and_then(|()| set_mode(&temporary, mode))
+        .and_then(|()| fs::rename(&temporary, target));
+    written.map_err(|error| {
+        // What is left of it is of no use; that it could not be removed changes nothing.
+        let _ = fs::remove_file(&temporary);
+        failure(path, "write", &error)
+    })
+}
+
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Removes the file; one that is gone already is a success.
+pub(crate) fn remove(path: &str) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) if gone(&error) => granted(path),
+        Err(error) => Err(failure(path, "remove", &error)),
+    }
+}
+
+fn folder(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty())
+}
+
+fn temporary(target: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".purlin-new");
+    target.with_file_name(name)
+}
+
+fn gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Fails unless some folder above the path can be seen, which is so only within a grant.
+fn granted(path: &str) -> Result<(), Failure> {
+    let path_parts = Path::new(path).ancestors().skip(1);
+    let seen = |folder: &Path| {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        fs::metadata(folder).is_ok()
+    };
+    if path_parts.into_iter().any(seen) { Ok(()) } else { Err(denied(path)) }
+}
+
+fn denied(path: &str) -> Failure {
+    let folder = folder(Path::new(path)).map_or_else(|| ".".into(), Path::to_string_lossy);
+    Failure::denied(
+        "dirs",
+        folder,
+        format!("to write `{path}`, no folder that holds it is granted; its grant has to have mode `rw`"),
+    )
+}
+
+fn failure(path: &str, what: &str, error: &io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => denied(path),
+        // Outside of every grant there is no file system to speak of.
+        _ if granted(path).is_err() => denied(path),
+        _ => Failure::failed(format!("could not {what} `{path}`: {error}")),
+    }
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: Option<u32>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    match mode {
+        Some(mode) => fs::set_permissions(path, fs::Permissions::from_mode(mode)),
+        None => Ok(()),
+    }
+}
+
+/// WASI has no permission bits.
+#[cfg(not(unix))]
+fn set_mode(path: &Path, mode: Option<u32>) -> io::Result<()> {
+    if mode.is_some() {
+        purlin_sdk::log::debug(format!(
+            "the mode of {} is left to the system: WASI has none",
+            path.display()
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+use purlin_sdk::testing::{self, inputs};
+use purlin_sdk::{Json, State};
+use serde_json::json;
+
+use crate::Random;
+
+fn made(values: &Json) -> State {
+    testing::create::<Random>(inputs(&json!({"values": values}))).expect("made")
+}
+
+fn value(state: &State) -> &Json {
+    state.outputs.get("value").or_else(|| state.secrets.get("value")).expect("a value")
+}
+
+#[test]
+fn a_password_is_secret_and_has_what_is_asked_for() {
+    for _ in 0..200 {
+        let state = made(
+            &json!({"length": 8, "min_upper": 2, "min_digits": 3, "min_special": 1, "special_characters": "!!?"}),
+        );
+        assert!(state.outputs.is_empty());
+        let text = value(&state).as_str().expect("text");
+        let count = |is: fn(&char) -> bool| text.chars().filter(is).count();
+        assert_eq!(text.len(), 8);
+        assert!(count(char::is_ascii_uppercase) >= 2 && count(char::is_ascii_digit) >= 3, "{text}");
+        assert!(text.contains(['!', '?']) && state.secrets["password"] == *text, "{text}");
+    }
+}
+
+#[test]
+fn every_kind_has_its_shape() {
+    let text = |values: Json| value(&made(&values)).as_str().map(str::to_owned).unwrap_or_default();
+    let id = text(json!({"kind": "id", "length": 5, "prefix": "x-"}));
+    assert!(id.starts_with("x-") && id.len() == 7, "{id}");
+    assert_eq!(text(json!({"kind": "pet", "length": 3, "separator": "_"})).split('_').count(), 3);
+    let uuid = text(json!({"kind": "uuid"}));
+    assert!(uuid.len() == 36 && uuid.as_bytes()[14] == b'4', "{uuid}");
+    assert_eq!(text(json!({"kind": "bytes", "length": 3})).len(), 4);
+    let number =
+        |min: i64, max: i64| value(&made(&json!({"kind": "integer", "min": min, "max": max}))).as_i64();
+    for _ in 0..200 {
+        assert!(number(-2, 2).is_some_and(|drawn| (-2..=2).contains(&drawn)));
+    }
+    assert_eq!(number(7, 7), Some(7));
+    assert!(number(i64::MIN, i64::MAX).is_some());
+}
+
+#[test]
+fn draws_are_even() {
+    let mut counts = [0u32; 6];
+    for _ in 0..6000 {
+        let drawn = value(&made(&json!({"kind": "integer", "min": 0, "max": 5}))).as_u64().expect("a number");
+        counts[usize::try_from(drawn).expect("small")] += 1;
+    }
+    assert!(counts.iter().all(|count| (800..1200).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn a_value_stays_until_its_keepers_or_shape_change() {
+    let before = inputs(&json!({"values": {"keepers": {"a": 1}}}));
+    let state = testing::create::<Random>(before.clone()).expect("made");
+    let change = |values: Json| {
+        let after = inputs(&json!({"values": values, "params": {"irrelevant": true}}));
+        let impact = testing::update_impact::<Random>(before.clone(), after.clone(), &state).expect("asked");
+        let updated = testing::update::<Random>(before.clone(), after, &state).expect("updated");
+        assert_eq!((updated.id.as_str(), impact.replaces.len()), (state.id.as_str(), 0));
+        let same = value(&updated) == value(&state);
+        assert_eq!(same, impact.stable_outputs.contains(&"value".to_owned()));
+        same
+    };
+    assert!(change(json!({"keepers": {"a": 1}, "length": null})));
+    assert!(!change(json!({"keepers": {"a": 2}})));
+    assert!(!change(json!({"keepers": {"a": 1}, "length": 25})));
+
+    let unknown =
+        testing::unknown(inputs(&json!({"values": {"keepers": {"a": null}}})), &["/values/keepers/a"]);
+    let impact = testing::update_impact::<Random>(before.clone(), unknown, &state).expect("asked");
+    assert!(impact.stable_outputs.is_empty());
+}
+
+#[test]
+fn shapes_that_nothing_has_are_refused_with_every_fault() {
+    let cases = [
+        (
+            json!({"length": 0, "lower": false, "min_lower": 1}),
+            "/values/length: has to be from 1 to 1024; /values/length: is less than",
+        ),
+        (json!({"lower": false, "upper": false, "digits": false, "special": false}), "one of `lower`"),
+        (json!({"special_characters": ""}), "/values/special_characters"),
+        (json!({"kind": "integer", "min": 2, "max": 1}), "/values/min: is higher than `max`"),
+        (json!({"kind": "pet", "length": 11}), "from 1 to 10"),
+        (json!({"kind": "cat"}), "/values/kind: unknown variant `cat`"),
+        (json!({"lenght": 3}), "unknown field `lenght`"),
+        (json!({"length": -1}), "/values/length"),
+        (json!({"length": 4_000_000_000u64}), "/values/length"),
+    ];
+    for (values, wanted) in cases {
+        let given = inputs(&json!({"values": values}));
+        let checked =
+            testing::check::<Random>(given.clone(), None).map(drop).expect_err("refused").to_string();
+        assert!(checked.contains(wanted), "{values}: {checked}");
+        assert!(testing::create::<Random>(given).is_err(), "{values}");
+    }
+}

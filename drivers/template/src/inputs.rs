@@ -1,0 +1,86 @@
+//! What the driver is given.
+
+use purlin_sdk::{Json, Object};
+use serde::Deserialize;
+use serde_json::json;
+
+/// Values, secrets and params, as templates see them. Templates are `values.templates`, or
+/// `secrets.templates` for what is itself a secret.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct TemplateInputs {
+    /// `.driver.values`
+    pub values: Holder,
+    /// `.driver.secrets`
+    pub secrets: Holder,
+    /// `.resource`
+    pub params: Object,
+}
+
+/// A map that may hold templates.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Holder {
+    /// The templates.
+    pub templates: Templates,
+    /// Everything else.
+    #[serde(flatten)]
+    pub rest: Object,
+}
+
+/// The templates, each a text or a map whose leaves are templates.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Templates {
+    /// Made first, and seen by all others as `.init`.
+    pub init: Option<Json>,
+    /// What others may read.
+    pub outputs: Option<Json>,
+    /// Outputs that are secret.
+    pub secrets: Option<Json>,
+    /// Manifests to deliver, by name.
+    pub manifests: Option<Json>,
+    /// Given back as `.cookie` at the next call.
+    pub cookie: Option<Json>,
+}
+
+impl Templates {
+    /// Name and content, in the order in which they are rendered.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &Json)> {
+        let all = [
+            ("init", &self.init),
+            ("outputs", &self.outputs),
+            ("secrets", &self.secrets),
+            ("manifests", &self.manifests),
+            ("cookie", &self.cookie),
+        ];
+        all.into_iter().filter_map(|(name, template)| Some((name, template.as_ref()?)))
+    }
+}
+
+/// JSON Schema of the inputs.
+pub(crate) fn schema() -> Json {
+    let template = json!({"type": ["string", "object", "array", "null"]});
+    let templates = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "init": template, "outputs": template, "secrets": template, "cookie": template,
+            "manifests": {
+                "type": ["string", "object", "null"],
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["location", "data"],
+                    "properties": {"location": {"type": "string"}, "data": {"type": ["string", "object"]}},
+                },
+            },
+        },
+    });
+    json!({
+        "type": "object",
+        "properties": {
+            "values": {"type": "object", "properties": {"templates": templates}},
+            "secrets": {"type": "object", "properties": {"templates": templates}},
+        },
+    })
+}

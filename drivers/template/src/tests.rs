@@ -1,0 +1,139 @@
+use purlin_sdk::testing::{self, inputs};
+use purlin_sdk::{Failure, Json};
+use serde_json::json;
+
+use crate::Template;
+
+fn made(document: &Json) -> Result<purlin_sdk::State, Failure> {
+    testing::create::<Template>(inputs(document))
+}
+
+fn refused(document: &Json) -> String {
+    made(document).err().map(|failure| failure.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn texts_are_read_as_yaml_and_see_what_came_before() {
+    let state = made(&json!({
+        "values": {"size": 3, "templates": {
+            "init": "name: n{{ .id | trunc 4 }}\nport: {{ .resource.port | default 80 }}",
+            "outputs": "host: {{ .init.name }}.example\nport: {{ .init.port }}\nsize: {{ .driver.values.size }}",
+            "secrets": "url: u:{{ .driver.secrets.pw }}@{{ .outputs.host }}",
+            "manifests": "a.yaml:\n  location: namespace\n  data: {kind: A, host: {{ .outputs.host }}}",
+        }},
+        "secrets": {"pw": "p"}, "params": {"port": 8080},
+    }))
+    .expect("made");
+    assert_eq!(Json::Object(state.outputs), json!({"host": "n0123.example", "port": 8080, "size": 3}));
+    assert_eq!(Json::Object(state.secrets), json!({"url": "u:p@n0123.example"}));
+    assert_eq!(state.manifests[0].data, json!({"kind": "A", "host": "n0123.example"}));
+    assert_eq!((&*state.manifests[0].name, &*state.manifests[0].location), ("a.yaml", "namespace"));
+}
+
+#[test]
+fn maps_have_their_leaves_rendered() {
+    let state = made(&json!({"values": {"templates": {
+        "outputs": {"plain": 1, "list": ["{{ .id | trunc 2 }}", true], "text": "08{{ 1 }}"},
+        "manifests": {
+            "b.yaml": {"location": "volumes", "data": "name: {{ .id | trunc 2 | quote }}\nn: {{ 1 }}"},
+            "c.yaml": {"location": "cluster", "data": {"name": "{{ .id | trunc 2 }}"}},
+            "gone.yaml": {"location": "cluster", "data": "{{ if false }}a: b{{ end }}"},
+        },
+    }}}))
+    .expect("made");
+    assert_eq!(Json::Object(state.outputs), json!({"plain": 1, "list": ["01", true], "text": "081"}));
+    assert_eq!(state.manifests.len(), 2);
+    assert_eq!(state.manifests[0].data, json!({"name": "01", "n": 1}));
+    assert_eq!(state.manifests[1].data, json!({"name": "01"}));
+}
+
+#[test]
+fn what_was_drawn_is_kept_by_a_cookie() {
+    let document = json!({"values": {"templates": {
+        "init": "{{ if and .cookie .cookie.n }}n: {{ .cookie.n | quote }}{{ else }}n: {{ randNumeric 12 | quote }}{{ end }}",
+        "cookie": "n: {{ .init.n | quote }}",
+        "outputs": {"n": "{{ .init.n }}"},
+    }}});
+    let first = made(&document).expect("made");
+    let other = made(&document).expect("made");
+    assert_ne!(first.outputs["n"], other.outputs["n"]);
+    let again = testing::update::<Template>(inputs(&document), inputs(&document), &first).expect("updated");
+    assert_eq!(again.outputs["n"], first.outputs["n"]);
+    assert_eq!(again.cookie, first.cookie);
+}
+
+#[test]
+fn secrets_in_values_make_secret_outputs() {
+    let mut given =
+        inputs(&json!({"values": {"u": "s", "templates": {"outputs": "a: {{ .driver.values.u }}"}}}));
+    given.sensitive = vec!["/values/u".to_owned()];
+    let state = testing::create::<Template>(given).expect("made");
+    assert!(state.outputs.is_empty());
+    assert_eq!(Json::Object(state.secrets), json!({"a": "s"}));
+    let state = made(&json!({"secrets": {"templates": {"outputs": "a: s"}}})).expect("made");
+    assert_eq!(Json::Object(state.secrets), json!({"a": "s"}));
+}
+
+#[test]
+fn every_fault_of_every_template_is_told_by_check() {
+    let document = json!({"values": {"templates": {
+        "init": "a: {{ nothere }}",
+        "outputs": {"deep": {"x/y": "{{ if }}"}},
+        "manifests": "{{/* open *//}",
+    }}});
+    let faults = match testing::check::<Template>(inputs(&document), None) {
+        Err(Failure::InvalidInputs(faults)) => faults,
+        _ => panic!("it has faults"),
+    };
+    let pointers: Vec<&str> = faults.iter().map(|fault| &*fault.pointer).collect();
+    let wanted =
+        ["/values/templates/init", "/values/templates/outputs/deep/x~1y", "/values/templates/manifests"];
+    assert_eq!(pointers, wanted);
+    assert!(faults[2].message.starts_with("line 1: comment"), "{}", faults[2].message);
+
+    let unknown = testing::unknown(
+        inputs(
+            &json!({"values": {"a": null, "templates": {"init": null, "outputs": "b: {{ .driver.values.a.b }}"}}}),
+        ),
+        &["/values/a", "/values/templates/init"],
+    );
+    let checked = testing::check::<Template>(unknown, None).expect("nothing is wrong with it");
+    assert_eq!(checked.values["templates"]["init"], Json::Null);
+}
+
+#[test]
+fn faults_name_template_line_and_reason() {
+    let cases = [
+        (
+            json!({"outputs": "a: 1\nb: {{ .drivers.x }}"}),
+            "/values/templates/outputs: line 2: `.drivers.x` has no value",
+        ),
+        (json!({"outputs": "- 1"}), "/values/templates/outputs: it has to render a map, not a list"),
+        (json!({"outputs": "a: 1\nb: ]"}), "/values/templates/outputs: line 2: "),
+        (
+            json!({"manifests": {"a": {"data": "x: 1"}}}),
+            "/values/templates/manifests/a: a manifest needs a `location`",
+        ),
+        (
+            json!({"manifests": {"a": {"location": "x", "data": "text"}}}),
+            "/values/templates/manifests/a: `data` has to be a map, not text",
+        ),
+        (json!({"output": "a: 1"}), "/values/templates/output: unknown field `output`, expected one of"),
+        (json!({"init": "{{ fail \"asked for\" }}"}), "/values/templates/init: line 1: asked for"),
+    ];
+    for (templates, wanted) in cases {
+        let said = refused(&json!({"values": {"templates": templates}}));
+        assert!(said.contains(wanted), "{templates}: {said}");
+    }
+}
+
+#[test]
+fn a_workload_offers_the_names_that_others_expect() {
+    let state = made(&json!({
+        "values": {"templates": {"outputs":
+            "p: {{ get (.resource.spec.service.ports | values | first) \"service_port\" }}\nc: {{ .resource.spec.service.ports.www.container_port }}"}},
+        "params": {"id": "web", "spec": {"service": {"ports": {"www": {"port": 80, "targetPort": 8080}}}}},
+    }))
+    .expect("made");
+    assert_eq!(Json::Object(state.outputs), json!({"p": 80, "c": 8080}));
+}

@@ -1,0 +1,240 @@
+//! What a parsed template gets before it runs: marks that say at which line it is, checks that a
+//! shown value exists and a kept one is not too large, and `set` and its like made to change the
+//! variable they are called with, as they do in Go, where maps are references.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gotmpl::parse::{
+    ActionNode, BranchNode, CommandNode, Expr, ListNode, Node, Number, PipeNode, Pos, SmolStr,
+};
+use gotmpl::{TemplateError, Value, ValueFunc};
+
+use crate::{Fault, bounded};
+
+const AT: &str = "__at";
+const SHOWN: &str = "__shown";
+const KEPT: &str = "__kept";
+const BUILTINS: [&str; 19] = [
+    "and", "or", "not", "len", "index", "slice", "call", "print", "printf", "println", "html", "js",
+    "urlquery", "eq", "ne", "lt", "le", "gt", "ge",
+];
+const MUTATORS: [&str; 6] = ["set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"];
+
+pub(crate) fn add_functions(functions: &mut BTreeMap<String, ValueFunc>, line: &Arc<AtomicUsize>) {
+    let line = Arc::clone(line);
+    let mut add = |name: &str, function: ValueFunc| drop(functions.insert(name.to_owned(), function));
+    add(
+        AT,
+        Arc::new(move |args| {
+            if let Some(Value::Int(at)) = args.first() {
+                line.store(usize::try_from(*at).unwrap_or(0), Ordering::Relaxed);
+            }
+            Ok(Value::String("".into()))
+        }),
+    );
+    add(
+        SHOWN,
+        Arc::new(|args| match args {
+            [Value::String(source), Value::Nil] => Err(TemplateError::Exec(format!(
+                "`{source}` has no value; where it may be missing, use `default`"
+            ))),
+            [_, value] => Ok(value.clone()),
+            _ => Ok(Value::Nil),
+        }),
+    );
+    add(
+        KEPT,
+        Arc::new(|args| {
+            let value = args.first().cloned().unwrap_or(Value::Nil);
+            bounded(&value).map_err(TemplateError::Exec)?;
+            Ok(value)
+        }),
+    );
+}
+
+pub(crate) fn rewrite(
+    list: &mut ListNode,
+    source: &str,
+    functions: &BTreeMap<String, ValueFunc>,
+    faults: &mut Vec<Fault>,
+) {
+    Rewriter { source, functions, faults }.list(list);
+}
+
+struct Rewriter<'a> {
+    source: &'a str,
+    functions: &'a BTreeMap<String, ValueFunc>,
+    faults: &'a mut Vec<Fault>,
+}
+
+impl Rewriter<'_> {
+    fn list(&mut self, list: &mut ListNode) {
+        let nodes = std::mem::take(&mut list.nodes);
+        for node in nodes {
+            match node {
+                Node::Text(_) | Node::Break(_) | Node::Continue(_) => list.nodes.push(node),
+                Node::Action(action) => {
+                    list.nodes.push(mark(action.pos));
+                    self.action(action, &mut list.nodes);
+                }
+                Node::If(mut branch) => {
+                    list.nodes.push(mark(branch.pos));
+                    self.branch(&mut branch, true);
+                    list.nodes.push(Node::If(branch));
+                }
+                Node::With(mut branch) => {
+                    list.nodes.push(mark(branch.pos));
+                    self.branch(&mut branch, true);
+                    list.nodes.push(Node::With(branch));
+                }
+                Node::Range(mut branch) => {
+                    list.nodes.push(mark(branch.pos));
+                    self.branch(&mut branch, false);
+                    list.nodes.push(Node::Range(branch));
+                }
+                Node::Template(mut template) => {
+                    list.nodes.push(mark(template.pos));
+                    if let Some(pipe) = &mut template.pipe {
+                        self.pipe(pipe);
+                    }
+                    list.nodes.push(Node::Template(template));
+                }
+                Node::Define(mut define) => {
+                    self.list(&mut define.body);
+                    list.nodes.push(Node::Define(define));
+                }
+                Node::List(mut inner) => {
+                    self.list(&mut inner);
+                    list.nodes.push(Node::List(inner));
+                }
+            }
+        }
+    }
+
+    fn branch(&mut self, branch: &mut BranchNode, keeps: bool) {
+        self.pipe(&mut branch.pipe);
+        if keeps && !branch.pipe.decl.is_empty() {
+            branch.pipe.commands.push(command(branch.pos, KEPT, []));
+        }
+        self.list(&mut branch.body);
+        if let Some(other) = &mut branch.else_body {
+            self.list(other);
+        }
+    }
+
+    fn action(&mut self, mut action: ActionNode, nodes: &mut Vec<Node>) {
+        self.pipe(&mut action.pipe);
+        let pos = action.pos;
+        match self.changed_variable(&action.pipe) {
+            Changed::Variable(name) => {
+                let changed = SmolStr::from(name.as_str());
+                let mut change = action.clone();
+                change.pipe.decl = vec![changed.clone()];
+                change.pipe.is_assign = true;
+                change.pipe.commands.push(command(pos, KEPT, []));
+                nodes.push(Node::Action(change));
+                action.pipe.commands =
+                    vec![CommandNode { pos, args: vec![Expr::Variable(pos, changed, Vec::new())] }];
+            }
+            Changed::Elsewhere(function) => self.faults.push(Fault {
+                line: pos.line,
+                message: format!(
+                    "`{function}` can change a variable only: write `{{{{ $x := … }}}}` first, then `{function} $x …`"
+                ),
+            }),
+            Changed::Nothing => {}
+        }
+        if action.pipe.decl.is_empty() {
+            let shown = Expr::String(pos, self.text_at(pos).into());
+            action.pipe.commands.push(command(pos, SHOWN, [shown]));
+        } else {
+            action.pipe.commands.push(command(pos, KEPT, []));
+        }
+        nodes.push(Node::Action(action));
+    }
+
+    /// What `{{ set $x … }}` and `{{ $_ := set $x … }}` change.
+    fn changed_variable(&self, pipe: &PipeNode) -> Changed {
+        let [only] = pipe.commands.as_slice() else { return Changed::Nothing };
+        let [Expr::Identifier(_, function), target, ..] = only.args.as_slice() else {
+            return Changed::Nothing;
+        };
+        if !MUTATORS.contains(&function.as_str()) {
+            return Changed::Nothing;
+        }
+        match target {
+            Expr::Variable(_, name, fields) if fields.is_empty() && name != "$" => {
+                Changed::Variable(name.to_string())
+            }
+            // The result is thrown away: only the change can have been meant.
+            _ if pipe.decl.first().is_some_and(|name| name == "$_") => {
+                Changed::Elsewhere(function.to_string())
+            }
+            _ => Changed::Nothing,
+        }
+    }
+
+    fn pipe(&mut self, pipe: &PipeNode) {
+        for command in &pipe.commands {
+            for arg in &command.args {
+                self.expression(arg);
+            }
+        }
+    }
+
+    fn expression(&mut self, expression: &Expr) {
+        match expression {
+            Expr::Identifier(pos, name) => {
+                let name = name.as_str();
+                if !BUILTINS.contains(&name) && !self.functions.contains_key(name) {
+                    self.faults.push(Fault { line: pos.line, message: self.unknown(name) });
+                }
+            }
+            Expr::Pipe(_, pipe) => self.pipe(pipe),
+            Expr::Chain(_, inner, _) => self.expression(inner),
+            _ => {}
+        }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let known = self.functions.keys().map(String::as_str).chain(BUILTINS);
+        let near = known
+            .filter(|known| !known.starts_with("__"))
+            .map(|known| (strsim::damerau_levenshtein(known, name), known))
+            .min()
+            .filter(|(distance, known)| *distance * 3 <= known.len());
+        match near {
+            Some((_, near)) => format!("there is no function `{name}`; did you mean `{near}`?"),
+            None => format!("there is no function `{name}`"),
+        }
+    }
+
+    /// The action that begins at a place, without its braces.
+    fn text_at(&self, pos: Pos) -> &str {
+        let text = self.source.get(pos.offset..).unwrap_or_default();
+        let text = text.strip_prefix("{{").unwrap_or(text);
+        let text = text.split("}}").next().unwrap_or_default();
+        text.trim_start_matches("- ").trim_end_matches(" -").trim()
+    }
+}
+
+enum Changed {
+    Nothing,
+    Variable(String),
+    Elsewhere(String),
+}
+
+fn mark(pos: Pos) -> Node {
+    let line = i64::try_from(pos.line).unwrap_or(0);
+    let commands = vec![command(pos, AT, [Expr::Number(pos, Number::Int(line))])];
+    let pipe = PipeNode { pos, decl: Vec::new(), commands, is_assign: false };
+    Node::Action(ActionNode { pos, pipe })
+}
+
+fn command<const N: usize>(pos: Pos, name: &str, args: [Expr; N]) -> CommandNode {
+    let mut all = vec![Expr::Identifier(pos, name.into())];
+    all.extend(args);
+    CommandNode { pos, args: all }
+}

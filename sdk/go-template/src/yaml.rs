@@ -1,0 +1,21 @@
+//! YAML 1.2 to JSON: what rendered text is read as.
+
+use serde_json::Value as Json;
+
+use crate::Fault;
+
+/// The one document of a text; nothing is `null`.
+///
+/// # Errors
+/// The line, and what is wrong with it.
+pub fn parse(text: &str) -> Result<Json, Fault> {
+    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let line = error.location().map_or(0, |location| usize::try_from(location.line()).unwrap_or(0));
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        let message = message.lines().next().unwrap_or_default();
+        Fault { line, message: format!("{message}, in the YAML that it renders") }
+    })
+}
