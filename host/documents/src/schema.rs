@@ -1,6 +1,12 @@
 //! JSON Schemas of each kind of document, for editors (SPEC §2).
 
-use serde_json::Value;
+mod definition;
+mod deployment;
+mod resource_type;
+mod score;
+mod workspace;
+
+use serde_json::{Value, json};
 
 /// A kind of document that has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +43,82 @@ impl SchemaKind {
     }
 }
 
-/// The JSON Schema (2020-12) of a kind of document.
+/// The JSON Schema (2020-12) of a kind of document. Where unknown fields are errors, it says so.
 pub fn schema(kind: SchemaKind) -> Value {
-    let _ = kind;
-    Value::Bool(true)
+    match kind {
+        SchemaKind::Definition => definition::schema(),
+        SchemaKind::Score => score::schema(),
+        SchemaKind::Deployment => deployment::schema(),
+        SchemaKind::DeploymentSet => deployment::set_schema(),
+        SchemaKind::ResourceType => resource_type::schema(),
+        SchemaKind::Workspace => workspace::schema(),
+    }
 }
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+const TYPE: &str = "^[A-Za-z0-9][A-Za-z0-9_/-]*$";
+const CLASS: &str = "^[a-z0-9][a-z0-9-]*$";
+const DRIVER: &str = "[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*";
+/// Names that become parts of ids.
+const NAME: &str = "^[^\\s\\p{Cc}#<>'\"`()\\[\\]{}]+$";
+/// Parts of the context.
+const PART: &str = "^[^:/\\s\\p{Cc}]+$";
+
+/// A map with these fields and no others.
+fn closed(description: &str, required: &[&str], properties: Value) -> Value {
+    json!({
+        "description": description,
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// Text that says something.
+fn text(description: &str) -> Value {
+    json!({"description": description, "type": "string", "pattern": "\\S"})
+}
+
+fn head(kind: &str) -> (Value, Value) {
+    (
+        json!({"description": "Group and version.", "const": "purlin.dev/v1"}),
+        json!({"description": "Kind of document.", "const": kind}),
+    )
+}
+
+fn part(description: &str) -> Value {
+    json!({"description": description, "type": "string", "pattern": PART})
+}
+
+fn namespace() -> Value {
+    json!({
+        "description": "Namespace; the environment's id when left out, and the empty one is global.",
+        "type": "string",
+        "pattern": "^[^:/\\s\\p{Cc}]*$",
+    })
+}
+
+/// A map of resources that are asked for. In formats of others, empty fields count as left out.
+fn requests(description: &str, foreign: bool) -> Value {
+    let kind = |kind: &str| if foreign { json!([kind, "null"]) } else { json!(kind) };
+    json!({
+        "description": description,
+        "type": kind("object"),
+        "propertyNames": {"pattern": NAME},
+        "additionalProperties": {
+            "type": "object",
+            "required": ["type"],
+            "properties": {
+                "type": {"description": "Resource type.", "type": "string", "pattern": TYPE},
+                "class": {"description": "Resource class; `default` when left out.", "type": kind("string"), "pattern": CLASS},
+                "id": {"description": "Id under which deployments share the resource.", "type": kind("string"), "pattern": NAME},
+                "params": {"description": "What the definition reads as `${params.NAME}`.", "type": kind("object")},
+            },
+            "additionalProperties": foreign,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Schemas of Deployments and Deployment Sets.
+
+use serde_json::{Value, json};
+
+use super::{DIALECT, closed, head, namespace, part, requests, score, text};
+
+pub(super) fn schema() -> Value {
+    let (api_version, kind) = head("Deployment");
+    let mut schema = closed(
+        "What is deployed, and where.",
+        &["apiVersion", "kind", "spec"],
+        json!({
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": closed("What names it.", &[], json!({"name": text("A name for people.")})),
+            "spec": spec(),
+        }),
+    );
+    schema["$schema"] = DIALECT.into();
+    schema["title"] = "Purlin Deployment".into();
+    schema["$defs"] = score::definitions();
+    schema
+}
+
+fn spec() -> Value {
+    let environment = closed(
+        "Environment with its type.",
+        &["id"],
+        json!({"id": part("Id, such as `dev`."), "type": part("Type, such as `development`.")}),
+    );
+    let file = closed(
+        "A workload from a file.",
+        &["score"],
+        json!({"score": text("Path of a Score file, from the folder of this document.")}),
+    );
+    closed(
+        "Context, workloads and shared resources.",
+        &[],
+        json!({
+            "org": part("Organisation."),
+            "app": part("Application."),
+            "env": {"description": "Environment.", "oneOf": [part("Its id."), environment]},
+            "namespace": namespace(),
+            "values": {"description": "What `${values.NAME}` reads.", "type": "object"},
+            "workloads": {
+                "description": "Workloads: Score files, or Score documents written here.",
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "if": {"required": ["score"]},
+                    "then": file,
+                    "else": score::workload(&["metadata", "containers"]),
+                },
+            },
+            "shared": requests("Resources that workloads share; the id is `shared.NAME`.", false),
+        }),
+    )
+}
+
+pub(super) fn set_schema() -> Value {
+    json!({
+        "$schema": DIALECT,
+        "title": "Deployment Set",
+        "description": "Modules and the resources that they share.",
+        "type": "object",
+        "required": ["modules"],
+        "properties": {
+            "modules": {
+                "description": "Workloads by name.",
+                "type": "object",
+                "propertyNames": {"pattern": "^[^:\\s\\p{Cc}#<>'\"`()\\[\\]{}]+$", "not": {"pattern": "\\.externals\\."}},
+                "additionalProperties": {
+                    "type": "object",
+                    "properties": {
+                        "profile": {"description": "Profile of the workload.", "type": ["string", "null"], "pattern": "\\S"},
+                        "spec": {"description": "What is to run.", "type": ["object", "null"]},
+                        "externals": requests("Resources that only this workload uses.", true),
+                    },
+                },
+            },
+            "shared": requests("Resources that workloads share.", true),
+        },
+    })
+}

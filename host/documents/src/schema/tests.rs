@@ -1,0 +1,238 @@
+//! Schemas and parsers have to say the same.
+
+use super::*;
+use crate::load::load_text;
+
+/// Whether the schema and the parser both take a document.
+fn verdicts(kind: SchemaKind, document: &Value) -> (bool, bool) {
+    let validator = jsonschema::draft202012::new(&schema(kind)).expect("a schema");
+    let loaded = load_text(&document.to_string());
+    (validator.is_valid(document), !loaded.has_errors())
+}
+
+#[track_caller]
+fn agree(kind: SchemaKind, good: bool, documents: impl IntoIterator<Item = Value>) {
+    for document in documents {
+        assert_eq!(verdicts(kind, &document), (good, good), "{document:#}");
+    }
+}
+
+/// The document with one part replaced; a null takes it away.
+fn with(document: &Value, pointer: &str, value: Value) -> Value {
+    let mut document = document.clone();
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    let parent = document.pointer_mut(parent).expect(pointer).as_object_mut().expect("an object");
+    match value {
+        Value::Null => parent.shift_remove(key),
+        value => parent.insert(key.to_owned(), value),
+    };
+    document
+}
+
+#[test]
+fn every_schema_is_one() {
+    for (name, kind) in SchemaKind::ALL {
+        let schema = schema(kind);
+        assert!(jsonschema::draft202012::meta::is_valid(&schema), "{name}");
+        assert!(schema["title"].is_string() && schema["description"].is_string(), "{name}");
+        assert_eq!(SchemaKind::from_name(name), Some(kind));
+    }
+    assert_eq!(SchemaKind::from_name("DeploymentSet"), Some(SchemaKind::DeploymentSet));
+    assert_eq!(SchemaKind::from_name("bundle"), None);
+}
+
+#[test]
+fn definitions() {
+    let good = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "d"},
+        "spec": {
+            "type": "acme/*", "driver": "purlin/echo@^1.2", "driver_account": "x",
+            "inputs": {"values": {"a": "${context.app.id}"}, "secrets": {}},
+            "provision": {"dns.public": {"is_dependent": true, "match_dependents": false, "params": {}}, "x": null},
+            "criteria": [{}, {"app_id": "a", "class": "big"}],
+            "lifecycle": {"protect": true, "ignore_changes": ["a"], "depends_on": ["dns#x"]},
+        },
+    });
+    agree(
+        SchemaKind::Definition,
+        true,
+        [
+            good.clone(),
+            with(&good, "/spec/criteria", json!({})),
+            with(&with(&good, "/spec/criteria", Value::Null), "/criteria", json!([{}])),
+        ],
+    );
+    agree(
+        SchemaKind::Definition,
+        false,
+        [
+            with(&good, "/metadata", Value::Null),
+            with(&good, "/metadata/id", json!("")),
+            with(&good, "/metadata/nam", json!("x")),
+            with(&good, "/spec", Value::Null),
+            with(&good, "/spec/type", json!("a b")),
+            with(&good, "/spec/driver", Value::Null),
+            with(&good, "/spec/driver", json!("/echo")),
+            with(&good, "/spec/driver_account", json!(3)),
+            with(&good, "/spec/drivr", json!("x")),
+            with(&good, "/spec/inputs/values", json!([])),
+            with(&good, "/spec/inputs/secret_refs", json!({})),
+            with(&good, "/spec/inputs/more", json!({})),
+            with(&good, "/spec/provision/x", json!({"is_dependent": "yes"})),
+            with(&good, "/spec/criteria", json!([{"app": "x"}])),
+            with(&good, "/spec/criteria", json!([{"app_id": 1}])),
+            with(&good, "/spec/criteria", json!([{"class": "Big"}])),
+            with(&good, "/spec/criteria", json!("x")),
+            with(&good, "/criteria", json!([])),
+            with(&good, "/spec/lifecycle/protect", json!("x")),
+            with(&good, "/spec/lifecycle/aliases", json!([])),
+            with(&good, "/spec/requires", json!([])),
+        ],
+    );
+}
+
+#[test]
+fn deployments() {
+    let good = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"},
+        "spec": {
+            "org": "acme", "app": "shop", "env": {"id": "dev", "type": "development"}, "namespace": "",
+            "values": {"a": [1, "${context.app.id}"]},
+            "workloads": [{"metadata": {"name": "web"}, "containers": {"main": {"image": "x"}}}],
+            "shared": {"db": {"type": "postgres", "class": "big", "id": "main", "params": {"a": 1}}},
+        },
+    });
+    agree(
+        SchemaKind::Deployment,
+        true,
+        [good.clone(), with(&good, "/spec/env", json!("dev")), with(&good, "/spec", json!({}))],
+    );
+    agree(
+        SchemaKind::Deployment,
+        false,
+        [
+            with(&good, "/spec", Value::Null),
+            with(&good, "/spec/app", json!("a::b")),
+            with(&good, "/spec/app", json!("a/b")),
+            with(&good, "/spec/app", json!("a b")),
+            with(&good, "/spec/app", json!("")),
+            with(&good, "/spec/env/id", Value::Null),
+            with(&good, "/spec/env/kind", json!("x")),
+            with(&good, "/spec/env", json!(1)),
+            with(&good, "/spec/values", json!([])),
+            with(&good, "/spec/workloads", json!({})),
+            with(&good, "/spec/workloads", json!([{"containers": {"main": {"image": "x"}}}])),
+            with(&good, "/spec/workloads", json!([{"score": "x.yaml", "containers": {}}])),
+            with(&good, "/spec/shared/db/type", Value::Null),
+            with(&good, "/spec/shared/db/clas", json!("x")),
+            with(&good, "/spec/shared/db/class", json!("Big")),
+            with(&good, "/spec/shared/db/id", json!("a b")),
+            with(&good, "/spec/shared/a#b", json!({"type": "x"})),
+            with(&good, "/spec/requires", json!([])),
+            with(&good, "/metadata/id", json!("x")),
+        ],
+    );
+}
+
+#[test]
+fn deployment_sets() {
+    let good = json!({
+        "modules": {"web": {
+            "profile": "p/q", "spec": {"a": "${externals.db.host}"},
+            "externals": {"db": {"type": "postgres"}}, "unknown": 1,
+        }},
+        "shared": {"dns": {"type": "dns", "class": null}},
+        "version": 0,
+    });
+    agree(SchemaKind::DeploymentSet, true, [good.clone(), with(&good, "/shared", Value::Null)]);
+    agree(
+        SchemaKind::DeploymentSet,
+        false,
+        [
+            with(&good, "/modules", json!([])),
+            with(&good, "/modules/a:b", json!({})),
+            with(&good, "/modules/a.externals.b", json!({})),
+            with(&good, "/modules/web/spec", json!("x")),
+            with(&good, "/modules/web/externals/db/type", json!(1)),
+            with(&good, "/shared/dns/class", json!("A")),
+        ],
+    );
+}
+
+#[test]
+fn resource_types() {
+    let good = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "ResourceType", "metadata": {"name": "n"},
+        "spec": {
+            "type": "postgres",
+            "params": {"type": "object", "properties": {"net": {"type": "string", "x-reference": {"type": "vpc"}}}},
+            "outputs": {"type": "object"},
+        },
+    });
+    agree(SchemaKind::ResourceType, true, [good.clone(), with(&good, "/spec/params", Value::Null)]);
+    agree(
+        SchemaKind::ResourceType,
+        false,
+        [
+            with(&good, "/spec/type", Value::Null),
+            with(&good, "/spec/type", json!("a b")),
+            with(&good, "/spec/params", json!({"type": "strin"})),
+            with(&good, "/spec/params", json!({"properties": {"a": {"minLength": -1}}})),
+            with(&good, "/spec/params", json!("x")),
+            with(&good, "/spec/output", json!({})),
+        ],
+    );
+}
+
+#[test]
+fn workspaces() {
+    let good = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Workspace",
+        "spec": {
+            "state": {"path": ".purlin"}, "key": {"command": ["pass", "purlin"]},
+            "defaults": {"org": "a", "app": "b", "env": "c", "env_type": "d", "namespace": ""},
+            "parallelism": 4,
+            "drivers": {"acme/postgres": {
+                "source": "oci://x/y", "version": "^1",
+                "grants": {"env": ["A"], "dirs": [{"host": "./d", "guest": "/d", "mode": "rw"}]},
+                "limits": {"memory": "64MiB", "time": "30s", "output": "1MB", "log": "10 kB", "concurrency": 2},
+            }},
+        },
+    });
+    let mut flat = good["spec"].clone();
+    flat["apiVersion"] = good["apiVersion"].clone();
+    flat["kind"] = good["kind"].clone();
+    agree(SchemaKind::Workspace, true, [good.clone(), flat.clone(), with(&good, "/spec", Value::Null)]);
+    let driver = "/spec/drivers/acme~1postgres";
+    let mut bad = vec![
+        with(&flat, "/spec", json!({})),
+        with(&flat, "/driver", json!({})),
+        with(&good, "/spec/state", json!({})),
+        with(&good, "/spec/key", json!({})),
+        with(&good, "/spec/key", json!({"file": "a", "env": "B"})),
+        with(&good, "/spec/key", json!({"env": "A=B"})),
+        with(&good, "/spec/key", json!({"command": []})),
+        with(&good, "/spec/defaults/app", json!("a/b")),
+        with(&good, "/spec/parallelism", json!(0)),
+        with(&good, "/spec/secret_stores", json!({})),
+        with(&good, "/spec/drivers/a b", json!({})),
+    ];
+    for (path, value) in [
+        ("/version", json!(1)),
+        ("/grants/http", json!([])),
+        ("/grants/dns", json!([])),
+        ("/grants/env", json!(["A*"])),
+        ("/grants/dirs", json!([{"host": "x"}])),
+        ("/grants/dirs", json!([{"host": "x", "guest": "x"}])),
+        ("/grants/dirs", json!([{"host": "x", "guest": "/x/../y"}])),
+        ("/grants/dirs", json!([{"host": "x", "guest": "/x", "mode": "wr"}])),
+        ("/limits/memory", json!("64")),
+        ("/limits/memory", json!(64)),
+        ("/limits/time", json!("0s")),
+        ("/limits/concurrency", json!(1.5)),
+        ("/limits/cpu", json!("1s")),
+    ] {
+        bad.push(with(&good, &format!("{driver}{path}"), value));
+    }
+    agree(SchemaKind::Workspace, false, bad);
+}

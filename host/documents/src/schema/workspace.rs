@@ -1,0 +1,110 @@
+//! Schema of the workspace.
+
+use serde_json::{Value, json};
+
+use super::{DIALECT, DRIVER, closed, head, namespace, part, text};
+
+const SIZE: &str = "^0*[1-9][0-9]* *(B|KiB|MiB|GiB|kB|MB|GB)$";
+const TIME: &str = "^0*[1-9][0-9]* *(ms|s|m|h)$";
+const VARIABLE: &str = "^[^=*\\s\\p{Cc}]+$";
+
+pub(super) fn schema() -> Value {
+    let (api_version, kind) = head("Workspace");
+    let spec = fields();
+    let mut top = json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": closed("What names it.", &[], json!({"name": text("A name for people.")})),
+    });
+    // Everything under `spec` may also stand at the top, where there is no `spec`.
+    let mut absent = json!({});
+    for (name, field) in spec.as_object().into_iter().flatten() {
+        top[name] = field.clone();
+        absent[name] = false.into();
+    }
+    top["spec"] = closed("The operator's configuration.", &[], spec);
+    let mut schema = closed("The operator's configuration.", &["apiVersion", "kind"], top);
+    schema["$schema"] = DIALECT.into();
+    schema["title"] = "Purlin workspace".into();
+    schema["dependentSchemas"] = json!({"spec": {"properties": absent}});
+    schema
+}
+
+fn fields() -> Value {
+    let key = json!({
+        "file": text("File with the key."),
+        "env": {"description": "Environment variable with the key.", "type": "string", "pattern": VARIABLE},
+        "command": {
+            "description": "Program that prints the key, and its arguments.",
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "prefixItems": [text("The program.")],
+        },
+    });
+    let mut key = closed("Where the key of encrypted secrets comes from.", &[], key);
+    key["minProperties"] = 1.into();
+    key["maxProperties"] = 1.into();
+    let defaults = json!({
+        "org": part("Organisation."),
+        "app": part("Application."),
+        "env": part("Environment."),
+        "env_type": part("Type of the environment."),
+        "namespace": namespace(),
+    });
+    json!({
+        "state": closed("Where the state is.", &["path"], json!({"path": text("Folder of the embedded state.")})),
+        "key": key,
+        "defaults": closed("Context where nothing else gives it.", &[], defaults),
+        "parallelism": {"description": "Driver calls at the same time.", "type": "integer", "minimum": 1},
+        "drivers": {
+            "description": "Drivers by name, `ORG/NAME`.",
+            "type": "object",
+            "propertyNames": {"pattern": format!("^{DRIVER}$")},
+            "additionalProperties": driver(),
+        },
+    })
+}
+
+fn driver() -> Value {
+    let size = |description: &str| json!({"description": description, "type": "string", "pattern": SIZE});
+    let folder = json!({
+        "host": text("Folder on the host, from the folder of this file."),
+        "guest": {
+            "description": "Path as the driver sees it.",
+            "type": "string",
+            "pattern": "^/",
+            "not": {"pattern": "/\\.\\.?(/|$)"},
+        },
+        "mode": {"description": "`ro` when left out.", "enum": ["ro", "rw"]},
+    });
+    let grants = json!({
+        "env": {
+            "description": "Environment variables that it may see.",
+            "type": "array",
+            "items": {"type": "string", "pattern": VARIABLE},
+        },
+        "dirs": {
+            "description": "Folders that it may use.",
+            "type": "array",
+            "items": closed("A folder.", &["host", "guest"], folder),
+        },
+    });
+    let limits = json!({
+        "memory": size("Memory of one instance, such as `64MiB`."),
+        "time": {"description": "Time of one call, such as `30s`.", "type": "string", "pattern": TIME},
+        "output": size("Size of what one call returns."),
+        "log": size("Size of the log of one call."),
+        "concurrency": {"description": "Calls at the same time.", "type": "integer", "minimum": 1},
+    });
+    closed(
+        "A driver.",
+        &[],
+        json!({
+            "source": text("A file, a folder, or `oci://REFERENCE`; none for a built-in driver."),
+            "version": text("Versions that will do, such as `^1`."),
+            "grants": closed("What it may do; nothing by default.", &[], grants),
+            "limits": closed("What it may use up.", &[], limits),
+        }),
+    )
+}

@@ -1,0 +1,114 @@
+//! Real documents by others: each loads, or is refused for a true fault in it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use purlin_documents::{Input, Loaded, load};
+
+fn corpus() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: there is no corpus at {}", folder.display());
+    None
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(path);
+        }
+    }
+}
+
+fn codes(loaded: &Loaded) -> Vec<&'static str> {
+    loaded
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error())
+        .map(|diagnostic| diagnostic.code)
+        .collect()
+}
+
+#[test]
+fn every_definition_and_score_file_loads_or_is_refused_rightly() {
+    let Some(corpus) = corpus() else { return };
+    let mut found = Vec::new();
+    files(&corpus.join("definitions"), &mut found);
+    files(&corpus.join("score"), &mut found);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in found {
+        let loaded = load(&[Input::Path(path.clone())]);
+        let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        // Score extension files are no Score files: named, they are refused.
+        if name.starts_with("humanitec.score") {
+            assert_eq!(codes(&loaded), ["not-a-document"], "{shown}");
+            *counts.entry("extensions").or_default() += 1;
+            continue;
+        }
+        assert_eq!(codes(&loaded), [""; 0], "{}\n{shown}", path.display());
+        *counts.entry("definitions").or_default() += loaded.definitions.len();
+        *counts.entry("workloads").or_default() += loaded.deployment.workloads.len();
+    }
+    assert_eq!(counts, BTreeMap::from([("definitions", 74), ("workloads", 28), ("extensions", 16)]));
+}
+
+#[test]
+fn criteria_that_are_a_map_are_one_criterion() {
+    let Some(corpus) = corpus() else { return };
+    let path = "definitions/example-library/resource-definitions/terraform-driver/custom-git-config/example-def.yaml";
+    let loaded = load(&[Input::Path(corpus.join(path))]);
+    assert_eq!(loaded.definitions[0].criteria.len(), 1);
+    assert!(loaded.diagnostics.iter().any(|diagnostic| diagnostic.code == "criteria-map"));
+}
+
+#[test]
+fn what_is_not_deployed_yet_is_passed_over_in_folders_and_refused_when_named() {
+    let Some(corpus) = corpus() else { return };
+    for folder in ["manifests", "porter"] {
+        let loaded = load(&[Input::Path(corpus.join(folder))]);
+        let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+        assert_eq!(codes(&loaded), [""; 0], "{shown}");
+        let notes =
+            loaded.diagnostics.iter().filter(|diagnostic| diagnostic.code == "not-supported-yet").count();
+        assert!(notes > 5, "{shown}");
+        let mut found = Vec::new();
+        files(&corpus.join(folder), &mut found);
+        let loaded = load(&[Input::Path(found[0].clone())]);
+        assert_eq!(codes(&loaded)[0], "not-supported-yet");
+    }
+}
+
+#[test]
+fn what_is_loaded_has_its_places_and_placeholders() {
+    let Some(corpus) = corpus() else { return };
+    let loaded = load(&[Input::Path(corpus.join("definitions/example-library/resource-definitions"))]);
+    let mut placeholders = 0;
+    for definition in &loaded.definitions {
+        let recipe = &definition.recipe;
+        let trees = [
+            Some(&recipe.values),
+            Some(&recipe.secrets),
+            recipe.secret_refs.as_ref(),
+            recipe.account.as_ref(),
+        ];
+        for template in trees.into_iter().flatten() {
+            template.placeholders(&mut |placeholder| {
+                placeholders += 1;
+                // The line that it claims to be on holds it, at the column that it claims.
+                let place = &placeholder.location;
+                let line = loaded.sources.line(&place.file, place.line).expect("a line");
+                let rest: String = line.chars().skip(place.column as usize - 1).collect();
+                assert!(rest.starts_with(&*placeholder.source), "{place}: {} in {line}", placeholder.source);
+            });
+        }
+    }
+    assert!(placeholders > 40, "{placeholders}");
+}
