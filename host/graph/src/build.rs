@@ -9,7 +9,7 @@ mod same;
 mod selectors;
 mod unmatched;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use purlin_model::{Diagnostic, Key, Location, Placeholder};
 
@@ -52,12 +52,12 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     builder.check_params();
     builder.check_text();
     if !builder.faults.is_empty() {
-        return Err(builder.faults);
+        return Err(once(builder.faults));
     }
     builder.match_dependents();
     let selections = builder.select();
     if !builder.faults.is_empty() {
-        return Err(builder.faults);
+        return Err(once(builder.faults));
     }
     let Builder { mut nodes, mut sources, edges, .. } = builder;
     let adjacency = Adjacency::new(nodes.map.len(), &edges);
@@ -84,6 +84,13 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         }
         Err(loops) => Err(order::diagnose(&graph, &loops)),
     }
+}
+
+/// Faults without repetition: a fault in a recipe is found by each resource that uses it.
+fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut told = HashSet::new();
+    faults.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
+    faults
 }
 
 /// What is still to be analysed.

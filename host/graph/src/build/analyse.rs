@@ -252,12 +252,18 @@ impl<'a> Builder<'a> {
         placeholder: &Placeholder,
     ) {
         let name = path.0.get(index).map_or("", |name| name);
+        let plural = match code {
+            "unknown-value" => "values",
+            "unknown-param" => "params",
+            "unknown-input" => "input values",
+            _ => "names",
+        };
         let place = match index {
             0 => String::new(),
             _ => format!(" in `{}`", Path(path.0.get(..index).unwrap_or(&[]).to_vec())),
         };
         let fault = Diagnostic::error(code, format!("there is no {what} `{name}`{place}"))
-            .help(did_you_mean(name, "names", names));
+            .help(did_you_mean(name, if index == 0 { plural } else { "names" }, names));
         self.faults.push(docs::at(placeholder, fault));
     }
 

@@ -31,7 +31,11 @@ fn loops_show_the_whole_way() {
     let all = vec![
         definition("a", "a", json!({"values": {"x": "in ${resources.b.outputs.x}"}})),
         definition("b", "b", json!({"values": {"x": "${values.c}"}})),
-        definition("c", "c", json!({"provision": {"d": {"is_dependent": true}}})),
+        definition(
+            "c",
+            "c",
+            json!({"values": {"d": "${resources.d.guresid}"}, "provision": {"d": {"is_dependent": true}}}),
+        ),
         definition("d", "d", json!({"values": {"x": "${resources['c<a'].outputs.x}"}})),
         definition(
             "e",

@@ -23,7 +23,7 @@ fn every_placeholder_is_read_in_its_own_scope() {
                 "provision": {"db": {"params": {"for": "${context.res.type}", "size": "${params.size}", "own": "${params}"}}}
             }),
         ),
-        definition("dns", "dns", json!({})),
+        definition("dns", "dns", json!({"account": "a", "values": {"host": "h"}})),
         definition(
             "db",
             "db",
@@ -145,9 +145,9 @@ fn a_missing_output_is_told_where_it_is_read() {
     let faults =
         graph.evaluate(graph.find("a.default#shared.a").expect("there"), &done).expect_err("missing");
     insta::assert_snapshot!(tell(&faults), @r"
-    a:1:4+33 unknown-output: there is no `hots` in the outputs of `b.default#b`
+    a:1:4+32 unknown-output: there is no `hots` in the outputs of `b.default#b`
       help: did you mean `host`?
-    a:1:1+33 unknown-output: there is no `hots` in the outputs of `b.default#b`
+    a:1:1+32 unknown-output: there is no `hots` in the outputs of `b.default#b`
       help: did you mean `host`?
     ");
 }
