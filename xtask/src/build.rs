@@ -7,7 +7,7 @@ use crate::step::{self, cargo, step};
 pub(crate) struct Arguments {
     /// Optimised, for use.
     #[arg(long)]
-    release: bool,
+    pub(crate) release: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {

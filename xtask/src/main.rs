@@ -3,7 +3,9 @@
 
 mod build;
 mod ci;
+mod docs;
 mod drivers;
+mod quickstart;
 mod step;
 mod targets;
 mod test;
@@ -26,6 +28,10 @@ enum Command {
     Build(build::Arguments),
     /// Builds the drivers, then runs all tests.
     Test(test::Arguments),
+    /// Builds what is needed and deploys the quickstart in a scratch copy.
+    Quickstart(quickstart::Arguments),
+    /// Builds the book, where mdBook is installed.
+    Docs(docs::Arguments),
     /// What has to pass before a change goes in: format, lints, tests.
     Ci,
 }
@@ -35,6 +41,8 @@ fn main() -> anyhow::Result<()> {
         Command::Drivers(arguments) => drivers::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Quickstart(arguments) => quickstart::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
         Command::Ci => ci::run(),
     }
 }

@@ -1,0 +1,78 @@
+//! `cargo xtask quickstart`: from a fresh checkout to provisioned resources.
+//!
+//! Makes what it needs (targets, drivers, binary) and runs the example in a scratch copy, so that
+//! nothing is left in the checkout.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::build;
+use crate::step::{root, step};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Keep the scratch copy, and say where it is.
+    #[arg(long)]
+    keep: bool,
+    /// Build the program optimised, which takes longer.
+    #[arg(long)]
+    release: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    build::run(&build::Arguments { release: arguments.release })?;
+    let scratch = tempfile::Builder::new().prefix("purlin-quickstart-").tempdir()?;
+    copy(&root().join("examples/quickstart"), scratch.path())?;
+    let purlin = binary(arguments.release);
+    for command in [
+        &["graph"][..],
+        &["up", "--yes"],
+        &["outputs"],
+        // Nothing has changed, so no driver is called.
+        &["up", "--yes"],
+        &["destroy", "--yes"],
+    ] {
+        step(&format!("purlin {}", command.join(" ")), || {
+            let status = Command::new(&purlin).args(command).current_dir(scratch.path()).status();
+            let status = status.with_context(|| format!("cannot run {}", purlin.display()))?;
+            anyhow::ensure!(status.success(), "`purlin {}` failed ({status})", command.join(" "));
+            Ok(())
+        })?;
+    }
+    if arguments.keep {
+        eprintln!("==> the copy is kept in {}", scratch.keep().display());
+    }
+    eprintln!("==> the program is {}", purlin.display());
+    eprintln!("    to try it by hand: cd examples/quickstart, and then `{} up`", purlin.display());
+    Ok(())
+}
+
+/// Where cargo has put the program.
+fn binary(release: bool) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let name = format!("purlin{}", std::env::consts::EXE_SUFFIX);
+    root().join(target).join(if release { "release" } else { "debug" }).join(name)
+}
+
+/// Copies a folder, but for what is hidden: a state that somebody left there stays out.
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        let target = to.join(&name);
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)
+                .with_context(|| format!("cannot copy {}", entry.path().display()))?;
+        }
+    }
+    Ok(())
+}
