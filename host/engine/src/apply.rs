@@ -15,13 +15,13 @@ use purlin_state::Store;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use purlin_sandbox::CancelToken;
 use crate::error::{Cause, Error};
 use crate::evaluate::Board;
 use crate::event::{Event, Phase, Summary};
 use crate::plan::{Action, Plan, Tally};
 use crate::schedule::Schedule;
 use crate::step;
+use purlin_sandbox::CancelToken;
 
 /// Steps that may be on their way at the same time. It bounds memory; what bounds calls is
 /// [`ApplyOptions::parallelism`]. It is far larger, because steps that wait for the disk together

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use purlin_graph::NodeId;
 use purlin_model::driver::{Inputs, Subject};
-use purlin_model::{Context, Urn};
+use purlin_model::{Context, Key, Location, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::Record;
 
-use purlin_sandbox::CancelToken;
 use crate::driver::{Call, Driver};
+use purlin_sandbox::CancelToken;
 
 /// A resource whose driver has to be asked.
 pub(crate) struct Question {
     pub node: NodeId,
+    pub key: Key,
+    pub location: Location,
     pub urn: Urn,
     pub inputs: Inputs,
     pub digest: Option<[u8; 32]>,
@@ -79,12 +81,8 @@ pub(crate) async fn ask_all(
 async fn ask(question: Question, context: Context) -> Result<Answer, (Question, CallError)> {
     let driver = Arc::clone(&question.driver);
     let implements = driver.manifest().implements;
-    let Some(key) = question.urn.key() else {
-        // A URN made from a key gives the key back.
-        return Err((question, CallError::Cancelled));
-    };
     let call = Call {
-        subject: Subject { urn: question.urn.clone(), key, context },
+        subject: Subject { urn: question.urn.clone(), key: question.key.clone(), context },
         idempotency_key: String::new(),
         cancel: CancelToken::default(),
         progress: Arc::new(|_, _| {}),
@@ -119,4 +117,3 @@ async fn ask(question: Question, context: Context) -> Result<Answer, (Question, 
     }
     Ok(Answer { question, inputs, warnings, stable, replaces })
 }
-

@@ -93,6 +93,9 @@ mod tests {
 
     #[test]
     fn a_new_resource_changes_in_every_leaf() {
-        assert_eq!(paths(&inputs(None, &with(json!({"a": {"b": 1}, "e": {}})))), ["/values/a/b", "/values/e"]);
+        assert_eq!(
+            paths(&inputs(None, &with(json!({"a": {"b": 1}, "e": {}})))),
+            ["/values/a/b", "/values/e"]
+        );
     }
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use purlin_model::driver::{Checked, Impact, Inputs, Manifest, ResourceState, Subject};
 use purlin_model::{Diagnostic, DriverRequirement};
-use purlin_sandbox::CallError;
 
-use purlin_sandbox::CancelToken;
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change};
 
 /// Facts about one call (SPEC §8).
 pub struct Call {
@@ -32,7 +31,12 @@ pub trait Driver: Send + Sync {
     fn digest(&self) -> &str;
 
     /// Validates, fills in defaults, normalises. No effects.
-    async fn check(&self, call: &Call, inputs: &Inputs, previous: Option<&Inputs>) -> Result<Checked, CallError>;
+    async fn check(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        previous: Option<&Inputs>,
+    ) -> Result<Checked, CallError>;
 
     /// The friendly name that the real thing gets. No effects.
     async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError>;
@@ -81,4 +85,69 @@ pub trait Drivers: Send + Sync {
     /// # Errors
     /// A diagnostic that says how to add the driver, or what is wrong with it.
     async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>>;
+}
+
+#[async_trait]
+impl Driver for purlin_sandbox::Driver {
+    fn manifest(&self) -> &Manifest {
+        self.manifest()
+    }
+
+    fn digest(&self) -> &str {
+        self.digest()
+    }
+
+    async fn check(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        previous: Option<&Inputs>,
+    ) -> Result<Checked, CallError> {
+        self.check(&call.context(), inputs, previous).await
+    }
+
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError> {
+        self.name_of(&call.context(), inputs).await
+    }
+
+    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
+        self.create(&call.context(), inputs, name).await
+    }
+
+    async fn update_impact(
+        &self,
+        call: &Call,
+        state: &ResourceState,
+        before: &Inputs,
+        after: &Inputs,
+        name: &str,
+    ) -> Result<Impact, CallError> {
+        self.update_impact(&call.context(), Change { state, before, after, name }).await
+    }
+
+    async fn update(
+        &self,
+        call: &Call,
+        state: &ResourceState,
+        before: &Inputs,
+        after: &Inputs,
+        name: &str,
+    ) -> Result<ResourceState, CallError> {
+        self.update(&call.context(), Change { state, before, after, name }).await
+    }
+
+    async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
+        self.delete(&call.context(), state, inputs).await
+    }
+}
+
+impl Call {
+    fn context(&self) -> CallContext<'_> {
+        let progress = Arc::clone(&self.progress);
+        CallContext {
+            progress: Some(Arc::new(move |said| progress(&said.message, said.percent))),
+            cancel: self.cancel.clone(),
+            ..CallContext::new(&self.subject, &self.idempotency_key)
+        }
+    }
 }

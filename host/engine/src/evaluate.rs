@@ -1,10 +1,11 @@
 //! What resources evaluate to while a plan is made or carried out.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use purlin_graph::{Graph, NodeId, Provisioned};
+use purlin_graph::{Graph, Node, NodeId, Provisioned};
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Diagnostic, Map, Value};
+use purlin_model::{Diagnostic, Value};
 
 use crate::secrets;
 
@@ -57,35 +58,31 @@ impl Board {
 }
 
 impl Provisioned for Board {
-    fn outputs(&self, node: NodeId) -> Value {
-        self.get(node).map_or(Value::unknown(), |known| known.outputs.clone())
+    fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.get(node).map(|known| Cow::Borrowed(&known.outputs))
     }
-    fn values(&self, node: NodeId) -> Value {
-        self.get(node).map_or(Value::unknown(), |known| known.values.clone())
+    fn values(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.get(node).map(|known| Cow::Borrowed(&known.values))
     }
-    fn account(&self, node: NodeId) -> Value {
-        self.get(node).map_or(Value::unknown(), |known| known.account.clone())
+    fn account(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.get(node).map(|known| Cow::Borrowed(&known.account))
     }
 }
 
 /// The inputs of a node, as far as the board knows what it reads.
-pub(crate) fn inputs(graph: &Graph, node: NodeId, board: &Board) -> Result<Inputs, Vec<Diagnostic>> {
-    let resolved = graph.evaluate(node, board)?;
+pub(crate) fn inputs(graph: &Graph, node: Node<'_>, board: &Board) -> Result<Inputs, Vec<Diagnostic>> {
+    let resolved = graph.evaluate(node.id, board)?;
+    let location = &node.recipe.location;
     let secrets = match resolved.secret_refs {
-        Some(refs) => secrets::resolve(&refs, &graph.node(node).recipe.location)?,
+        Some(refs) => secrets::resolve(&refs, location)?,
         None => resolved.secrets,
     };
     let account = match resolved.account {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(text.to_string()),
         Some(other) => {
-            return Err(vec![
-                Diagnostic::error(
-                    "account-not-text",
-                    format!("the `driver_account` of `{}` is {}, not a name", graph.node(node).key, other.kind()),
-                )
-                .at(&graph.node(node).recipe.location),
-            ]);
+            let what = format!("the `driver_account` of `{}` is {}, not a name", node.key, other.kind());
+            return Err(vec![Diagnostic::error("account-not-text", what).at(location)]);
         }
     };
     Ok(Inputs { values: map(resolved.values), secrets: map(secrets), params: map(resolved.params), account })
@@ -93,7 +90,7 @@ pub(crate) fn inputs(graph: &Graph, node: NodeId, board: &Board) -> Result<Input
 
 fn map(value: Value) -> Value {
     match value {
-        Value::Null => Value::Map(Map::default()),
+        Value::Null => Value::map(),
         other => other,
     }
 }

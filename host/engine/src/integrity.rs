@@ -37,7 +37,8 @@ pub(crate) fn index(records: Vec<Record>) -> Result<HashMap<Urn, Arc<Record>>, E
             dependents.entry(dependency).or_default().push(&record.urn);
         }
     }
-    let mut ready: Vec<&Urn> = waiting.iter().filter(|(_, count)| **count == 0).map(|(urn, _)| *urn).collect();
+    let mut ready: Vec<&Urn> =
+        waiting.iter().filter(|(_, count)| **count == 0).map(|(urn, _)| *urn).collect();
     let mut passed = 0;
     while let Some(urn) = ready.pop() {
         passed += 1;

@@ -12,25 +12,28 @@ use crate::plan::{Action, Step};
 /// What waits for what: dependencies, and everything for the foundation (SPEC §2).
 pub(crate) fn dependencies_first(graph: &Graph, step_of: &[u32], steps: &mut [Step]) {
     let step = |node: NodeId| step_of.get(node.index()).copied().filter(|step| *step != u32::MAX);
-    let foundation: Vec<u32> =
-        graph.ids().filter(|id| graph.node(*id).foundation).filter_map(step).collect();
-    for id in graph.ids() {
+    let is_foundation = |node: NodeId| graph.node(node).is_some_and(|node| node.foundation);
+    let foundation: Vec<u32> = graph.order().filter(|id| is_foundation(*id)).filter_map(step).collect();
+    for id in graph.order() {
         let Some(own) = step(id) else { continue };
-        let mut after: Vec<u32> = graph.dependencies(id).filter_map(|edge| step(edge.to)).collect();
-        let on_foundation_only = graph.dependencies(id).all(|edge| graph.node(edge.to).foundation);
-        if !graph.node(id).foundation && on_foundation_only {
+        let dependencies = graph.dependencies(id);
+        let mut after: Vec<u32> = dependencies.iter().copied().filter_map(step).collect();
+        if !foundation.is_empty() && !is_foundation(id) && dependencies.iter().all(|id| is_foundation(*id)) {
             after.extend_from_slice(&foundation);
         }
         after.sort_unstable();
         after.dedup();
-        steps[own as usize].after = after;
+        if let Some(step) = steps.get_mut(own as usize) {
+            step.after = after;
+        }
     }
 }
 
 /// URNs of what a node depends on, sorted: what its record keeps.
 pub(crate) fn dependency_urns(graph: &Graph, step_of: &[u32], steps: &[Step], node: NodeId) -> Vec<Urn> {
     let step = |node: NodeId| steps.get(step_of.get(node.index()).copied()? as usize);
-    let mut urns: Vec<Urn> = graph.dependencies(node).filter_map(|edge| Some(step(edge.to)?.urn.clone())).collect();
+    let mut urns: Vec<Urn> =
+        graph.dependencies(node).iter().filter_map(|id| Some(step(*id)?.urn.clone())).collect();
     urns.sort_unstable();
     urns.dedup();
     urns
@@ -41,7 +44,8 @@ pub(crate) fn dependency_urns(graph: &Graph, step_of: &[u32], steps: &[Step], no
 pub(crate) fn deletions(records: &HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn>, steps: &mut Vec<Step>) {
     let mut step_of: HashMap<&Urn, u32> = HashMap::new();
     let gone: Vec<&Arc<Record>> = deletion_order(records, kept);
-    let positions: Vec<(Urn, u32)> = (0u32..).zip(steps.iter()).map(|(i, step)| (step.urn.clone(), i)).collect();
+    let positions: Vec<(Urn, u32)> =
+        (0u32..).zip(steps.iter()).map(|(i, step)| (step.urn.clone(), i)).collect();
     for (urn, index) in &positions {
         step_of.insert(urn, *index);
     }
@@ -66,7 +70,7 @@ pub(crate) fn deletions(records: &HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn>
             key,
             urn: record.urn.clone(),
             action: Action::Delete,
-            reasons: vec![if kept.is_empty() { "everything goes".into() } else { "nothing asks for it any more".into() }],
+            reasons: reasons(record, kept.is_empty()),
             changes: Vec::new(),
             node: None,
             after: before,
@@ -74,6 +78,15 @@ pub(crate) fn deletions(records: &HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn>
             relink: false,
         });
     }
+}
+
+fn reasons(record: &Record, everything: bool) -> Vec<String> {
+    let why = if everything { "everything goes" } else { "nothing asks for it any more" };
+    let mut reasons = vec![why.to_owned()];
+    if record.retain {
+        reasons.push("it is retained: only forgotten, not deleted".into());
+    }
+    reasons
 }
 
 /// What goes, dependents first, then by URN.
@@ -88,7 +101,8 @@ fn deletion_order<'a>(records: &'a HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn
             }
         }
     }
-    let mut ready: Vec<&Urn> = waiting.iter().filter(|(_, count)| **count == 0).map(|(urn, _)| *urn).collect();
+    let mut ready: Vec<&Urn> =
+        waiting.iter().filter(|(_, count)| **count == 0).map(|(urn, _)| *urn).collect();
     ready.iter().for_each(|urn| {
         depth.insert(urn, 0);
     });
@@ -112,4 +126,3 @@ fn deletion_order<'a>(records: &'a HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn
     });
     gone
 }
-

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_graph::{Graph, NodeId};
+use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::{Context, Diagnostic, Key, Map, Urn, Value};
+use purlin_model::{Context, Diagnostic, Key, Location, Map, Urn, Value};
 use purlin_sandbox::CallError;
 use purlin_state::{Record, Status};
 
@@ -74,6 +74,7 @@ pub async fn plan(
     order::dependencies_first(&graph, &step_of, &mut steps);
     let kept: HashSet<Urn> = steps.iter().map(|step| step.urn.clone()).collect();
     order::deletions(&records, &kept, &mut steps);
+    protected(&records, &steps)?;
     if !options.offline {
         recorded_drivers(&records, &steps, drivers, &mut set).await?;
     }
@@ -97,6 +98,7 @@ pub async fn destroy(context: &Context, records: Vec<Record>, drivers: &dyn Driv
     let records = integrity::index(records)?;
     let mut steps = Vec::with_capacity(records.len());
     order::deletions(&records, &HashSet::new(), &mut steps);
+    protected(&records, &steps)?;
     let mut set = DriverSet::default();
     recorded_drivers(&records, &steps, drivers, &mut set).await?;
     Ok(Plan {
@@ -111,6 +113,7 @@ pub async fn destroy(context: &Context, records: Vec<Record>, drivers: &dyn Driv
     })
 }
 
+/// A plan in the making.
 struct Planner<'a> {
     graph: Arc<Graph>,
     context: &'a Context,
@@ -127,9 +130,10 @@ struct Planner<'a> {
 impl Planner<'_> {
     async fn find_drivers(&mut self, drivers: &dyn Drivers) {
         let mut seen = HashSet::new();
-        for node in self.graph.nodes() {
+        let graph = Arc::clone(&self.graph);
+        for node in graph.nodes() {
             let requirement = &node.recipe.driver;
-            if !seen.insert(Arc::as_ptr(&node.recipe)) {
+            if !seen.insert(Arc::as_ptr(node.recipe)) {
                 continue;
             }
             let slot = requirement_name(requirement);
@@ -159,8 +163,7 @@ impl Planner<'_> {
                     self.invalid(&question, &inputs);
                 }
                 Err((question, error)) => {
-                    let key = self.graph.node(question.node).key.clone();
-                    return Err(Error::Driver { key, cause: Cause::from(error) });
+                    return Err(Error::Driver { key: question.key, cause: Cause::from(error) });
                 }
             }
         }
@@ -170,19 +173,19 @@ impl Planner<'_> {
     /// Resolves the inputs of a node and settles it if no driver has to be asked.
     fn look(&mut self, id: NodeId) -> Option<Question> {
         let graph = Arc::clone(&self.graph);
-        let node = graph.node(id);
-        let inputs = match evaluate::inputs(&graph, id, &self.board) {
+        let node = graph.node(id)?;
+        let inputs = match evaluate::inputs(&graph, node, &self.board) {
             Ok(inputs) => inputs,
             Err(errors) => {
                 self.errors.extend(errors);
                 return None;
             }
         };
-        let urn = Urn::new(self.context, &node.key);
+        let urn = Urn::new(self.context, node.key);
         let record = self.records.get(&urn).cloned();
         let known = ![&inputs.values, &inputs.secrets, &inputs.params].into_iter().any(Value::has_unknown);
         if self.options.offline {
-            self.offline(id, urn, record, inputs, known);
+            self.offline(node, urn, record, inputs, known);
             return None;
         }
         // Every requirement was found before the first level was looked at.
@@ -193,37 +196,68 @@ impl Planner<'_> {
             && record.status == Status::Ready
         {
             self.board.settle(id, Known::settled(&record.inputs, &record.state));
-            self.push(id, urn, Action::None, Vec::new(), Vec::new(), None);
+            self.push(id, node.key, urn, Action::None, Vec::new(), Vec::new(), None);
             return None;
         }
-        Some(Question { node: id, urn, inputs, digest, driver, record })
+        Some(Question {
+            node: id,
+            key: node.key.clone(),
+            location: node.recipe.location.clone(),
+            urn,
+            inputs,
+            digest,
+            driver,
+            record,
+        })
     }
 
     /// Without drivers only recorded inputs tell what changed.
-    fn offline(&mut self, id: NodeId, urn: Urn, record: Option<Arc<Record>>, inputs: Inputs, known: bool) {
+    fn offline(
+        &mut self,
+        node: Node<'_>,
+        urn: Urn,
+        record: Option<Arc<Record>>,
+        inputs: Inputs,
+        known: bool,
+    ) {
         let Some(record) = record else {
-            self.board.settle(id, Known::with_outputs(&inputs, Value::unknown()));
+            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
-            self.push(id, urn, Action::Create, vec!["it does not exist yet".into()], changes, None);
+            self.push(
+                node.id,
+                node.key,
+                urn,
+                Action::Create,
+                vec!["it does not exist yet".into()],
+                changes,
+                None,
+            );
             return;
         };
         let same = known
             && record.status == Status::Ready
             && record.digest == digest::of(&inputs, &record.driver.name, &record.driver.digest);
         if same {
-            self.board.settle(id, Known::settled(&record.inputs, &record.state));
-            self.push(id, urn, Action::None, Vec::new(), Vec::new(), None);
+            self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+            self.push(node.id, node.key, urn, Action::None, Vec::new(), Vec::new(), None);
         } else {
-            self.board.settle(id, Known::with_outputs(&inputs, Value::unknown()));
+            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(Some(&record.inputs), &inputs);
-            self.push(id, urn, Action::Update, reasons(&record, None, &changes), changes, None);
+            self.push(
+                node.id,
+                node.key,
+                urn,
+                Action::Update,
+                reasons(&record, None, &changes),
+                changes,
+                None,
+            );
         }
     }
 
     fn decide(&mut self, answer: Answer) {
         let Answer { question, inputs, warnings, stable, replaces } = answer;
-        let Question { node, urn, digest, driver, record, .. } = question;
-        let key = self.graph.node(node).key.clone();
+        let Question { node, key, location, urn, digest, driver, record, .. } = question;
         self.warnings.extend(warnings.into_iter().map(|text| (key.clone(), text)));
         let changes = diff::inputs(record.as_deref().map(|record| &record.inputs), &inputs);
         let action = if record.is_some() { Action::Update } else { Action::Create };
@@ -232,7 +266,7 @@ impl Planner<'_> {
             Some(record) => reasons(record, Some(&*driver), &changes),
         };
         if let Some(record) = &record
-            && let Some(error) = self.replacement(&key, node, record, &*driver, &replaces)
+            && let Some(error) = replacement(&key, &location, record, &*driver, &replaces)
         {
             self.errors.push(error);
             return;
@@ -240,59 +274,29 @@ impl Planner<'_> {
         let outputs = predict(&*driver, &key, &inputs, record.as_deref(), &stable);
         self.board.settle(node, Known::with_outputs(&inputs, outputs));
         let prepared = digest.map(|digest| Box::new(Prepared { inputs, digest }));
-        self.push(node, urn, action, reasons, changes, prepared);
-    }
-
-    /// The refusal of a change that cannot be made in place.
-    fn replacement(
-        &self,
-        key: &Key,
-        node: NodeId,
-        record: &Record,
-        driver: &dyn Driver,
-        replaces: &[String],
-    ) -> Option<Diagnostic> {
-        let manifest = driver.manifest();
-        let why = if record.driver.name != manifest.name {
-            format!("its driver changes from `{}` to `{}`", record.driver.name, manifest.name)
-        } else if let Some(pointer) = replaces.first() {
-            format!("the change of `{pointer}` cannot be made in place")
-        } else if !manifest.implements.update {
-            format!("the driver `{}` changes nothing in place", manifest.name)
-        } else {
-            return None;
-        };
-        Some(
-            Diagnostic::error("replacement", format!("`{key}` would have to be replaced: {why}"))
-                .at(&self.graph.node(node).recipe.location)
-                .help("this version does not replace: remove the resource, deploy, add it again and deploy"),
-        )
+        self.push(node, &key, urn, action, reasons, changes, prepared);
     }
 
     fn invalid(&mut self, question: &Question, inputs: &[purlin_model::driver::InvalidInput]) {
-        let node = self.graph.node(question.node);
+        let fault = |what: String| {
+            Diagnostic::error("invalid-inputs", format!("the inputs of `{}` are wrong{what}", question.key))
+                .at(&question.location)
+                .fact(format!("says the driver `{}`", question.driver.manifest().name))
+        };
         for input in inputs {
-            let place = if input.pointer.is_empty() { String::new() } else { format!(" at `{}`", input.pointer) };
-            self.errors.push(
-                Diagnostic::error(
-                    "invalid-inputs",
-                    format!("the inputs of `{}` are wrong{place}: {}", node.key, input.message),
-                )
-                .at(&node.recipe.location)
-                .fact(format!("says the driver `{}`", question.driver.manifest().name)),
-            );
+            let place =
+                if input.pointer.is_empty() { String::new() } else { format!(" at `{}`", input.pointer) };
+            self.errors.push(fault(format!("{place}: {}", input.message)));
         }
         if inputs.is_empty() {
-            self.errors.push(
-                Diagnostic::error("invalid-inputs", format!("the inputs of `{}` are wrong", node.key))
-                    .at(&node.recipe.location),
-            );
+            self.errors.push(fault(String::new()));
         }
     }
 
     fn push(
         &mut self,
         node: NodeId,
+        key: &Key,
         urn: Urn,
         action: Action,
         reasons: Vec<String>,
@@ -303,7 +307,7 @@ impl Planner<'_> {
             *slot = self.steps.len() as u32;
         }
         self.steps.push(Step {
-            key: self.graph.node(node).key.clone(),
+            key: key.clone(),
             urn,
             action,
             reasons,
@@ -316,15 +320,57 @@ impl Planner<'_> {
     }
 }
 
-/// Marks what stays as it is but depends on other resources than recorded: the record has to
-/// follow, or it would name resources that are gone.
+/// Refuses to delete what is protected (SPEC §9, `lifecycle.protect`): all of it at once.
+fn protected(records: &HashMap<Urn, Arc<Record>>, steps: &[Step]) -> Result<(), Error> {
+    let refusals: Vec<Diagnostic> = steps
+        .iter()
+        .filter(|step| step.action == Action::Delete)
+        .filter(|step| records.get(&step.urn).is_some_and(|record| record.protect))
+        .map(|step| {
+            Diagnostic::error("protected", format!("`{}` is protected and would be deleted", step.key))
+                .help("set `lifecycle.protect` to false in its definition and deploy, or keep asking for it")
+        })
+        .collect();
+    if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
+}
+
+/// Marks what stays as it is but depends on other resources than recorded, or is to meet another
+/// end: the record has to follow, or it would name resources that are gone.
 fn relink(graph: &Graph, step_of: &[u32], records: &HashMap<Urn, Arc<Record>>, steps: &mut [Step]) {
     for index in 0..steps.len() {
         let step = &steps[index];
         let (Action::None, Some(node)) = (step.action, step.node) else { continue };
         let Some(record) = records.get(&step.urn) else { continue };
-        steps[index].relink = order::dependency_urns(graph, step_of, steps, node) != record.dependencies;
+        let Some(node) = graph.node(node) else { continue };
+        let lifecycle = &node.recipe.lifecycle;
+        steps[index].relink = (lifecycle.protect, lifecycle.retain) != (record.protect, record.retain)
+            || order::dependency_urns(graph, step_of, steps, node.id) != record.dependencies;
     }
+}
+
+/// The refusal of a change that cannot be made in place.
+fn replacement(
+    key: &Key,
+    location: &Location,
+    record: &Record,
+    driver: &dyn Driver,
+    replaces: &[String],
+) -> Option<Diagnostic> {
+    let manifest = driver.manifest();
+    let why = if record.driver.name != manifest.name {
+        format!("its driver changes from `{}` to `{}`", record.driver.name, manifest.name)
+    } else if let Some(pointer) = replaces.first() {
+        format!("the change of `{pointer}` cannot be made in place")
+    } else if !manifest.implements.update {
+        format!("the driver `{}` changes nothing in place", manifest.name)
+    } else {
+        return None;
+    };
+    Some(
+        Diagnostic::error("replacement", format!("`{key}` would have to be replaced: {why}"))
+            .at(location)
+            .help("this version does not replace: remove the resource, deploy, add it again and deploy"),
+    )
 }
 
 /// The slot of a requirement: two recipes that want the same versions share a driver.
@@ -349,27 +395,39 @@ fn reasons(record: &Record, driver: Option<&dyn Driver>, changes: &[crate::plan:
         let manifest = driver.manifest();
         let version = manifest.version.to_string();
         if record.driver.version != version {
-            reasons.push(format!("the driver `{}` went from {} to {version}", manifest.name, record.driver.version));
+            reasons.push(format!(
+                "the driver `{}` went from {} to {version}",
+                manifest.name, record.driver.version
+            ));
         } else if record.driver.digest != driver.digest() {
             reasons.push(format!("the driver `{}` was built anew", manifest.name));
         }
     }
-    match (changes.iter().any(|change| change.is_unknown()), changes.iter().any(|change| !change.is_unknown())) {
+    match (
+        changes.iter().any(|change| change.is_unknown()),
+        changes.iter().any(|change| !change.is_unknown()),
+    ) {
         (_, true) => reasons.push("its inputs changed".into()),
         (true, false) => reasons.push("what it reads may change".into()),
-        (false, false) if reasons.is_empty() => reasons.push("its inputs changed before the driver's defaults".into()),
+        (false, false) if reasons.is_empty() => {
+            reasons.push("its inputs changed before the driver's defaults".into())
+        }
         (false, false) => {}
     }
     reasons
 }
 
 /// The outputs as far as they are certain before the driver was called.
-fn predict(driver: &dyn Driver, key: &Key, inputs: &Inputs, record: Option<&Record>, stable: &[String]) -> Value {
+fn predict(
+    driver: &dyn Driver,
+    key: &Key,
+    inputs: &Inputs,
+    record: Option<&Record>,
+    stable: &[String],
+) -> Value {
     let schema = driver.manifest().schema(key.type_name());
     let mirrors = schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs");
-    if mirrors
-        && let (Value::Map(values), Value::Map(secrets)) = (&inputs.values, &inputs.secrets)
-    {
+    if mirrors && let (Value::Map(values), Value::Map(secrets)) = (&inputs.values, &inputs.secrets) {
         let mut outputs: Map = values.clone();
         outputs.extend(secrets.iter().map(|(name, value)| (name.clone(), value.clone().into_secret())));
         return Value::Map(outputs);

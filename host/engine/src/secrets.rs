@@ -16,9 +16,12 @@ pub(crate) fn resolve(refs: &Value, location: &Location) -> Result<Value, Vec<Di
 fn walk(refs: &Value, path: &str, location: &Location, errors: &mut Vec<Diagnostic>) -> Value {
     let Some(map) = refs.as_map() else {
         errors.push(
-            Diagnostic::error("secret-ref", format!("`secret_refs{path}` is {}, not a reference", refs.kind()))
-                .at(location)
-                .help("write `{store: NAME, ref: PATH}` or `{value: TEXT}`"),
+            Diagnostic::error(
+                "secret-ref",
+                format!("`secret_refs{path}` is {}, not a reference", refs.kind()),
+            )
+            .at(location)
+            .help("write `{store: NAME, ref: PATH}` or `{value: TEXT}`"),
         );
         return Value::Null;
     };
@@ -28,9 +31,12 @@ fn walk(refs: &Value, path: &str, location: &Location, errors: &mut Vec<Diagnost
     if map.contains_key("ref") && is_leaf(map, &["store", "ref", "version"]) {
         let store = map.get("store").and_then(Value::as_str).unwrap_or("");
         errors.push(
-            Diagnostic::error("secret-store", format!("`secret_refs{path}` reads the secret store `{store}`, which is not configured"))
-                .at(location)
-                .help("this version reads no secret stores; give the secret as `{value: …}` or under `secrets`"),
+            Diagnostic::error(
+                "secret-store",
+                format!("`secret_refs{path}` reads the secret store `{store}`, which is not configured"),
+            )
+            .at(location)
+            .help("this version reads no secret stores; give the secret as `{value: …}` or under `secrets`"),
         );
         return Value::Null;
     }
@@ -55,7 +61,10 @@ mod tests {
         let at = Location::new("d.yaml", 3, 1);
         let refs = json!({"db": {"password": {"value": "p"}}, "user": {"value": "u"}}).into();
         let resolved = resolve(&refs, &at).expect("values only");
-        assert_eq!(resolved.get("db").and_then(|db| db.get("password")), Some(Value::from("p").into_secret()));
+        assert_eq!(
+            resolved.get("db").and_then(|db| db.get("password")),
+            Some(Value::from("p").into_secret())
+        );
         let refs = json!({"a": {"store": "vault", "ref": "x"}, "b": {"store": "gsm", "ref": "y", "version": "1"}, "c": 1});
         let errors = resolve(&refs.into(), &at).expect_err("no stores");
         assert_eq!(errors.len(), 3);

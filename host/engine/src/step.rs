@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use purlin_model::driver::{Failure, Inputs, ResourceState, Subject};
 use purlin_model::Urn;
+use purlin_model::driver::{Failure, Inputs, ResourceState, Subject};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, DriverVersion, Record, Status};
 
@@ -37,14 +37,19 @@ async fn keep(shared: &Shared, step: &Step) -> Outcome {
     if step.relink {
         let mut record = Record::clone(record);
         record.dependencies = dependencies(shared, step);
+        if let Some(node) = shared.plan.graph.as_ref().and_then(|graph| graph.node(node)) {
+            let lifecycle = &node.recipe.lifecycle;
+            (record.protect, record.retain) = (lifecycle.protect, lifecycle.retain);
+        }
         commit(shared, Change::Put(Box::new(record))).await?;
     }
     Ok(Action::None)
 }
 
 async fn provision(shared: &Arc<Shared>, step: &Step) -> Outcome {
-    let (Some(node), Some(graph)) = (step.node, shared.plan.graph.as_ref()) else { return Ok(Action::None) };
-    let slot = requirement_name(&graph.node(node).recipe.driver);
+    let Some(graph) = shared.plan.graph.as_ref() else { return Ok(Action::None) };
+    let Some(node) = step.node.and_then(|node| graph.node(node)) else { return Ok(Action::None) };
+    let slot = requirement_name(&node.recipe.driver);
     let Some(driver) = shared.plan.drivers.get(&slot) else {
         return Err(Cause::NoDriver(format!("no driver `{slot}`")));
     };
@@ -62,7 +67,10 @@ async fn provision(shared: &Arc<Shared>, step: &Step) -> Outcome {
                 // What it reads did not change after all.
                 return keep(shared, step).await;
             }
-            Prepared { inputs: check(shared, &**driver, &call, inputs, record.map(|r| &r.inputs)).await?, digest }
+            Prepared {
+                inputs: check(shared, &**driver, &call, inputs, record.map(|r| &r.inputs)).await?,
+                digest,
+            }
         }
     };
     call.idempotency_key = idempotency_key(step, &prepared.digest, record.map(|record| &**record));
@@ -100,7 +108,7 @@ async fn provision(shared: &Arc<Shared>, step: &Step) -> Outcome {
     if let Some(failure) = failure {
         return Err(failure.into());
     }
-    shared.board.settle(node, known);
+    shared.board.settle(node.id, known);
     Ok(action)
 }
 
@@ -141,6 +149,10 @@ async fn replaceable(
 
 async fn delete(shared: &Arc<Shared>, step: &Step) -> Outcome {
     let Some(record) = shared.plan.records.get(&step.urn) else { return Ok(Action::None) };
+    if record.retain {
+        commit(shared, Change::Remove(step.urn.clone())).await?;
+        return Ok(Action::Delete);
+    }
     let slot = recorded_name(record);
     let Some(driver) = shared.plan.drivers.get(&slot) else {
         return Err(Cause::NoDriver(format!("no driver `{slot}`")));
@@ -172,7 +184,7 @@ fn remember(
 ) -> Record {
     let now = (shared.clock)();
     let manifest = driver.manifest();
-    let recipe = step.node.and_then(|node| Some(Arc::clone(&shared.plan.graph.as_ref()?.node(node).recipe)));
+    let recipe = step.node.and_then(|node| Some(Arc::clone(shared.plan.graph.as_ref()?.node(node)?.recipe)));
     let lifecycle = recipe.as_ref().map(|recipe| &recipe.lifecycle);
     Record {
         urn: step.urn.clone(),

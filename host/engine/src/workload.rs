@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn a_secret_stays_secret_wherever_a_patch_moves_it() {
         let secret = Value::from("hunter2").into_secret();
-        let variables = Value::Map(Map::from_iter([("PASS".into(), secret.clone()), ("A".into(), "a".into())]));
+        let variables =
+            Value::Map(Map::from_iter([("PASS".into(), secret.clone()), ("A".into(), "a".into())]));
         let document = Value::Map(Map::from_iter([("spec".into(), variables)]));
         let update = json!([
             {"op": "move", "from": "/spec/PASS", "path": "/spec/P2"},

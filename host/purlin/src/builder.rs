@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use purlin_engine::{Plan, PlanOptions};
 use purlin_graph::{Explanation, Graph};
 use purlin_model::{Key, Workspace};
-use purlin_state::{Environment, Holder, KeyProvider, Record, SledStore, Store};
+use purlin_state::{Environment, Holder, KeyProvider, OpenOptions, Record, SledStore, Store};
 use tokio::sync::OnceCell;
 
 use crate::drivers::Registry;
@@ -21,6 +21,8 @@ type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 #[derive(Default)]
 pub struct Builder {
     workspace: Workspace,
+    holder: Option<Holder>,
+    wait: Duration,
     state_folder: Option<PathBuf>,
     store: Option<Arc<dyn Store>>,
     cache_folder: Option<PathBuf>,
@@ -74,6 +76,21 @@ impl Builder {
         self
     }
 
+    /// Who works here: what others are told who find the state in use or an environment locked.
+    /// `since` is filled in. Without one it is just this process.
+    #[must_use]
+    pub fn holder(mut self, holder: Holder) -> Self {
+        self.holder = Some(holder);
+        self
+    }
+
+    /// How long to wait while another process has the state open; not at all by default.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
     /// Driver calls at the same time; 32 when nothing is given here or in the workspace.
     #[must_use]
     pub fn parallelism(mut self, calls: usize) -> Self {
@@ -101,6 +118,14 @@ impl Builder {
             workspace: self.workspace,
             variables: self.variables,
             key: self.key,
+            holder: self.holder.unwrap_or_else(|| Holder {
+                user: "purlin-host".into(),
+                host: "this machine".into(),
+                pid: std::process::id(),
+                command: "purlin-host".into(),
+                since: 0,
+            }),
+            wait: self.wait,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_clock)),
             given: self.store,
             opened: OnceCell::new(),
@@ -121,6 +146,8 @@ pub struct Purlin {
     variables: BTreeMap<String, String>,
     parallelism: usize,
     key: Option<KeyProvider>,
+    holder: Holder,
+    wait: Duration,
     clock: Clock,
     given: Option<Arc<dyn Store>>,
     opened: OnceCell<Arc<SledStore>>,
@@ -141,9 +168,9 @@ impl Purlin {
     pub async fn graph(&self, documents: &Documents) -> Result<Arc<Graph>, Error> {
         let known = self.registry()?.known_outputs(documents).await;
         let input = purlin_graph::Input {
-            context: &documents.context,
-            catalogue: &documents.catalogue,
-            deployment: &documents.loaded.deployment,
+            context: Arc::clone(&documents.context),
+            catalogue: Arc::clone(&documents.catalogue),
+            deployment: Arc::clone(&documents.deployment),
             outputs: &known,
         };
         Ok(Arc::new(purlin_graph::build(&input).map_err(Error::Documents)?))
@@ -170,8 +197,8 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::State`]; when somebody else has it, with who, since when and from where.
-    pub async fn begin(&self, environment: &Environment, holder: Holder) -> Result<Session<'_>, Error> {
-        let lock = self.store().await?.lock(environment, holder).await?;
+    pub async fn begin(&self, environment: &Environment) -> Result<Session<'_>, Error> {
+        let lock = self.store().await?.lock(environment, self.holder()).await?;
         Ok(Session { purlin: self, lock })
     }
 
@@ -245,15 +272,27 @@ impl Purlin {
         Arc::clone(&self.clock)
     }
 
+    fn holder(&self) -> Holder {
+        Holder { since: (self.clock)(), ..self.holder.clone() }
+    }
+
     pub(crate) async fn store(&self) -> Result<Arc<dyn Store>, Error> {
         if let Some(store) = &self.given {
             return Ok(Arc::clone(store));
         }
         let open = || async {
-            let key = self.key.clone().unwrap_or_else(|| KeyProvider::Generate(self.state_folder.join("key")));
-            SledStore::open(&self.state_folder, purlin_state::OpenOptions { key, ..Default::default() }).await
+            let key =
+                self.key.clone().unwrap_or_else(|| KeyProvider::Generate(self.state_folder.join("key")));
+            let options = OpenOptions { key, holder: self.holder(), wait: self.wait };
+            let folder = self.state_folder.clone();
+            // Opening blocks, for long where it waits for another process.
+            match tokio::task::spawn_blocking(move || SledStore::open(&folder, options)).await {
+                Ok(store) => store.map(Arc::new),
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(_) => Err(purlin_state::Error::Closed),
+            }
         };
-        let store = self.opened.get_or_try_init(|| async { open().await.map(Arc::new) }).await?;
+        let store = self.opened.get_or_try_init(open).await?;
         Ok(Arc::clone(store) as Arc<dyn Store>)
     }
 

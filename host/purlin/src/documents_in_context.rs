@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use purlin_documents::Loaded;
 use purlin_graph::Catalogue;
-use purlin_model::{Context, ContextDefaults, Diagnostic, EnvironmentId, Workspace};
+use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, EnvironmentId, Workspace};
 use purlin_state::Environment;
 
 use crate::Error;
 
 /// Documents that were read, found right, and put into a context.
 pub struct Documents {
-    /// What was read. Its definitions have moved into the catalogue.
+    /// What was read. Its deployment and definitions have moved out.
     pub loaded: Loaded,
     /// Where it is to be deployed.
-    pub context: Context,
-    pub(crate) catalogue: Catalogue,
+    pub context: Arc<Context>,
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) catalogue: Arc<Catalogue>,
 }
 
 impl Documents {
@@ -34,7 +35,8 @@ impl Documents {
         workspace: Option<&Workspace>,
         deployment_id: &str,
     ) -> Result<Self, Error> {
-        let mut faults: Vec<Diagnostic> = loaded.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
+        let mut faults: Vec<Diagnostic> =
+            loaded.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
         let workspace = workspace.or(loaded.workspace.as_ref()).map(|workspace| &workspace.defaults);
         let context = context(&loaded.context, flags, workspace, deployment_id, &mut faults);
         let catalogue = match Catalogue::new(std::mem::take(&mut loaded.definitions)) {
@@ -45,7 +47,12 @@ impl Documents {
             }
         };
         match catalogue {
-            Some(catalogue) if faults.is_empty() => Ok(Self { loaded, context, catalogue }),
+            Some(catalogue) if faults.is_empty() => Ok(Self {
+                deployment: Arc::new(std::mem::take(&mut loaded.deployment)),
+                loaded,
+                context: Arc::new(context),
+                catalogue: Arc::new(catalogue),
+            }),
             _ => Err(Error::Documents(faults)),
         }
     }
@@ -53,6 +60,11 @@ impl Documents {
     /// The environment that they are about.
     pub fn environment(&self) -> Environment {
         Environment::of(&self.context)
+    }
+
+    /// What developers ask for.
+    pub fn deployment(&self) -> &Deployment {
+        &self.deployment
     }
 
     /// The definitions.
@@ -70,7 +82,10 @@ fn context(
 ) -> Context {
     let nothing = ContextDefaults::default();
     let workspace = workspace.unwrap_or(&nothing);
-    let mut pick = |name: &str, field: fn(&ContextDefaults) -> &Option<Arc<str>>, fallback: &str| -> Arc<str> {
+    let mut pick = |name: &str,
+                    field: fn(&ContextDefaults) -> &Option<Arc<str>>,
+                    fallback: &str|
+     -> Arc<str> {
         if let (Some(written), Some(flag)) = (field(documents), field(flags))
             && written != flag
         {

@@ -10,10 +10,7 @@
 //! let loaded = documents::load(&[documents::Input::Path("platform".into())]);
 //! let documents = Documents::new(loaded, &Default::default(), None, "deployment-1")?;
 //! let purlin = Purlin::builder().state_folder(".purlin").cache_folder(".purlin/cache").build();
-//! let holder = purlin_host::state::Holder {
-//!     user: "me".into(), host: "here".into(), pid: std::process::id(), command: "my service".into(), since: 0,
-//! };
-//! let session = purlin.begin(&documents.environment(), holder).await?;
+//! let session = purlin.begin(&documents.environment()).await?;
 //! let plan = session.plan(&documents, Default::default()).await?;
 //! let mut run = session.apply(plan, Default::default()).await?;
 //! while let Some(event) = run.next().await {

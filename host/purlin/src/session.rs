@@ -50,11 +50,8 @@ impl Session<'_> {
     /// # Errors
     /// When the plan was made offline.
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
-        let options = ApplyOptions {
-            parallelism: self.purlin.parallelism(),
-            cancel,
-            clock: self.purlin.clock(),
-        };
+        let options =
+            ApplyOptions { parallelism: self.purlin.parallelism(), cancel, clock: self.purlin.clock() };
         Ok(purlin_engine::apply(plan, self.purlin.store().await?, options)?)
     }
 }

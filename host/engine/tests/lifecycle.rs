@@ -1,0 +1,240 @@
+//! Create, update, delete, nothing: through the engine, with a driver that does as it is told.
+
+mod support;
+
+use purlin_engine::{Action, CancelToken, Error, Phase};
+use purlin_model::driver::Implements;
+use purlin_state::Status;
+use support::{Platform, things};
+
+/// `b` and `c` read `a`, `d` reads nothing.
+const FOUR: &str = "
+    a: {type: thing, params: {v: one}}
+    b: {type: thing, params: {a: \"${resources['thing.default#shared.a'].outputs.v}\"}}
+    c: {type: thing, params: {a: \"${resources['thing.default#shared.a'].outputs.id}\"}}
+    d: {type: thing, params: {v: four}}
+";
+
+fn position(calls: &[String], call: &str) -> usize {
+    calls.iter().position(|c| c == call).unwrap_or_else(|| panic!("no `{call}` in {calls:?}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_there_is_left_alone_and_what_left_goes() {
+    let platform = Platform::new();
+    let documents = things(FOUR);
+    let summary = platform.up(&documents).await;
+    assert!(summary.is_success(), "{summary:?}");
+    // Four things and the environment's own resource.
+    assert_eq!(summary.done.create, 5);
+    let calls = platform.driver.take_calls();
+    let a = position(&calls, "create thing.default#shared.a");
+    assert!(a < position(&calls, "create thing.default#shared.b"));
+    assert!(a < position(&calls, "create thing.default#shared.c"));
+
+    let again = platform.up(&documents).await;
+    assert_eq!((again.calls, again.done.none), (0, 5), "a second run calls no driver");
+
+    // An input of `a` changes: `a` and what reads the changed output follow, nobody else.
+    let changed = documents.replace("v: one", "v: two");
+    let plan = platform.plan(&changed).await.expect("a plan");
+    let planned: Vec<_> = plan.steps.iter().map(|s| (s.key.id().to_owned(), s.action)).collect();
+    assert!(planned.contains(&("shared.a".into(), Action::Update)), "{planned:?}");
+    assert!(planned.contains(&("shared.b".into(), Action::Update)), "{planned:?}");
+    assert!(planned.contains(&("shared.c".into(), Action::None)), "its output is stable: {planned:?}");
+    assert!(planned.contains(&("shared.d".into(), Action::None)), "{planned:?}");
+    let (_, summary) = platform.run(plan, CancelToken::default()).await;
+    assert!(summary.is_success());
+    assert_eq!(
+        platform.driver.take_calls(),
+        ["update thing.default#shared.a", "update thing.default#shared.b"]
+    );
+
+    // `a` and what reads it leave the documents.
+    let less = things("    d: {type: thing, params: {v: four}}\n");
+    let summary = platform.up(&less).await;
+    assert_eq!(summary.done.delete, 3);
+    let calls = platform.driver.take_calls();
+    let a = position(&calls, "delete thing.default#shared.a");
+    assert!(a > position(&calls, "delete thing.default#shared.b"), "dependents first: {calls:?}");
+    assert!(a > position(&calls, "delete thing.default#shared.c"), "dependents first: {calls:?}");
+
+    let summary = platform.destroy().await;
+    assert_eq!((summary.done.delete, platform.records().await.len()), (2, 0));
+    assert!(platform.driver.alive.lock().expect("alive").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_stops_its_dependents_and_nothing_else() {
+    let platform = Platform::new();
+    let documents = things(&FOUR.replace("v: one", "v: one, fail: create"));
+    let summary = platform.up(&documents).await;
+    assert_eq!(summary.failed.len(), 1);
+    assert_eq!(summary.failed[0].0.id(), "shared.a");
+    let mut skipped: Vec<_> = summary.skipped.iter().map(|(key, _)| key.id()).collect();
+    skipped.sort_unstable();
+    assert_eq!(skipped, ["shared.b", "shared.c"]);
+    assert!(
+        summary.skipped.iter().all(|(_, because)| because.as_ref().is_some_and(|key| key.id() == "shared.a"))
+    );
+    assert_eq!(platform.records().await.len(), 2, "`d` and the environment were made");
+
+    // Mended, the next run makes what is missing, and only that.
+    let summary = platform.up(&things(FOUR)).await;
+    assert_eq!((summary.done.create, summary.done.none), (3, 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_partly_made_is_recorded_and_finished() {
+    let platform = Platform::new();
+    let summary = platform.up(&things("    a: {type: thing, params: {partial: half way}}\n")).await;
+    assert_eq!(summary.failed.len(), 1);
+    let records = platform.records().await;
+    let record = records.iter().find(|r| r.urn.as_str().ends_with("shared.a")).expect("recorded");
+    assert_eq!(record.status, Status::Partial { message: "half way".into() });
+    // The next run updates what exists and makes nothing twice: the driver would say so.
+    let summary = platform.up(&things("    a: {type: thing, params: {v: done}}\n")).await;
+    assert!(summary.is_success(), "{summary:?}");
+    assert_eq!(
+        platform.driver.take_calls().last().map(String::as_str),
+        Some("update thing.default#shared.a")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_inputs_are_found_before_anything_runs() {
+    let all = Implements { check: true, name: true, read: false, update_impact: true, update: true };
+    let platform = Platform::with(all);
+    let documents =
+        things("    a: {type: thing, params: {fail: check}}\n    b: {type: thing, params: {fail: check}}\n");
+    let Err(Error::Documents(faults)) = platform.plan(&documents).await else { panic!("refused") };
+    assert_eq!(faults.len(), 2, "all of them at once: {faults:#?}");
+    assert!(faults[0].message.contains("/values/fail"), "{}", faults[0].message);
+    assert!(platform.driver.take_calls().is_empty());
+
+    // Defaults are part of what is recorded, and no reason to update again.
+    let documents = things("    a: {type: thing, params: {v: 1}}\n");
+    platform.up(&documents).await;
+    let record = platform.records().await.into_iter().find(|r| r.urn.as_str().ends_with("shared.a"));
+    let record = record.expect("recorded");
+    assert_eq!(record.inputs.values.get("defaulted"), Some("yes".into()));
+    assert_eq!(platform.up(&documents).await.calls, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_needs_a_replacement_is_refused_by_name() {
+    let platform = Platform::new();
+    platform.up(&things("    a: {type: thing, params: {v: 1}}\n")).await;
+    let plan = platform.plan(&things("    a: {type: thing, params: {v: 1, forces: it}}\n")).await;
+    let Err(Error::Documents(faults)) = plan else { panic!("refused") };
+    assert!(
+        faults[0].message.contains("shared.a") && faults[0].message.contains("/values/forces"),
+        "{faults:#?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_delete_keeps_the_record_and_what_it_depends_on() {
+    let platform = Platform::new();
+    platform.up(&things(FOUR)).await;
+    platform.driver.take_calls();
+    platform.driver.broken.lock().expect("broken").insert("thing.default#shared.b".into());
+    let summary = platform.destroy().await;
+    assert_eq!(summary.failed.len(), 1);
+    let mut left: Vec<_> =
+        platform.records().await.iter().filter_map(|r| Some(r.urn.key()?.id().to_owned())).collect();
+    left.sort_unstable();
+    assert_eq!(left, ["shared.a", "shared.b"], "what b depends on stays with it");
+    platform.driver.broken.lock().expect("broken").clear();
+    assert!(platform.destroy().await.is_success());
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_run_finishes_what_is_in_flight_and_begins_nothing() {
+    let platform = Platform::new();
+    let documents = things(&FOUR.replace("v: one", "v: one, sleep: '100'"));
+    let plan = platform.plan(&documents).await.expect("a plan");
+    let cancel = CancelToken::default();
+    let asked = cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+        asked.request();
+    });
+    let (events, summary) = platform.run(plan, cancel).await;
+    assert!(summary.cancelled);
+    assert!(summary.failed.is_empty(), "{summary:?}");
+    let records = platform.records().await;
+    assert!(records.iter().any(|r| r.urn.as_str().ends_with("shared.a")), "the call in flight is recorded");
+    assert!(!records.iter().any(|r| r.urn.as_str().ends_with("shared.b")));
+    let skipped = events.iter().filter(|event| {
+        matches!(event, purlin_engine::Event::Resource { phase: Phase::Skipped { because: None }, .. })
+    });
+    assert_eq!(skipped.count(), 2, "b and c were not begun");
+    assert!(platform.up(&documents).await.is_success(), "the next run goes on from there");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn independent_resources_are_made_at_the_same_time_and_not_too_many() {
+    let platform = Platform::new();
+    let many: String =
+        (0..40).map(|i| format!("    r{i}: {{type: thing, params: {{sleep: '20'}}}}\n")).collect();
+    assert!(platform.up(&things(&many)).await.is_success());
+    let most = platform.driver.most_running.load(std::sync::atomic::Ordering::SeqCst);
+    assert!((4..=8).contains(&most), "{most} at once, 8 allowed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn protected_resources_are_not_deleted_and_retained_ones_only_forgotten() {
+    let definition = |lifecycle: &str| {
+        things("    a: {type: thing, params: {v: 1}}\n")
+            .replace("  criteria: [{}]", &format!("  criteria: [{{}}]\n  lifecycle: {{{lifecycle}}}"))
+    };
+    let platform = Platform::new();
+    platform.up(&definition("protect: true")).await;
+    let Err(Error::Documents(faults)) = platform.destroy_plan().await else { panic!("refused") };
+    assert!(faults[0].message.contains("shared.a"), "{faults:#?}");
+    // Lifting the protection changes no input, and still counts.
+    platform.driver.take_calls();
+    platform.up(&definition("retain: true")).await;
+    assert!(platform.driver.take_calls().is_empty());
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(platform.driver.take_calls(), ["delete base-env.default#base-env"]);
+    assert!(platform.records().await.is_empty());
+    assert_eq!(platform.driver.alive.lock().expect("alive").len(), 1, "the real thing is still there");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn secrets_stay_secret_through_plan_state_and_outputs() {
+    let documents = "
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: keeper}
+spec:
+  type: keeper
+  driver: test/scripted
+  inputs: {values: {user: u}, secrets: {password: hunter2}}
+  criteria: [{}]
+---
+apiVersion: score.dev/v1b1
+metadata: {name: web}
+containers:
+  main:
+    image: web
+    variables: {URL: 'db://${resources.db.user}:${resources.db.password}@host'}
+resources:
+  db: {type: keeper}
+";
+    let platform = Platform::new();
+    let plan = platform.plan(documents).await.expect("a plan");
+    assert!(!format!("{:?}", plan.steps).contains("hunter2"));
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+    let records = platform.records().await;
+    assert!(!format!("{records:?}").contains("hunter2"));
+    let workload =
+        records.iter().find_map(purlin_engine::workload_document).expect("a workload").expect("applies");
+    let shown = workload.document.redact().to_string();
+    assert!(!shown.contains("hunter2"), "{shown}");
+    let clear = workload.document.reveal().expect("known").to_string();
+    assert!(clear.contains("db://u:hunter2@host"), "{clear}");
+}

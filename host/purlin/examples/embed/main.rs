@@ -1,0 +1,25 @@
+//! A small service that plans and applies with Purlin inside.
+//!
+//! ```text
+//! cargo run -p purlin-host --example embed -- 127.0.0.1:8080 ./state
+//! curl --data-binary @platform.yaml 'http://127.0.0.1:8080/plan?app=shop&env=dev'
+//! curl --data-binary @platform.yaml 'http://127.0.0.1:8080/apply?app=shop&env=dev'
+//! ```
+
+mod service;
+
+use std::net::SocketAddr;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let address: SocketAddr = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".into()).parse()?;
+    let state = arguments.next().unwrap_or_else(|| ".purlin".into());
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    #[allow(clippy::print_stderr)]
+    {
+        eprintln!("listening on http://{}", listener.local_addr()?);
+    }
+    axum::serve(listener, service::router(state.into())).await?;
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! The service: documents in the body of a request, a plan or a stream of events in the answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::post;
+use futures::StreamExt as _;
+use purlin_host::documents::{Input, SourceMap, load};
+use purlin_host::engine::{Event, Phase, PlanOptions};
+use purlin_host::model::{ContextDefaults, Diagnostic};
+use purlin_host::{Documents, Error, Purlin};
+use serde_json::{Value, json};
+
+struct Service {
+    purlin: Purlin,
+    deployments: AtomicU64,
+}
+
+/// Routes of the service. The state lies in `state`.
+pub fn router(state: PathBuf) -> Router {
+    let service =
+        Service { purlin: Purlin::builder().state_folder(state).build(), deployments: AtomicU64::new(0) };
+    Router::new().route("/plan", post(plan)).route("/apply", post(apply)).with_state(Arc::new(service))
+}
+
+#[derive(serde::Deserialize)]
+struct Place {
+    app: Option<String>,
+    env: Option<String>,
+}
+
+/// What is wrong, as the caller is told: 422 with every fault in the documents, 409 while somebody
+/// else deploys, 500 else.
+struct Refusal(Error, SourceMap);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = match &self.0 {
+            error if error.is_input() => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::State(purlin_host::state::Error::Locked { .. }) => StatusCode::CONFLICT,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let faults: Vec<Value> = self.0.diagnostics().iter().map(fault).collect();
+        let text = self.1.render(self.0.diagnostics(), false, 100);
+        let body = json!({"error": self.0.to_string(), "diagnostics": faults, "text": text});
+        (status, Json(body)).into_response()
+    }
+}
+
+fn fault(diagnostic: &Diagnostic) -> Value {
+    json!({
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "place": diagnostic.location.as_ref().map(ToString::to_string),
+        "help": diagnostic.help,
+    })
+}
+
+impl Service {
+    fn documents(&self, place: Place, body: &Bytes) -> Result<Documents, Refusal> {
+        let text = String::from_utf8_lossy(body).into_owned();
+        let loaded = load(&[Input::Text { name: "request".into(), text }]);
+        let sources = loaded.sources.clone();
+        let context = ContextDefaults {
+            app: place.app.map(Into::into),
+            env: place.env.map(Into::into),
+            ..ContextDefaults::default()
+        };
+        let deployment = self.deployments.fetch_add(1, Ordering::Relaxed);
+        Documents::new(loaded, &context, None, &format!("request-{deployment}"))
+            .map_err(|error| Refusal(error, sources))
+    }
+}
+
+async fn plan(
+    State(service): State<Arc<Service>>,
+    Query(place): Query<Place>,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    let documents = service.documents(place, &body)?;
+    let plan = service.purlin.plan(&documents, PlanOptions::default()).await;
+    let plan = plan.map_err(|error| Refusal(error, documents.loaded.sources.clone()))?;
+    let steps: Vec<Value> = plan
+        .steps
+        .iter()
+        .map(
+            |step| json!({"key": step.key.as_str(), "action": step.action.as_str(), "reasons": step.reasons}),
+        )
+        .collect();
+    Ok(Json(json!({"steps": steps, "summary": plan.summary()})))
+}
+
+/// Streams one event a line. A caller that goes away does not stop a deployment that has begun.
+async fn apply(
+    State(service): State<Arc<Service>>,
+    Query(place): Query<Place>,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    let documents = service.documents(place, &body)?;
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<String>();
+    let (begun, refused) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let work = async {
+            let session = service.purlin.begin(&documents.environment()).await?;
+            let plan = session.plan(&documents, PlanOptions::default()).await?;
+            let run = session.apply(plan, Default::default()).await?;
+            Ok::<_, Error>((session, run))
+        };
+        match work.await {
+            Ok((_session, mut run)) => {
+                let _ = begun.send(None);
+                while let Some(event) = run.next().await {
+                    let _ = sender.send(format!("{}\n", event_json(&event)));
+                }
+            }
+            Err(error) => {
+                let _ = begun.send(Some(Refusal(error, documents.loaded.sources.clone())));
+            }
+        }
+    });
+    match refused.await {
+        Ok(None) => {}
+        Ok(Some(refusal)) => return Err(refusal),
+        Err(_) => return Ok(StatusCode::INTERNAL_SERVER_ERROR.into_response()),
+    }
+    let lines = futures::stream::unfold(receiver, |mut receiver| async {
+        let line = receiver.recv().await?;
+        Some((Ok::<_, std::convert::Infallible>(line), receiver))
+    });
+    Ok(Body::from_stream(lines).into_response())
+}
+
+fn event_json(event: &Event) -> Value {
+    match event {
+        Event::Resource { key, action, phase } => {
+            let (phase, detail) = match phase {
+                Phase::Started => ("started", Value::Null),
+                Phase::Progress { message, .. } => ("progress", json!(message)),
+                Phase::Succeeded { .. } => ("succeeded", Value::Null),
+                Phase::Failed { cause, .. } => ("failed", json!(cause.to_string())),
+                Phase::Skipped { because } => ("skipped", json!(because.as_ref().map(ToString::to_string))),
+            };
+            json!({"key": key.as_str(), "action": action.as_str(), "phase": phase, "detail": detail})
+        }
+        Event::Summary(summary) => {
+            json!({"summary": summary.done, "failed": summary.failed.len(), "calls": summary.calls})
+        }
+    }
+}

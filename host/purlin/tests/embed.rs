@@ -1,0 +1,72 @@
+//! The example service, asked as its callers ask it.
+
+#[path = "../examples/embed/service.rs"]
+mod service;
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::Value;
+
+const DOCUMENTS: &str = "
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: greeting}
+spec:
+  type: greeting
+  driver: purlin/echo
+  inputs:
+    values: {text: 'hello ${context.app.id}'}
+  criteria: [{}]
+---
+apiVersion: score.dev/v1b1
+metadata: {name: web}
+containers:
+  main:
+    image: web
+    variables: {GREETING: '${resources.greeting.text}'}
+resources:
+  greeting: {type: greeting}
+";
+
+/// Sends a request the plain way; gives status and body.
+fn post(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("connect");
+    write!(stream, "POST {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+        .expect("send");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    (status, body.to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_plans_and_applies() {
+    let state = tempfile::tempdir().expect("a folder");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let router = service::router(state.path().join("state"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let ask = |path: &'static str, body: &'static str| async move {
+        tokio::task::spawn_blocking(move || post(address, path, body)).await.expect("asked")
+    };
+
+    let (status, plan) = ask("/plan?app=shop", DOCUMENTS).await;
+    assert_eq!(status, 200, "{plan}");
+    let plan: Value = serde_json::from_str(&plan).expect("json");
+    assert_eq!(plan["summary"]["create"], 3, "{plan}");
+
+    let (status, events) = ask("/apply?app=shop", DOCUMENTS).await;
+    assert_eq!(status, 200, "{events}");
+    let last: Value = serde_json::from_str(events.lines().last().expect("a line")).expect("json");
+    assert_eq!((&last["summary"]["create"], &last["failed"]), (&Value::from(3), &Value::from(0)), "{events}");
+
+    let (_, events) = ask("/apply?app=shop", DOCUMENTS).await;
+    let last: Value = serde_json::from_str(events.lines().last().expect("a line")).expect("json");
+    assert_eq!(last["calls"], 0, "a second apply calls no driver: {events}");
+
+    let (status, wrong) = ask("/plan", "apiVersion: purlin.dev/v1\nkind: Nothing\n").await;
+    assert_eq!(status, 422, "{wrong}");
+    assert!(wrong.contains("Nothing"), "{wrong}");
+}
