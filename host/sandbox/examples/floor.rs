@@ -23,7 +23,8 @@ mod bare {
     use wasmtime::component::{Component, HasSelf, Linker};
     use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
 
-    use bindings::exports::purlin::driver::lifecycle::{Call, Context, CreateRequest, Inputs, Resource};
+    use bindings::exports::purlin::driver::lifecycle::CreateRequest;
+    use bindings::purlin::driver::types::{Call, Context, Inputs, Resource};
     use bindings::purlin::driver::{log, metrics, operation, types};
 
     mod bindings {

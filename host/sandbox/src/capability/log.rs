@@ -132,7 +132,7 @@ impl Log {
     pub(super) fn metric(&self, name: &str, value: fmt::Arguments<'_>) {
         if self.spend(name.len() + LINE_COST) {
             tracing::debug!(
-                target: "purlin::driver", driver = %self.0.driver, resource = self.resource(),
+                target: "purlin::driver", driver = &*self.0.driver, resource = self.resource(),
                 metric = name, "{value}"
             );
         }
@@ -196,7 +196,7 @@ impl Log {
         if !state.dropped {
             state.dropped = true;
             tracing::warn!(
-                target: "purlin::driver", driver = %self.0.driver, resource = self.resource(),
+                target: "purlin::driver", driver = &*self.0.driver, resource = self.resource(),
                 "further lines are dropped: over {}, the log limit of a call; \
                  `drivers.{}.limits.log` in purlin.yaml raises it",
                 size(self.0.limit), self.0.driver

@@ -1,0 +1,91 @@
+//! An environment as documents of Purlin: one definition, and Deployments with its resources.
+//!
+//! Knows texts only. The program that measures graphs in memory includes this very file.
+
+use std::fmt::Write as _;
+
+use super::shape::Shape;
+
+/// Resources in one file: people do not read larger ones either.
+const IN_A_FILE: usize = 10_000;
+
+/// How each resource is provisioned: what it is given is what it gives.
+pub(crate) const DEFINITION: &str = "\
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: node}
+spec:
+  type: node
+  driver: purlin/echo
+  inputs:
+    values:
+      v: ${params.v}
+      a: ${params.a}
+      b: ${params.b}
+  criteria: [{}]
+";
+
+/// The placeholder that reads a resource.
+pub(crate) fn placeholder(name: &str) -> String {
+    format!("${{resources['node.default#shared.{name}'].outputs.v}}")
+}
+
+/// The params of a resource, as names and texts: its own name, and what it reads.
+pub(crate) fn params(shape: Shape, index: usize, count: usize) -> [(&'static str, String); 3] {
+    let reads = shape.reads(index, count);
+    let read = |nth: usize| reads.get(nth).map(|read| placeholder(&shape.name(*read, count)));
+    let [first, second] = [read(0), read(1)];
+    [
+        ("v", shape.name(index, count)),
+        ("a", first.unwrap_or_else(|| "a".into())),
+        ("b", second.unwrap_or_else(|| "b".into())),
+    ]
+}
+
+/// The Deployments, one text a file.
+pub(crate) fn deployments(shape: Shape, count: usize) -> impl Iterator<Item = String> {
+    (0..count).step_by(IN_A_FILE).map(move |from| {
+        let mut text = String::from(
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: bench\n  env: dev\n  shared:\n",
+        );
+        for index in from..count.min(from + IN_A_FILE) {
+            let [v, a, b] = params(shape, index, count).map(|(_, value)| value);
+            let name = &v;
+            // Writing into a string does not fail.
+            let _ = writeln!(text, "    {name}:\n      type: node\n      params: {{v: {v}, a: \"{a}\", b: \"{b}\"}}");
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_environment() {
+        let texts: Vec<String> = deployments(Shape::Chain, 2).collect();
+        assert_eq!(
+            texts,
+            ["\
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  app: bench
+  env: dev
+  shared:
+    r0:
+      type: node
+      params: {v: r0, a: \"a\", b: \"b\"}
+    r1:
+      type: node
+      params: {v: r1, a: \"${resources['node.default#shared.r0'].outputs.v}\", b: \"b\"}
+"]
+        );
+    }
+
+    #[test]
+    fn large_environments_have_several_files() {
+        assert_eq!(deployments(Shape::Independent, 20_001).count(), 3);
+    }
+}

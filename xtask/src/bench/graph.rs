@@ -1,0 +1,37 @@
+//! Graphs in memory, each in a process of its own, because of the memory.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
+
+use super::process::{self, STDOUT};
+use super::shape::Shape;
+use super::work::Sample;
+
+/// What the measuring program says.
+#[derive(Deserialize)]
+struct Said {
+    seconds: f64,
+    resources: usize,
+    documents: f64,
+    graph: f64,
+}
+
+/// Builds one graph with the measuring program.
+///
+/// # Errors
+/// When the program fails, or the graph is not the one that was asked for.
+pub(crate) fn measure(program: &Path, shape: Shape, count: usize, folder: &Path) -> anyhow::Result<Sample> {
+    let mut command = Command::new(program);
+    command.args([shape.to_string(), count.to_string()]);
+    let usage = process::run(&mut command, folder)?;
+    let text = std::fs::read_to_string(folder.join(STDOUT))?;
+    let said: Said = serde_json::from_str(&text).with_context(|| format!("the program said {text}"))?;
+    ensure!(said.resources == count, "a graph of {} resources in place of {count}", said.resources);
+    let mut sample = Sample { seconds: said.seconds, peak: usage.peak as f64, ..Sample::default() };
+    sample.facts.insert("bytes of documents a resource", said.documents / count as f64);
+    sample.facts.insert("bytes of graph a resource", said.graph / count as f64);
+    Ok(sample)
+}

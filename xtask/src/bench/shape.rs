@@ -1,0 +1,117 @@
+//! The shapes that environments of any size are made in: which resource reads which.
+//!
+//! Knows numbers only; what becomes of them in a file is for others to say. The program that
+//! measures graphs in memory includes this very file.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A shape of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Nothing reads anything.
+    Independent,
+    /// Ten layers; each resource reads two of the layer before.
+    Layers,
+    /// Each reads the one before.
+    Chain,
+}
+
+/// Layers of [`Shape::Layers`].
+const LAYERS: usize = 10;
+
+impl Shape {
+    /// The numbers of the resources that resource `index` of `count` reads.
+    pub(crate) fn reads(self, index: usize, count: usize) -> Vec<usize> {
+        match self {
+            Self::Independent => Vec::new(),
+            Self::Chain => index.checked_sub(1).into_iter().collect(),
+            Self::Layers => {
+                let width = width(count);
+                let (layer, place) = (index / width, index % width);
+                match layer.checked_sub(1).map(|before| before * width) {
+                    None => Vec::new(),
+                    Some(before) if width == 1 => vec![before],
+                    Some(before) => vec![before + place, before + (place + 1) % width],
+                }
+            }
+        }
+    }
+
+    /// The name of resource `index` of `count`, such as `l3-17`.
+    pub(crate) fn name(self, index: usize, count: usize) -> String {
+        match self {
+            Self::Layers => format!("l{}-{}", index / width(count), index % width(count)),
+            Self::Independent | Self::Chain => format!("r{index}"),
+        }
+    }
+
+    /// How many reads there are in all.
+    pub(crate) fn edges(self, count: usize) -> usize {
+        (0..count).map(|index| self.reads(index, count).len()).sum()
+    }
+}
+
+/// Resources of a layer. The last layer is smaller where the number is no multiple of ten.
+fn width(count: usize) -> usize {
+    count.div_ceil(LAYERS).max(1)
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Independent => "ind",
+            Self::Layers => "layer10",
+            Self::Chain => "chain",
+        })
+    }
+}
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Independent, Self::Layers, Self::Chain];
+        let found = all.into_iter().find(|shape| shape.to_string() == text);
+        found.ok_or_else(|| format!("there is no shape `{text}`: it is `ind`, `layer10` or `chain`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_has_its_edges_and_no_loop() {
+        for count in [0, 1, 9, 10, 11, 19, 20, 95, 1000] {
+            for shape in [Shape::Independent, Shape::Layers, Shape::Chain] {
+                for index in 0..count {
+                    for read in shape.reads(index, count) {
+                        assert!(read < index, "{shape} of {count}: {index} reads {read}");
+                    }
+                }
+            }
+        }
+        assert_eq!(Shape::Chain.edges(1000), 999);
+        assert_eq!(Shape::Layers.edges(1000), 1800);
+        assert_eq!(Shape::Independent.edges(1000), 0);
+    }
+
+    #[test]
+    fn names_differ() {
+        for shape in [Shape::Independent, Shape::Layers, Shape::Chain] {
+            let names: std::collections::HashSet<String> =
+                (0..95).map(|index| shape.name(index, 95)).collect();
+            assert_eq!(names.len(), 95);
+        }
+        assert_eq!(Shape::Layers.name(317, 1000), "l3-17");
+    }
+
+    #[test]
+    fn a_shape_is_called_what_it_says() {
+        for shape in [Shape::Independent, Shape::Layers, Shape::Chain] {
+            assert_eq!(shape.to_string().parse(), Ok(shape));
+        }
+        assert!("ring".parse::<Shape>().is_err());
+    }
+}
