@@ -100,7 +100,7 @@ fn read_body(
         fields.entry("name");
     } else {
         lifecycle = fields.get(reader, "lifecycle").map(|node| read_lifecycle(reader, node));
-        if let Some(entry) = fields.entry("requires") {
+        if let Some(entry) = fields.refused("requires") {
             reader.not_yet(
                 &entry.key_span,
                 "this version does not support requirements yet",

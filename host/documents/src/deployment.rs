@@ -92,7 +92,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     if let Some(node) = fields.get(reader, "shared") {
         spec.shared = requests(reader, node, "`shared`", Dialect::Definition);
     }
-    if let Some(entry) = fields.entry("requires") {
+    if let Some(entry) = fields.refused("requires") {
         let help = "declare what is needed under `shared`, with a definition for its type";
         reader.not_yet(&entry.key_span, "this version does not support requirements yet", help);
     }

@@ -92,31 +92,25 @@ pub fn load(inputs: &[Input]) -> Loaded {
 
 /// Reads one text; returns the Score files that it refers to.
 fn read_source(source: Source, assembly: &mut Assembly) -> Vec<(PathBuf, Location)> {
-    let parsed = yaml::parse(&source.name, &source.text);
-    for fault in parsed.faults {
+    let mut scores = Vec::new();
+    let faults = yaml::parse(&source.name, &source.text, &mut |document| {
+        let mut reader = Reader::new(&source.name, &source.text, false);
+        match recognise(&reader, &document.root) {
+            Recognised::Ours(format) => {
+                read_document(&mut reader, format, document, &source, assembly, &mut scores);
+            }
+            Recognised::Wrong(fault) => reader.report(fault),
+            Recognised::Other(fault) => reader.report(if source.named { fault } else { passed_over(fault) }),
+        }
+        assembly.loaded.diagnostics.append(&mut reader.faults);
+    });
+    for fault in faults {
         assembly.loaded.diagnostics.push(if source.named || looks_like_ours(&source) {
             fault
         } else {
             Diagnostic { severity: Severity::Warning, ..fault }
                 .fact("the file was found in a folder and does not look like a document of Purlin")
         });
-    }
-    let mut scores = Vec::new();
-    for document in parsed.documents {
-        let mut reader = Reader::new(&source.name, &source.text, false);
-        let format = match recognise(&reader, &document.root) {
-            Recognised::Ours(format) => format,
-            Recognised::Wrong(fault) => {
-                assembly.loaded.diagnostics.push(fault);
-                continue;
-            }
-            Recognised::Other(fault) => {
-                assembly.loaded.diagnostics.push(if source.named { fault } else { passed_over(fault) });
-                continue;
-            }
-        };
-        read_document(&mut reader, format, document, &source, assembly, &mut scores);
-        assembly.loaded.diagnostics.append(&mut reader.faults);
     }
     scores
 }

@@ -141,7 +141,13 @@ impl<'a> Reader<'a> {
     /// Opens a map whose fields are known; `what` names it, such as `` `spec` ``.
     pub(crate) fn fields<'n, 't>(&mut self, node: &'n Node<'t>, what: &str) -> Option<Fields<'n, 't>> {
         let entries = self.map(node, what)?;
-        Some(Fields { entries, known: Vec::new(), span: node.span, what: what.to_owned() })
+        Some(Fields {
+            entries,
+            known: Vec::new(),
+            refused: Vec::new(),
+            span: node.span,
+            what: what.to_owned(),
+        })
     }
 }
 
@@ -149,6 +155,7 @@ impl<'a> Reader<'a> {
 pub(crate) struct Fields<'n, 't> {
     entries: &'n [Entry<'t>],
     known: Vec<&'static str>,
+    refused: Vec<&'static str>,
     pub(crate) span: Span,
     what: String,
 }
@@ -157,6 +164,12 @@ impl<'n, 't> Fields<'n, 't> {
     /// The entry of a field, if it is there.
     pub(crate) fn entry(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
         self.known.push(name);
+        self.entries.iter().find(|entry| &*entry.key == name)
+    }
+
+    /// The entry of a field that is refused when it is there, so that nobody is told to write it.
+    pub(crate) fn refused(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
+        self.refused.push(name);
         self.entries.iter().find(|entry| &*entry.key == name)
     }
 
@@ -188,7 +201,7 @@ impl<'n, 't> Fields<'n, 't> {
     /// Reports the fields that nobody asked for.
     pub(crate) fn done(self, reader: &mut Reader<'_>) {
         for entry in self.entries {
-            if self.known.contains(&&*entry.key) {
+            if self.known.contains(&&*entry.key) || self.refused.contains(&&*entry.key) {
                 continue;
             }
             let fault = reader

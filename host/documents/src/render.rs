@@ -19,7 +19,7 @@ const SHOWN: usize = 50;
 /// How many related places of one diagnostic are shown.
 const RELATED: usize = 10;
 /// How many characters of a message are shown.
-const MESSAGE: usize = 600;
+const MESSAGE: usize = 300;
 /// Places that are no further apart stand in one snippet.
 const NEAR: u32 = 100;
 

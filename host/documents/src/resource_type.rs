@@ -27,7 +27,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<ResourceT
     let type_name = type_node.and_then(|node| reader.name(node, "`type`"));
     let params = schema(reader, &mut fields, "params");
     let outputs = schema(reader, &mut fields, "outputs");
-    if let Some(entry) = fields.entry("references") {
+    if let Some(entry) = fields.refused("references") {
         let help = "write `x-reference` into the schema of the field that refers";
         reader.not_yet(&entry.key_span, "this version does not read `references` yet", help);
     }

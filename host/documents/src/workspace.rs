@@ -67,7 +67,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
             }
         }
     }
-    if let Some(entry) = fields.entry("secret_stores") {
+    if let Some(entry) = fields.refused("secret_stores") {
         let help = "give secrets in definitions, under `inputs.secrets`";
         reader.not_yet(&entry.key_span, "this version does not read secret stores yet", help);
     }

@@ -1,5 +1,7 @@
 //! Real documents by others: each loads, or is refused for a true fault in it.
 
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! Nothing in a text or a file may panic, hang, or eat the memory.
 
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;

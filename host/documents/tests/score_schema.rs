@@ -1,6 +1,8 @@
 //! Score files: the verdict of the parser is that of the published schema, on real documents and
 //! on every small change to them.
 
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
 use std::path::Path;
 
 use purlin_documents::{Input, SchemaKind, load, schema};

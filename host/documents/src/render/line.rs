@@ -58,14 +58,15 @@ pub(super) fn show(line: &str, column: u32, length: u32) -> Shown {
 pub(super) fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        push(&mut shown, if c == '\n' { ' ' } else { c });
+        push(&mut shown, if matches!(c, '\n' | '\t') { ' ' } else { c });
     }
     shown
 }
 
 fn push(text: &mut String, c: char) {
     match c {
-        '\t' => text.push_str("    "),
+        // Shown as blanks by the renderer, which has to know of it to count columns.
+        '\t' => text.push(c),
         '\0'..='\u{1f}' => text.extend(char::from_u32(0x2400 + u32::from(c))),
         '\u{7f}' => text.push('␡'),
         '\u{80}'..='\u{9f}'
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn places_survive_what_is_replaced() {
         let shown = show("a\tb\u{1b}[31mc\u{202e}d", 4, 3);
-        assert_eq!(shown.text, "a    b␛[31mc\u{fffd}d");
+        assert_eq!(shown.text, "a\tb␛[31mc\u{fffd}d");
         assert_eq!(&shown.text[shown.span], "␛[3");
     }
 

@@ -64,7 +64,7 @@ fn grants(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Grants> {
         grants.dirs = items.iter().filter_map(|item| directory(reader, item)).collect();
     }
     for name in NOT_YET {
-        if let Some(entry) = fields.entry(name) {
+        if let Some(entry) = fields.refused(name) {
             let message = format!("this version does not grant `{name}` yet");
             reader.not_yet(&entry.key_span, message, "leave it out; `env` and `dirs` can be granted");
         }

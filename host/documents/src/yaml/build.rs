@@ -13,14 +13,6 @@ use super::{Entry, Kind, MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Node, 
 /// How many broken documents of one file are reported.
 const MAX_SYNTAX_FAULTS: usize = 20;
 
-/// What a file holds.
-#[derive(Debug, Default)]
-pub(crate) struct Parsed<'t> {
-    pub(crate) documents: Vec<Document<'t>>,
-    /// Faults that left no tree behind.
-    pub(crate) faults: Vec<Diagnostic>,
-}
-
 /// One document that is not empty.
 #[derive(Debug)]
 pub(crate) struct Document<'t> {
@@ -29,12 +21,15 @@ pub(crate) struct Document<'t> {
     pub(crate) faults: Vec<Diagnostic>,
 }
 
-/// Reads all documents of a text. A byte-order mark has to be gone already.
-pub(crate) fn parse<'t>(file: &Arc<str>, text: &'t str) -> Parsed<'t> {
-    let mut parsed = Parsed::default();
+/// Reads all documents of a text, handing over each as it ends, so that only one tree is held at a
+/// time. Returns the faults that left no tree behind. A byte-order mark has to be gone already.
+pub(crate) fn parse<'t>(
+    file: &Arc<str>,
+    text: &'t str,
+    each: &mut dyn FnMut(Document<'t>),
+) -> Vec<Diagnostic> {
     if let Some(fault) = control_character(file, text) {
-        parsed.faults.push(fault);
-        return parsed;
+        return vec![fault];
     }
     // Deeper than we allow, so that our own message comes first where it can.
     let options = granit_parser::options! {
@@ -44,28 +39,29 @@ pub(crate) fn parse<'t>(file: &Arc<str>, text: &'t str) -> Parsed<'t> {
     };
     let mut parser = Parser::new_from_str_with_options(text, options);
     let mut builder = Builder::new(file, text);
+    let mut faults = Vec::new();
     loop {
         match parser.next_event() {
             None => break,
             Some(Ok((Event::DocumentStart(..), _))) => builder.reset(),
-            Some(Ok((Event::DocumentEnd, _))) => parsed.documents.extend(builder.finish()),
+            Some(Ok((Event::DocumentEnd, _))) => builder.finish().into_iter().for_each(&mut *each),
             Some(Ok((event, span))) => {
                 if let Err(fault) = builder.event(event, convert(&span)) {
-                    parsed.faults.push(*fault);
+                    faults.push(*fault);
                     break;
                 }
             }
             Some(Err(error)) => {
                 builder.reset();
-                parsed.faults.push(syntax(file, text, &error));
-                let stop = syntax_stops(&error) || parsed.faults.len() >= MAX_SYNTAX_FAULTS;
+                faults.push(syntax(file, text, &error));
+                let stop = syntax_stops(&error) || faults.len() >= MAX_SYNTAX_FAULTS;
                 if stop || !parser.proceed_next_document().unwrap_or(false) {
                     break;
                 }
             }
         }
     }
-    parsed
+    faults
 }
 
 fn convert(span: &granit_parser::Span) -> Span {

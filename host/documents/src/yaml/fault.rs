@@ -57,11 +57,12 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
             .help("indent with blanks");
     }
     let fault = Diagnostic::error("yaml-syntax", format!("not valid YAML: {}", error.kind())).at(&location);
+    let line = text.lines().nth(marker.line().saturating_sub(1));
+    if line.is_some_and(|line| line.contains("{{")) {
+        return fault.help("`{{` begins a map in YAML; quote text that holds it");
+    }
     match help(error.kind()) {
         Some(help) => fault.help(help),
-        None if text.lines().nth(marker.line().saturating_sub(1)).is_some_and(|line| line.contains("{{")) => {
-            fault.help("`{{` begins a map in YAML; quote text that holds it")
-        }
         None => fault,
     }
 }
@@ -81,6 +82,10 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::UnknownAnchor => "an alias `*name` needs an anchor `&name` before it in the same document",
         ErrorKind::UnclosedQuotedScalar => "close the quote",
+        ErrorKind::InvalidQuotedScalarIndent | ErrorKind::DocumentIndicatorInQuotedScalar => {
+            "close the quote, or indent the lines that go on with it"
+        }
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => "a key ends with `:` on the same line",
         ErrorKind::UnclosedFlowCollection { open: '[' } => "close the list with `]`",
         ErrorKind::UnclosedFlowCollection { .. } => "close the map with `}`",
         ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey => {

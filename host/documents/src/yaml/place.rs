@@ -197,7 +197,8 @@ mod tests {
 
     fn places(text: &str) -> Vec<(u32, u32)> {
         let file: Arc<str> = "t.yaml".into();
-        let documents = crate::yaml::parse(&file, text).documents;
+        let mut documents = Vec::new();
+        crate::yaml::parse(&file, text, &mut |document| documents.push(document));
         let node = documents[0].root.get("a").expect("a");
         let crate::yaml::Kind::String(decoded, style) = &node.kind else { panic!("a string") };
         let locator = Locator::new(&file, text, node.span, decoded, *style);

@@ -1,0 +1,121 @@
+//! What people read when a document is wrong.
+
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
+use purlin_documents::{Input, load};
+use purlin_model::{Diagnostic, Location};
+
+fn shown(text: &str) -> String {
+    let loaded = load(&[Input::Text { name: "shop.yaml".into(), text: text.into() }]);
+    assert!(!loaded.diagnostics.is_empty());
+    loaded.sources.render(&loaded.diagnostics, false, 100)
+}
+
+#[test]
+fn a_definition_with_many_faults_tells_them_all() {
+    insta::assert_snapshot!(shown(
+        r#"apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: db}
+spec:
+  type: "post gres"
+  drivr: purlin/echo
+  inputs:
+    values:
+      a: "${contxt.app.id}"
+      b: |
+        hello
+          ${resources['dns'].outputs.x} and ${values.y
+    secrets: {a: b}
+    secret_refs: {c: {store: x}}
+  provision: {"aws policy": {is_dependent: 3}}
+  criteria:
+    - {app: 1}
+    - {class: Big}
+  requires: []
+"#
+    ));
+}
+
+#[test]
+fn heads_of_documents() {
+    insta::assert_snapshot!(shown(
+        "apiVersion: purlin.dev/v2\nkind: Definition\n---\napiVersion: purlin.dev/v1\nkind: Definitio\n---\n\
+         apiVersion: entity.humanitec.io/v1b1\nkind: Workload\n---\napiVersion: score.dev/v2\n---\n\
+         apiVersion: humanitec.org/v1b1\nprofile: x\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n\
+         kind: Bundle\napiVersion: purlin.dev/v1\n---\njust text\n---\ncontainers: {}\n"
+    ));
+}
+
+#[test]
+fn a_score_file() {
+    insta::assert_snapshot!(shown(
+        r#"apiVersion: score.dev/v1b1
+metadata: {name: Web, name: web}
+containers:
+  main:
+    image: ""
+    variables: {A: "${resources.bd.host}", B: 1}
+    files:
+      /a: {content: "x ${resources.db.host} $${y}", mode: 600}
+resources:
+  db: {type: postgres, class: Big}
+"#
+    ));
+}
+
+#[test]
+fn yaml() {
+    insta::assert_snapshot!(
+        [
+            "a:\n\tb: 1\n",
+            "a: [1, 2\n",
+            "a: \"open\n",
+            "a: b: c\n",
+            "a: *nobody\n",
+            "image: {{ .Values.image }}: x\n",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {values: {a: .inf, b: !Ref x, c: 123456789012345678901234}}\n",
+            "a: \u{1b}[31mred\n",
+        ]
+        .map(shown)
+        .join("\n")
+    );
+}
+
+#[test]
+fn a_workspace() {
+    insta::assert_snapshot!(shown(
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/db:\n      grants:\n        tcp: [x]\n\
+         \x20       dirs: [{host: a, guest: b}]\n      limits: {memory: 64, time: soon}\n  secret_stores: {}\n  key: {}\n"
+    ));
+}
+
+#[test]
+fn context_is_said_once_or_alike() {
+    let head = "apiVersion: purlin.dev/v1\nkind: Deployment\n";
+    insta::assert_snapshot!(shown(&format!(
+        "{head}spec: {{app: shop, env: dev, values: {{a: 1, b: 1}}}}\n---\n\
+         {head}spec: {{app: shop, env: prod, values: {{a: 1, b: 2}}, namespace: 'a b'}}\n"
+    )));
+}
+
+#[test]
+fn terminals_are_safe_and_long_lines_short() {
+    let name = "x".repeat(600);
+    insta::assert_snapshot!(shown(&format!(
+        "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {{type: a, \"\\e[31m\u{202e}{name}\": 1, other: 2}}\n"
+    )));
+}
+
+#[test]
+fn many_faults_are_counted_and_errors_come_first() {
+    let place = |line| Location::new("a.yaml", line, 1);
+    let mut diagnostics: Vec<_> =
+        (1..=60).map(|line| Diagnostic::note("n", "a note").at(&place(line))).collect();
+    diagnostics
+        .extend((61..=120).map(|line| Diagnostic::error("e", format!("error {line}")).at(&place(line))));
+    let shown = load(&[]).sources.render(&diagnostics, false, 80);
+    assert_eq!(shown.matches("error[e]").count(), 50);
+    assert!(shown.ends_with("and 70 more, 10 of them errors\n"), "{shown}");
+    assert_eq!(load(&[]).sources.render(&[], false, 80), "");
+}

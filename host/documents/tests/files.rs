@@ -1,0 +1,135 @@
+//! Files and folders: what is read, what is passed over, and what is read once.
+
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
+use std::fs;
+use std::path::Path;
+
+use purlin_documents::{Input, Loaded, load};
+use purlin_model::Severity;
+
+const SCORE: &str = "apiVersion: score.dev/v1b1\nmetadata: {name: NAME}\ncontainers: {main: {image: x}}\n";
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+    fs::write(path, text).expect("written");
+}
+
+fn load_path(path: impl AsRef<Path>) -> Loaded {
+    load(&[Input::Path(path.as_ref().to_owned())])
+}
+
+fn codes(loaded: &Loaded) -> Vec<(&'static str, Severity)> {
+    loaded.diagnostics.iter().map(|diagnostic| (diagnostic.code, diagnostic.severity)).collect()
+}
+
+fn workloads(loaded: &Loaded) -> Vec<&str> {
+    loaded.deployment.workloads.iter().map(|workload| &*workload.name).collect()
+}
+
+#[test]
+fn folders_are_walked_in_order_without_what_is_not_ours() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for name in
+        ["b/two.yaml", "a.yml", "c.JSON", ".hidden/x.yaml", ".x.yaml", "target/x.yaml", "node_modules/x.yaml"]
+    {
+        write(at, name, &SCORE.replace("NAME", &format!("w-{}", &name[..1])));
+    }
+    write(at, "README.md", "# no");
+    write(at, "values.yaml", "a: 1\n");
+    write(at, "empty.yaml", "# nothing\n---\n");
+    write(at, "humanitec.score.yaml", "apiVersion: humanitec.org/v1b1\nprofile: x\n");
+    write(at, "porter.yaml", "schemaVersion: 1.0.0\nname: x\nversion: 0.1.0\n");
+    write(at, "vpc.yaml", "apiVersion: ec2.aws.crossplane.io/v1beta1\nkind: VPC\nmetadata: {name: x}\n");
+    write(at, "chart.yaml", "a: {{ .Values.x }}: {{\n");
+    let loaded = load_path(at);
+    assert_eq!(workloads(&loaded), ["w-a", "w-b", "w-c"]);
+    assert_eq!(
+        codes(&loaded),
+        [
+            ("yaml-syntax", Severity::Warning),
+            ("not-a-document", Severity::Note),
+            ("not-supported-yet", Severity::Note),
+            ("not-a-document", Severity::Note),
+            ("not-supported-yet", Severity::Note),
+        ]
+    );
+    for name in
+        ["values.yaml", "humanitec.score.yaml", "porter.yaml", "vpc.yaml", "chart.yaml", "missing.yaml"]
+    {
+        assert!(load_path(at.join(name)).has_errors(), "{name}");
+    }
+    // Named and walked to: an error, because it was named; and nothing is read twice.
+    let both = load(&[
+        Input::Path(at.to_owned()),
+        Input::Path(at.join("values.yaml")),
+        Input::Path(at.join("a.yml")),
+    ]);
+    assert_eq!(both.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count(), 1);
+    assert_eq!(workloads(&both).len(), 3);
+}
+
+#[test]
+fn broken_documents_of_ours_are_errors_in_folders_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "a.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name\n");
+    write(folder.path(), "b.yaml", "apiVersion: purlin.dev/v9\nkind: Definition\n");
+    let loaded = load_path(folder.path());
+    assert_eq!(codes(&loaded), [("yaml-syntax", Severity::Error), ("unknown-version", Severity::Error)]);
+}
+
+#[test]
+fn a_deployment_brings_its_score_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write(at, "web/score.yaml", &SCORE.replace("NAME", "web"));
+    let deployment = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  env: {id: dev, type: development}\n\
+        \x20 workloads:\n    - score: web/score.yaml\n    - metadata: {name: worker}\n      containers: {main: {image: x}}\n";
+    write(at, "deployment.yaml", deployment);
+    let loaded = load_path(at.join("deployment.yaml"));
+    assert_eq!(codes(&loaded), []);
+    assert_eq!(workloads(&loaded), ["worker", "web"]);
+    assert_eq!(
+        (loaded.context.app.as_deref(), loaded.context.env_type.as_deref()),
+        (Some("shop"), Some("development"))
+    );
+    assert_eq!(workloads(&load_path(at)).len(), 2);
+
+    write(at, "deployment.yaml", &deployment.replace("web/score", "web/nothing"));
+    let loaded = load_path(at.join("deployment.yaml"));
+    assert_eq!(codes(&loaded), [("unreadable-file", Severity::Error)]);
+    assert_eq!(loaded.diagnostics[0].related[0].0.line, 7);
+}
+
+#[test]
+fn the_same_document_twice_names_both_places() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "a.yaml", &SCORE.replace("NAME", "web"));
+    write(folder.path(), "b.yaml", &SCORE.replace("NAME", "web"));
+    write(folder.path(), "purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
+    write(folder.path(), "x/purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
+    let loaded = load_path(folder.path());
+    assert_eq!(codes(&loaded), [("duplicate-document", Severity::Error); 2]);
+    for fault in &loaded.diagnostics {
+        assert_ne!(fault.related[0].0.file, fault.location.as_ref().expect("a place").file);
+    }
+    assert_eq!(loaded.workspace.expect("a workspace").folder, folder.path());
+}
+
+#[test]
+fn texts_that_are_no_utf8_say_where() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.yaml");
+    fs::write(&path, b"a: b\nc\xc3\xa9: \xff\n").expect("written");
+    let loaded = load_path(&path);
+    let fault = &loaded.diagnostics[0];
+    assert_eq!(
+        (fault.code, fault.location.as_ref().map(|place| (place.line, place.column))),
+        ("not-utf8", Some((2, 5)))
+    );
+    assert!(fault.message.contains("offset 10"), "{}", fault.message);
+    fs::write(&path, "\u{feff}".to_owned() + &SCORE.replace("NAME", "web")).expect("written");
+    assert_eq!(codes(&load_path(&path)), []);
+}
