@@ -114,7 +114,7 @@ impl Rewriter<'_> {
     }
 
     fn branch(&mut self, branch: &mut BranchNode, keeps: bool) {
-        self.pipe(&mut branch.pipe);
+        self.pipe(&branch.pipe);
         if keeps && !branch.pipe.decl.is_empty() {
             branch.pipe.commands.push(command(branch.pos, KEPT, []));
         }
@@ -125,7 +125,7 @@ impl Rewriter<'_> {
     }
 
     fn action(&mut self, mut action: ActionNode, nodes: &mut Vec<Node>) {
-        self.pipe(&mut action.pipe);
+        self.pipe(&action.pipe);
         let pos = action.pos;
         match self.changed_variable(&action.pipe) {
             Changed::Variable(name) => {
