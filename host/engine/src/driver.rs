@@ -8,6 +8,9 @@ use purlin_model::{Diagnostic, DriverRequirement};
 
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change};
 
+/// Told what a driver says about its progress: a message, and how much of 100 where it is known.
+pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
+
 /// Facts about one call (SPEC §8).
 pub struct Call {
     /// Which resource it is about.
@@ -17,7 +20,7 @@ pub struct Call {
     /// Asked for by the operator's Ctrl-C.
     pub cancel: CancelToken,
     /// Told what the driver says about its progress.
-    pub progress: Arc<dyn Fn(&str, Option<u8>) + Send + Sync>,
+    pub progress: Progress,
 }
 
 /// A driver that can be called. The functions are those of the contract in `wit/`; those that a

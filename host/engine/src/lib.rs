@@ -24,7 +24,7 @@ mod step;
 mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
-pub use driver::{Call, Driver, Drivers, Needed};
+pub use driver::{Call, Driver, Drivers, Needed, Progress};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use outputs::KnownOutputs;

@@ -66,17 +66,8 @@ pub(crate) fn deletions(records: &HashMap<Urn, Arc<Record>>, kept: &HashSet<Urn>
         let mut before = after.remove(&record.urn).unwrap_or_default();
         before.sort_unstable();
         before.dedup();
-        steps.push(Step {
-            key,
-            urn: record.urn.clone(),
-            action: Action::Delete,
-            reasons: reasons(record, kept.is_empty()),
-            changes: Vec::new(),
-            node: None,
-            after: before,
-            prepared: None,
-            relink: false,
-        });
+        let reasons = reasons(record, kept.is_empty());
+        steps.push(Step { reasons, after: before, ..Step::new(key, record.urn.clone(), Action::Delete) });
     }
 }
 

@@ -82,6 +82,23 @@ pub struct Step {
     pub(crate) relink: bool,
 }
 
+impl Step {
+    /// A step that waits for nothing and changes nothing yet.
+    pub(crate) fn new(key: Key, urn: Urn, action: Action) -> Self {
+        Self {
+            key,
+            urn,
+            action,
+            reasons: Vec::new(),
+            changes: Vec::new(),
+            node: None,
+            after: Vec::new(),
+            prepared: None,
+            relink: false,
+        }
+    }
+}
+
 /// Inputs ready to be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {

@@ -196,7 +196,7 @@ impl Planner<'_> {
             && record.status == Status::Ready
         {
             self.board.settle(id, Known::settled(&record.inputs, &record.state));
-            self.push(id, node.key, urn, Action::None, Vec::new(), Vec::new(), None);
+            self.push(id, Step::new(node.key.clone(), urn, Action::None));
             return None;
         }
         Some(Question {
@@ -223,15 +223,8 @@ impl Planner<'_> {
         let Some(record) = record else {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
-            self.push(
-                node.id,
-                node.key,
-                urn,
-                Action::Create,
-                vec!["it does not exist yet".into()],
-                changes,
-                None,
-            );
+            let reasons = vec!["it does not exist yet".into()];
+            self.push(node.id, Step { reasons, changes, ..Step::new(node.key.clone(), urn, Action::Create) });
             return;
         };
         let same = known
@@ -239,19 +232,12 @@ impl Planner<'_> {
             && record.digest == digest::of(&inputs, &record.driver.name, &record.driver.digest);
         if same {
             self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
-            self.push(node.id, node.key, urn, Action::None, Vec::new(), Vec::new(), None);
+            self.push(node.id, Step::new(node.key.clone(), urn, Action::None));
         } else {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(Some(&record.inputs), &inputs);
-            self.push(
-                node.id,
-                node.key,
-                urn,
-                Action::Update,
-                reasons(&record, None, &changes),
-                changes,
-                None,
-            );
+            let reasons = reasons(&record, None, &changes);
+            self.push(node.id, Step { reasons, changes, ..Step::new(node.key.clone(), urn, Action::Update) });
         }
     }
 
@@ -274,7 +260,7 @@ impl Planner<'_> {
         let outputs = predict(&*driver, &key, &inputs, record.as_deref(), &stable);
         self.board.settle(node, Known::with_outputs(&inputs, outputs));
         let prepared = digest.map(|digest| Box::new(Prepared { inputs, digest }));
-        self.push(node, &key, urn, action, reasons, changes, prepared);
+        self.push(node, Step { reasons, changes, prepared, ..Step::new(key, urn, action) });
     }
 
     fn invalid(&mut self, question: &Question, inputs: &[purlin_model::driver::InvalidInput]) {
@@ -293,30 +279,11 @@ impl Planner<'_> {
         }
     }
 
-    fn push(
-        &mut self,
-        node: NodeId,
-        key: &Key,
-        urn: Urn,
-        action: Action,
-        reasons: Vec<String>,
-        changes: Vec<crate::plan::Change>,
-        prepared: Option<Box<Prepared>>,
-    ) {
+    fn push(&mut self, node: NodeId, step: Step) {
         if let Some(slot) = self.step_of.get_mut(node.index()) {
             *slot = self.steps.len() as u32;
         }
-        self.steps.push(Step {
-            key: key.clone(),
-            urn,
-            action,
-            reasons,
-            changes,
-            node: Some(node),
-            after: Vec::new(),
-            prepared,
-            relink: false,
-        });
+        self.steps.push(Step { node: Some(node), ..step });
     }
 }
 
@@ -357,7 +324,7 @@ fn replacement(
     replaces: &[String],
 ) -> Option<Diagnostic> {
     let manifest = driver.manifest();
-    let why = if record.driver.name != manifest.name {
+    let why = if *record.driver.name != *manifest.name {
         format!("its driver changes from `{}` to `{}`", record.driver.name, manifest.name)
     } else if let Some(pointer) = replaces.first() {
         format!("the change of `{pointer}` cannot be made in place")
@@ -394,12 +361,12 @@ fn reasons(record: &Record, driver: Option<&dyn Driver>, changes: &[crate::plan:
     if let Some(driver) = driver {
         let manifest = driver.manifest();
         let version = manifest.version.to_string();
-        if record.driver.version != version {
+        if *record.driver.version != *version {
             reasons.push(format!(
                 "the driver `{}` went from {} to {version}",
                 manifest.name, record.driver.version
             ));
-        } else if record.driver.digest != driver.digest() {
+        } else if *record.driver.digest != *driver.digest() {
             reasons.push(format!("the driver `{}` was built anew", manifest.name));
         }
     }

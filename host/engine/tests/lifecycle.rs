@@ -1,4 +1,5 @@
 //! Create, update, delete, nothing: through the engine, with a driver that does as it is told.
+#![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
 

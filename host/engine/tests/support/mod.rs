@@ -1,5 +1,6 @@
 //! A platform in memory: documents as text, a driver that does what its inputs say, a store that
 //! keeps records in memory with the real codec.
+#![allow(clippy::expect_used, clippy::panic, dead_code)]
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
