@@ -25,18 +25,18 @@ use purlin_state::{Environment, MemoryStore, Record, Store};
 /// Echoes its inputs, and misbehaves where they say so: `fail: create|update|delete|check`,
 /// `partial: text`, `sleep: ms`, `forces: replacement`. Remembers every call with an effect.
 #[derive(Default)]
-pub struct Scripted {
+pub(crate) struct Scripted {
     manifest: Option<Manifest>,
-    pub calls: Mutex<Vec<String>>,
-    pub running: AtomicU64,
-    pub most_running: AtomicU64,
-    pub alive: Mutex<BTreeSet<String>>,
+    pub(crate) calls: Mutex<Vec<String>>,
+    pub(crate) running: AtomicU64,
+    pub(crate) most_running: AtomicU64,
+    pub(crate) alive: Mutex<BTreeSet<String>>,
     /// Keys that fail whatever they are asked, to be changed between runs.
-    pub broken: Mutex<BTreeSet<String>>,
+    pub(crate) broken: Mutex<BTreeSet<String>>,
 }
 
 impl Scripted {
-    pub fn new(name: &str, implements: Implements) -> Arc<Self> {
+    pub(crate) fn new(name: &str, implements: Implements) -> Arc<Self> {
         let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs: true.into() }];
         Arc::new(Self {
             manifest: Some(Manifest {
@@ -51,7 +51,7 @@ impl Scripted {
         })
     }
 
-    pub fn take_calls(&self) -> Vec<String> {
+    pub(crate) fn take_calls(&self) -> Vec<String> {
         std::mem::take(&mut self.calls.lock().expect("calls"))
     }
 
@@ -172,19 +172,19 @@ impl Drivers for Shelf {
 }
 
 /// A platform in memory.
-pub struct Platform {
-    pub driver: Arc<Scripted>,
-    pub store: Arc<MemoryStore>,
+pub(crate) struct Platform {
+    pub(crate) driver: Arc<Scripted>,
+    pub(crate) store: Arc<MemoryStore>,
     runs: AtomicU64,
 }
 
 impl Platform {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let all = Implements { check: false, name: true, read: false, update_impact: true, update: true };
         Self::with(all)
     }
 
-    pub fn with(implements: Implements) -> Self {
+    pub(crate) fn with(implements: Implements) -> Self {
         Self {
             driver: Scripted::new("test/scripted", implements),
             store: Arc::new(MemoryStore::default()),
@@ -192,7 +192,7 @@ impl Platform {
         }
     }
 
-    pub fn context(&self) -> Context {
+    pub(crate) fn context(&self) -> Context {
         Context {
             org: "acme".into(),
             app: "shop".into(),
@@ -202,7 +202,7 @@ impl Platform {
         }
     }
 
-    pub fn graph(&self, documents: &str) -> Arc<Graph> {
+    pub(crate) fn graph(&self, documents: &str) -> Arc<Graph> {
         let loaded = load(&[Input::Text { name: "test.yaml".into(), text: documents.into() }]);
         assert!(!loaded.has_errors(), "{:#?}", loaded.diagnostics);
         let input = purlin_graph::Input {
@@ -214,11 +214,11 @@ impl Platform {
         Arc::new(purlin_graph::build(&input).unwrap_or_else(|errors| panic!("{errors:#?}")))
     }
 
-    pub async fn records(&self) -> Vec<Record> {
+    pub(crate) async fn records(&self) -> Vec<Record> {
         self.store.load(&Environment::of(&self.context())).await.expect("records")
     }
 
-    pub async fn plan(&self, documents: &str) -> Result<Plan, Error> {
+    pub(crate) async fn plan(&self, documents: &str) -> Result<Plan, Error> {
         let graph = self.graph(documents);
         purlin_engine::plan(
             graph,
@@ -230,11 +230,11 @@ impl Platform {
         .await
     }
 
-    pub async fn destroy_plan(&self) -> Result<Plan, Error> {
+    pub(crate) async fn destroy_plan(&self) -> Result<Plan, Error> {
         purlin_engine::destroy(&self.context(), self.records().await, &Shelf(Arc::clone(&self.driver))).await
     }
 
-    pub async fn run(&self, plan: Plan, cancel: CancelToken) -> (Vec<Event>, Summary) {
+    pub(crate) async fn run(&self, plan: Plan, cancel: CancelToken) -> (Vec<Event>, Summary) {
         let clock = Arc::new(AtomicU64::new(1));
         let options = ApplyOptions {
             parallelism: 8,
@@ -249,19 +249,19 @@ impl Platform {
         }
     }
 
-    pub async fn up(&self, documents: &str) -> Summary {
+    pub(crate) async fn up(&self, documents: &str) -> Summary {
         let plan = self.plan(documents).await.unwrap_or_else(|error| panic!("{error:?}"));
         self.run(plan, CancelToken::default()).await.1
     }
 
-    pub async fn destroy(&self) -> Summary {
+    pub(crate) async fn destroy(&self) -> Summary {
         let plan = self.destroy_plan().await.expect("a plan");
         self.run(plan, CancelToken::default()).await.1
     }
 }
 
 /// A definition of type `thing`, and resources of it given as `name: params`.
-pub fn things(shared: &str) -> String {
+pub(crate) fn things(shared: &str) -> String {
     format!(
         "
 apiVersion: purlin.dev/v1
