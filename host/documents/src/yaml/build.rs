@@ -12,6 +12,8 @@ use super::{Entry, Kind, MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Node, 
 
 /// How many broken documents of one file are reported.
 const MAX_SYNTAX_FAULTS: usize = 20;
+/// How many duplicates of one map are reported.
+const MAX_DUPLICATES: usize = 20;
 
 /// One document that is not empty.
 #[derive(Debug)]
@@ -323,9 +325,9 @@ impl<'a, 't> Builder<'a, 't> {
                 }
             }
         }
-        for (first, second) in twice.iter().rev() {
+        for (first, second) in twice.iter().take(MAX_DUPLICATES) {
             let Some(first) = entries.get(*first).map(|entry| entry.key_span) else { continue };
-            let entry = entries.remove(*second);
+            let Some(entry) = entries.get(*second) else { continue };
             let fault = Diagnostic::error("duplicate-key", format!("the key `{}` is given twice", entry.key))
                 .at(&self.at(&entry.key_span))
                 .spanning(entry.key_span.width(self.text))
@@ -333,6 +335,13 @@ impl<'a, 't> Builder<'a, 't> {
                 .help("keep one of them");
             self.faults.push(fault);
         }
+        let mut index = 0;
+        let mut twice = twice.into_iter().map(|(_, second)| second).peekable();
+        entries.retain(|_| {
+            let drop = twice.next_if_eq(&index).is_some();
+            index += 1;
+            !drop
+        });
     }
 
     /// `<<: *anchor` and `<<: [*a, *b]`: what is written out wins, then what comes first.
