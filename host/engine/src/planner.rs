@@ -133,7 +133,7 @@ impl Planner<'_> {
         let graph = Arc::clone(&self.graph);
         for node in graph.nodes() {
             let requirement = &node.recipe.driver;
-            if !seen.insert(Arc::as_ptr(node.recipe)) {
+            if !seen.insert(Arc::as_ptr(node.recipe) as usize) {
                 continue;
             }
             let slot = requirement_name(requirement);
