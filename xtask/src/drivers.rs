@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, bail};
 use wit_component::ComponentEncoder;
@@ -121,11 +122,8 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
 
 /// The compiler is an example of the sandbox: it has the very settings that will run the code.
 fn precompile(components: &[PathBuf], release: bool) -> anyhow::Result<()> {
-    let mut command = cargo();
-    command.args(["run", "--quiet", "--package", "purlin-sandbox", "--example", "precompile"]);
-    if release {
-        command.arg("--release");
-    }
-    command.arg("--").args(components);
-    step::run(&mut command)
+    let mut build = step::build(release);
+    step::run(build.args(["--quiet", "--example", "precompile"]))?;
+    let compiler = step::built(release).join(format!("examples/precompile{}", std::env::consts::EXE_SUFFIX));
+    step::run(Command::new(compiler).args(components))
 }

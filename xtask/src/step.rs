@@ -50,6 +50,25 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// `cargo build` of parts of the workspace.
+///
+/// Always of the whole workspace: with `--package`, cargo would choose other features for what
+/// the crates share, and build wasmtime once more for every choice.
+pub(crate) fn build(release: bool) -> Command {
+    let mut command = cargo();
+    command.args(["build", "--workspace"]);
+    if release {
+        command.arg("--release");
+    }
+    command
+}
+
+/// Where cargo puts what [`build`] builds.
+pub(crate) fn built(release: bool) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(target).join(if release { "release" } else { "debug" })
+}
+
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
