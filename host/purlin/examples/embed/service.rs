@@ -23,7 +23,7 @@ struct Service {
 }
 
 /// Routes of the service. The state lies in `state`.
-pub fn router(state: PathBuf) -> Router {
+pub(crate) fn router(state: PathBuf) -> Router {
     let service =
         Service { purlin: Purlin::builder().state_folder(state).build(), deployments: AtomicU64::new(0) };
     Router::new().route("/plan", post(plan)).route("/apply", post(apply)).with_state(Arc::new(service))
