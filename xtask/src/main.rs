@@ -1,6 +1,7 @@
 //! The build system of Purlin: `cargo xtask COMMAND`. One file a command.
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool")]
 
+mod bench;
 mod build;
 mod ci;
 mod docs;
@@ -32,6 +33,8 @@ enum Command {
     Quickstart(quickstart::Arguments),
     /// Builds the book, where mdBook is installed.
     Docs(docs::Arguments),
+    /// Measures the released program, next to its peers.
+    Bench(bench::Arguments),
     /// What has to pass before a change goes in: format, lints, tests.
     Ci,
 }
@@ -43,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         Command::Test(arguments) => test::run(&arguments),
         Command::Quickstart(arguments) => quickstart::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Ci => ci::run(),
     }
 }

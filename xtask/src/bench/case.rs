@@ -6,10 +6,10 @@ use super::work::{Act, Work};
 /// A case.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// As `--only` names it.
-    pub(crate) name: String,
-    /// In words.
-    pub(crate) title: String,
+    /// Its name without the size.
+    base: &'static str,
+    /// In words, without the size.
+    words: &'static str,
     pub(crate) what: What,
     pub(crate) target: Target,
     /// Whether peers are asked for the same: what takes them hours is not.
@@ -40,120 +40,118 @@ pub(crate) struct Target {
 const KIB: f64 = 1024.0;
 const MIB: f64 = KIB * KIB;
 
-/// A row of the table of cases: `--only` name, words, act, shape, size, target, peers.
-type Row = (&'static str, &'static str, Act, Shape, usize, Target, bool);
-
 /// The cases in full, or a tenth of each.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
-    let to = |seconds| Target { seconds: Some(seconds), ..Target::default() };
-    let within = |seconds, mib: f64| Target { peak: Some(mib * MIB), ..to(seconds) };
-    let none = Target::default();
     let layers = Shape::Layers;
-    let rows: [Row; 10] = [
-        ("validate", "documents on disk to graph", Act::Validate, layers, 100_000, none, false),
-        ("plan-new", "plan, nothing there yet", Act::PlanNew, layers, 10_000, within(0.5, 100.0), true),
-        ("plan-same", "plan, nothing changed", Act::PlanSame, layers, 10_000, to(0.3), true),
-        ("apply", "apply", Act::Apply, layers, 1_000, to(0.15), true),
-        ("apply", "apply", Act::Apply, layers, 10_000, within(1.5, 150.0), false),
-        ("apply-ind", "apply", Act::Apply, Shape::Independent, 10_000, none, false),
-        (
-            "apply-chain",
-            "apply",
-            Act::Apply,
-            Shape::Chain,
-            1_000,
-            Target { fact: Some(("bytes of state", 2.0 * MIB)), ..to(0.5) },
-            true,
-        ),
-        ("destroy", "destroy", Act::Destroy, layers, 1_000, none, true),
-        ("destroy", "destroy", Act::Destroy, layers, 10_000, to(1.5), false),
-        (
-            "start",
-            "start of the program to the first driver call",
-            Act::Start,
-            layers,
-            1,
-            within(0.02, 30.0),
-            true,
-        ),
+    let plan_new = Case::work("plan-new", "plan, nothing there yet", Act::PlanNew, layers, 10_000);
+    let plan_same = Case::work("plan-same", "plan, nothing changed", Act::PlanSame, layers, 10_000);
+    let apply = |shape, count| Case::work("apply", "apply", Act::Apply, shape, count);
+    let independent = Case::work("apply-ind", "apply", Act::Apply, Shape::Independent, 10_000);
+    let chain = Case::work("apply-chain", "apply", Act::Apply, Shape::Chain, 1_000);
+    let destroy = |count| Case::work("destroy", "destroy", Act::Destroy, layers, count);
+    let words = "start of the program to the first driver call";
+    let all = vec![
+        Case::graph(100_000).within(1.0).fact("bytes of graph a resource", KIB),
+        Case::graph(1_000_000).within(12.0).fact("bytes of graph a resource", KIB),
+        Case::work("validate", "graph from documents on disk", Act::Validate, layers, 100_000).alone(),
+        plan_new.within(0.5).peak(100.0),
+        plan_same.within(0.3),
+        apply(layers, 1_000).within(0.15),
+        apply(layers, 10_000).within(1.5).peak(150.0).alone(),
+        independent.alone(),
+        chain.within(0.5).fact("bytes of state", 2e6),
+        destroy(1_000),
+        destroy(10_000).within(1.5).alone(),
+        Case::work("start", words, Act::Start, layers, 1).within(0.02).peak(30.0),
+        Case::call().fact("ratio to bare wasmtime", 1.5),
     ];
-    let graphs = [(100_000, 1.0), (1_000_000, 12.0)].into_iter().map(|(count, seconds)| {
-        let target = Target { fact: Some(("bytes of graph a resource", KIB)), ..to(seconds) };
-        graph(Shape::Layers, count).with(target)
-    });
-    let works = rows.into_iter().map(|(name, words, act, shape, count, target, peers)| {
-        Case { peers, ..work(name, words, Work { act, shape, count }) }.with(target)
-    });
-    let call = Case {
-        name: "call".into(),
-        title: "a driver call in a fresh instance".into(),
-        what: What::Call,
-        target: Target { fact: Some(("ratio to bare wasmtime", 1.5)), ..none },
-        peers: false,
-    };
-    let all = graphs.chain(works).chain([call]);
     if !quick {
-        return all.collect();
+        return all;
     }
-    let mut small: Vec<Case> = all.map(|case| case.resized(|count| count.div_ceil(10))).collect();
-    small.dedup_by(|a, b| a.name == b.name);
+    let mut small: Vec<Case> = all.into_iter().map(|case| case.resized(|count| count.div_ceil(10))).collect();
+    small.dedup_by(|a, b| a.base == b.base);
     small
 }
 
-fn graph(shape: Shape, count: usize) -> Case {
-    Case {
-        name: format!("graph-{count}"),
-        title: format!("graph of {} {shape}, from documents in memory", grouped(count)),
-        what: What::Graph(shape, count),
-        target: Target::default(),
-        peers: false,
-    }
-}
-
-fn work(name: &str, words: &str, work: Work) -> Case {
-    let Work { shape, count, .. } = work;
-    let (name, title) = match count {
-        1 => (name.into(), words.into()),
-        _ => (format!("{name}-{count}"), format!("{words}, {} {shape}", grouped(count))),
-    };
-    Case { name, title, what: What::Work(work), target: Target::default(), peers: true }
-}
-
 impl Case {
-    fn with(self, target: Target) -> Self {
-        Self { target, ..self }
+    fn new(base: &'static str, words: &'static str, what: What) -> Self {
+        Self { base, words, what, target: Target::default(), peers: true }
+    }
+
+    fn work(base: &'static str, words: &'static str, act: Act, shape: Shape, count: usize) -> Self {
+        Self::new(base, words, What::Work(Work { act, shape, count }))
+    }
+
+    fn graph(count: usize) -> Self {
+        Self::new("graph", "graph from documents in memory", What::Graph(Shape::Layers, count)).alone()
+    }
+
+    fn call() -> Self {
+        Self::new("call", "a driver call in a fresh instance", What::Call).alone()
+    }
+
+    fn within(mut self, seconds: f64) -> Self {
+        self.target.seconds = Some(seconds);
+        self
+    }
+
+    fn peak(mut self, mib: f64) -> Self {
+        self.target.peak = Some(mib * MIB);
+        self
+    }
+
+    fn fact(mut self, name: &'static str, most: f64) -> Self {
+        self.target.fact = Some((name, most));
+        self
+    }
+
+    fn alone(mut self) -> Self {
+        self.peers = false;
+        self
+    }
+
+    /// The shape and the size, where there are any.
+    fn size(&self) -> Option<(Shape, usize)> {
+        match self.what {
+            What::Work(Work { act: Act::Start, .. }) | What::Call => None,
+            What::Work(Work { shape, count, .. }) | What::Graph(shape, count) => Some((shape, count)),
+        }
+    }
+
+    /// As `--only` names it.
+    pub(crate) fn name(&self) -> String {
+        match self.size() {
+            Some((_, count)) => format!("{}-{count}", self.base),
+            None => self.base.into(),
+        }
+    }
+
+    /// In words.
+    pub(crate) fn title(&self) -> String {
+        match self.size() {
+            Some((shape, count)) => format!("{}, {} {shape}", self.words, grouped(count)),
+            None => self.words.into(),
+        }
     }
 
     /// The same case in another size, for which nothing is promised.
-    pub(crate) fn resized(self, resize: impl Fn(usize) -> usize) -> Self {
-        let base = self.base().to_owned();
-        match self.what {
-            What::Call => self,
-            What::Graph(_, count) | What::Work(Work { count, .. }) if resize(count) == count => self,
-            What::Graph(shape, count) => graph(shape, resize(count)),
-            What::Work(it) => {
-                let words = self.title.split(", ").next().unwrap_or_default();
-                let words = match it.act {
-                    Act::PlanNew | Act::PlanSame => self.title.rsplit_once(", ").map_or(words, |(words, _)| words),
-                    _ => words,
-                };
-                let count = resize(it.count);
-                Self { peers: self.peers, ..work(&base, words, Work { count, ..it }) }
+    pub(crate) fn resized(mut self, resize: impl Fn(usize) -> usize) -> Self {
+        if let Some((_, count)) = self.size()
+            && resize(count) != count
+        {
+            match &mut self.what {
+                What::Work(work) => work.count = resize(count),
+                What::Graph(_, old) => *old = resize(count),
+                What::Call => {}
             }
+            self.target = Target::default();
         }
-    }
-
-    /// The name without the size.
-    pub(crate) fn base(&self) -> &str {
-        match self.name.rsplit_once('-') {
-            Some((base, size)) if size.bytes().all(|byte| byte.is_ascii_digit()) => base,
-            _ => &self.name,
-        }
+        self
     }
 
     /// Whether somebody means this case: by its name, with or without the size.
     pub(crate) fn is_called(&self, name: &str) -> bool {
-        name == self.name || name == self.base()
+        name == self.base || name == self.name()
     }
 }
 
@@ -175,20 +173,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_differ_and_resize() {
+    fn names_differ() {
         for quick in [false, true] {
-            let cases = cases(quick);
-            let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
-            names.sort_unstable();
+            let mut names: Vec<String> = cases(quick).iter().map(Case::name).collect();
             let all = names.len();
+            names.sort_unstable();
             names.dedup();
             assert_eq!(names.len(), all, "{names:?}");
         }
+    }
+
+    #[test]
+    fn another_size_has_another_name_and_no_target() {
         let plan = cases(false).into_iter().find(|case| case.is_called("plan-new")).expect("there");
+        assert!(plan.is_called("plan-new-10000") && !plan.is_called("plan"));
         let small = plan.resized(|_| 50);
-        assert_eq!((small.name.as_str(), small.title.as_str()), ("plan-new-50", "plan, nothing there yet, 50 layer10"));
+        assert_eq!(
+            (small.name(), small.title()),
+            ("plan-new-50".into(), "plan, nothing there yet, 50 layer10".into())
+        );
         assert_eq!(small.target, Target::default());
-        assert!(small.is_called("plan-new-50") && !small.is_called("plan"));
     }
 
     #[test]

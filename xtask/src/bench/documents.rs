@@ -52,7 +52,10 @@ pub(crate) fn deployments(shape: Shape, count: usize) -> impl Iterator<Item = St
             let [v, a, b] = params(shape, index, count).map(|(_, value)| value);
             let name = &v;
             // Writing into a string does not fail.
-            let _ = writeln!(text, "    {name}:\n      type: node\n      params: {{v: {v}, a: \"{a}\", b: \"{b}\"}}");
+            let _ = writeln!(
+                text,
+                "    {name}:\n      type: node\n      params: {{v: {v}, a: \"{a}\", b: \"{b}\"}}"
+            );
         }
         text
     })

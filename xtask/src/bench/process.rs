@@ -34,7 +34,8 @@ const STDERR: &str = "stderr.log";
 pub(crate) fn run(command: &mut Command, folder: &Path) -> anyhow::Result<Usage> {
     let stdout = create(folder, STDOUT)?;
     let start = Instant::now();
-    let child = command.current_dir(folder).stdin(Stdio::null()).stdout(stdout).stderr(create(folder, STDERR)?);
+    let child =
+        command.current_dir(folder).stdin(Stdio::null()).stdout(stdout).stderr(create(folder, STDERR)?);
     let child = child.spawn().with_context(|| cannot(command))?;
     let result = child.wait4().with_context(|| cannot(command))?;
     let usage = Usage { wall: start.elapsed(), until: None, peak: result.rusage.maxrss };

@@ -45,11 +45,6 @@ impl Shape {
             Self::Independent | Self::Chain => format!("r{index}"),
         }
     }
-
-    /// How many reads there are in all.
-    pub(crate) fn edges(self, count: usize) -> usize {
-        (0..count).map(|index| self.reads(index, count).len()).sum()
-    }
 }
 
 /// Resources of a layer. The last layer is smaller where the number is no multiple of ten.
@@ -92,9 +87,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Shape::Chain.edges(1000), 999);
-        assert_eq!(Shape::Layers.edges(1000), 1800);
-        assert_eq!(Shape::Independent.edges(1000), 0);
+        let edges = |shape: Shape| (0..1000).map(|index| shape.reads(index, 1000).len()).sum::<usize>();
+        assert_eq!([Shape::Independent, Shape::Layers, Shape::Chain].map(edges), [0, 1800, 999]);
     }
 
     #[test]

@@ -1,0 +1,279 @@
+//! `cargo xtask bench`: how fast Purlin is, next to its peers (SPEC §12).
+//!
+//! Each figure is that of a whole process, the released program as people run it: wall time by
+//! the clock, peak memory as the system counted it. It measures and never judges: a slow machine
+//! fails nothing. A program that does something other than it was asked for does fail it.
+
+mod call;
+mod case;
+mod documents;
+mod graph;
+mod process;
+mod purlin;
+mod report;
+mod series;
+mod shape;
+mod terraform;
+mod work;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use case::{Case, What, cases};
+use purlin::Purlin;
+use report::{Measured, Peer, Side, Targets};
+use series::Series;
+use shape::Shape;
+use terraform::Terraform;
+use work::{Sample, Tool, Work};
+
+use crate::build;
+use crate::step::{self, root, step};
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// A tenth of each size, and fewer runs.
+    #[arg(long)]
+    quick: bool,
+    /// Only these cases, by their names with or without the size; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Another size for the cases, for which no target counts.
+    #[arg(long, value_name = "COUNT")]
+    size: Option<usize>,
+    /// Runs of each case, after one to warm up [default: 5, quick: 3].
+    #[arg(long, value_name = "N")]
+    runs: Option<usize>,
+    /// Seconds after which a slow peer is not run again in a case; it is run once at least.
+    #[arg(long, value_name = "SECONDS", default_value_t = 90)]
+    patience: u64,
+    /// Purlin alone.
+    #[arg(long)]
+    no_peers: bool,
+    /// Everything that was measured, run by run, as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Take the programs as they were built before.
+    #[arg(long)]
+    no_build: bool,
+    /// Say which cases there are.
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Writes an environment of any shape and size, to try things with.
+    Generate {
+        /// `ind`, `layer10` or `chain`.
+        shape: Shape,
+        /// How many resources.
+        count: usize,
+        /// An empty folder, or one to make.
+        folder: PathBuf,
+        /// As a configuration for Terraform.
+        #[arg(long)]
+        terraform: bool,
+    },
+}
+
+/// The programs that are measured, and where.
+struct Bench {
+    purlin: Purlin,
+    peers: Vec<Box<dyn Tool>>,
+    graph: PathBuf,
+    floor: PathBuf,
+    component: PathBuf,
+    /// On the disk of the build's results, because syncing in memory costs nothing.
+    scratch: tempfile::TempDir,
+    runs: usize,
+    patience: Duration,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if let Some(Command::Generate { shape, count, folder, terraform }) = &arguments.command {
+        return generate(*shape, *count, folder, *terraform);
+    }
+    let cases = chosen(arguments)?;
+    if arguments.list {
+        for case in cases {
+            println!("{:<18} {}", case.name(), case.title());
+        }
+        return Ok(());
+    }
+    if !arguments.no_build {
+        build::run(&build::Arguments { release: true })?;
+        step("programs that measure", measuring_programs)?;
+    }
+    let bench = Bench::new(arguments)?;
+    let mut all = Vec::new();
+    for case in &cases {
+        let measured = step(&case.name(), || bench.measure(case));
+        all.push(measured.with_context(|| format!("the case {} went wrong", case.name()))?);
+    }
+    print!("{}", report::table(&all));
+    if let Some(path) = &arguments.json {
+        let text = serde_json::to_string_pretty(&serde_json::json!({"format": 1, "cases": all}))?;
+        fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn chosen(arguments: &Arguments) -> anyhow::Result<Vec<Case>> {
+    let mut cases = cases(arguments.quick);
+    for name in &arguments.only {
+        if !cases.iter().any(|case| case.is_called(name)) {
+            let names: Vec<String> = cases.iter().map(Case::name).collect();
+            bail!("there is no case `{name}`; there is {}", names.join(", "));
+        }
+    }
+    if !arguments.only.is_empty() {
+        cases.retain(|case| arguments.only.iter().any(|name| case.is_called(name)));
+    }
+    if let Some(size) = arguments.size {
+        ensure!(size > 0, "a size is 1 at least");
+        cases = cases.into_iter().map(|case| case.resized(|_| size)).collect();
+        cases.dedup_by_key(|case| case.name());
+    }
+    Ok(cases)
+}
+
+fn measuring_programs() -> anyhow::Result<()> {
+    step::run(step::build(true).args(["--example", "floor", "--example", "measure-graph"]))
+}
+
+fn generate(shape: Shape, count: usize, folder: &Path, terraform: bool) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    if fs::read_dir(folder)?.next().is_some() {
+        bail!("{} is not empty", folder.display());
+    }
+    if terraform {
+        terraform::write_configuration(shape, count, folder)
+    } else {
+        purlin::write_documents(shape, count, folder)
+    }
+}
+
+impl Bench {
+    fn new(arguments: &Arguments) -> anyhow::Result<Self> {
+        let target = root().join("target");
+        let folder = target.join("bench");
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let scratch = tempfile::Builder::new().prefix("run-").tempdir_in(&folder)?;
+        let program = |name: &str| step::built(true).join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let mut peers: Vec<Box<dyn Tool>> = Vec::new();
+        if !arguments.no_peers {
+            match Terraform::find(scratch.path())? {
+                Some(terraform) => peers.push(Box::new(terraform)),
+                None => eprintln!("==> Terraform is not installed, so nothing is compared with it"),
+            }
+        }
+        Ok(Self {
+            purlin: Purlin { binary: program("purlin"), cache: folder.join("cache") },
+            peers,
+            graph: program("examples/measure-graph"),
+            floor: program("examples/floor"),
+            component: target.join("drivers/echo.wasm"),
+            scratch,
+            runs: arguments.runs.unwrap_or(if arguments.quick { 3 } else { 5 }).max(1),
+            patience: Duration::from_secs(arguments.patience),
+        })
+    }
+
+    fn measure(&self, case: &Case) -> anyhow::Result<Measured> {
+        let (purlin, peers) = match case.what {
+            What::Graph(shape, count) => {
+                (self.repeat(|folder| graph::measure(&self.graph, shape, count, folder))?, Vec::new())
+            }
+            What::Call => {
+                (self.repeat(|folder| call::measure(&self.floor, &self.component, folder))?, Vec::new())
+            }
+            What::Work(work) => self.compare(work, case.peers)?,
+        };
+        let side = |program, samples: &[Sample]| Side::of(program, samples).context("nothing was measured");
+        let mut theirs = Vec::new();
+        for (peer, samples) in peers {
+            let pairs = samples.iter().zip(&purlin).map(|(theirs, ours)| theirs.seconds / ours.seconds);
+            let ratio = Series::of(pairs.collect()).context("nothing was measured")?;
+            theirs.push(Peer { side: side(peer.name(), &samples)?, ratio });
+        }
+        let purlin = side(self.purlin.name(), &purlin)?;
+        let targets = Targets::new(case.target, &purlin);
+        Ok(Measured { name: case.name(), title: case.title(), purlin, peers: theirs, targets })
+    }
+
+    /// Once to warm up, and then as often as it counts.
+    fn repeat(&self, once: impl Fn(&Path) -> anyhow::Result<Sample>) -> anyhow::Result<Vec<Sample>> {
+        let mut samples = Vec::new();
+        for run in 0..=self.runs {
+            let folder = self.folder()?;
+            let sample = once(folder.path())?;
+            if run > 0 {
+                tell(self.purlin.name(), run, &sample);
+                samples.push(sample);
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Ours and the peers' in turn, so that whatever else the machine does meets them all.
+    #[allow(clippy::type_complexity, reason = "used in one place")]
+    fn compare(
+        &self,
+        work: Work,
+        peers: bool,
+    ) -> anyhow::Result<(Vec<Sample>, Vec<(&dyn Tool, Vec<Sample>)>)> {
+        let mut theirs: Vec<(&dyn Tool, Vec<Sample>)> = Vec::new();
+        if peers {
+            theirs.extend(self.peers.iter().map(|peer| (&**peer, Vec::new())));
+        }
+        self.once(&self.purlin, work)?;
+        for (peer, _) in &theirs {
+            // What is slow is warm enough after a little.
+            self.once(*peer, Work { count: work.count.min(20), ..work })?;
+        }
+        let mut ours = Vec::new();
+        for run in 1..=self.runs {
+            let sample = self.once(&self.purlin, work)?;
+            tell(self.purlin.name(), run, &sample);
+            ours.push(sample);
+            for (peer, samples) in &mut theirs {
+                let spent: f64 = samples.iter().map(|sample| sample.seconds).sum();
+                let next = samples.last().map_or(0.0, |sample| sample.seconds);
+                if samples.is_empty() || spent + next <= self.patience.as_secs_f64() {
+                    let sample = self.once(*peer, work)?;
+                    tell(peer.name(), run, &sample);
+                    samples.push(sample);
+                }
+            }
+        }
+        Ok((ours, theirs))
+    }
+
+    fn once(&self, tool: &dyn Tool, work: Work) -> anyhow::Result<Sample> {
+        let folder = self.folder()?;
+        let start = Instant::now();
+        let result = tool.prepare(work, folder.path()).and_then(|()| tool.perform(work, folder.path()));
+        result.with_context(|| {
+            format!("{} failed after {:.1} s with {work:?}", tool.name(), start.elapsed().as_secs_f64())
+        })
+    }
+
+    /// A fresh folder.
+    fn folder(&self) -> anyhow::Result<tempfile::TempDir> {
+        tempfile::tempdir_in(self.scratch.path()).context("cannot make a folder to work in")
+    }
+}
+
+fn tell(program: String, run: usize, sample: &Sample) {
+    eprintln!(
+        "    {program:<18} {run:>2}: {:>10}, {}",
+        report::time(sample.seconds),
+        report::bytes(sample.peak)
+    );
+}
