@@ -110,7 +110,7 @@ async fn wrong_inputs_are_found_before_anything_runs() {
         things("    a: {type: thing, params: {fail: check}}\n    b: {type: thing, params: {fail: check}}\n");
     let Err(Error::Documents(faults)) = platform.plan(&documents).await else { panic!("refused") };
     assert_eq!(faults.len(), 2, "all of them at once: {faults:#?}");
-    assert!(faults[0].message.contains("/values/fail"), "{}", faults[0].message);
+    assert!(faults[0].message.contains("/params/fail"), "{}", faults[0].message);
     assert!(platform.driver.take_calls().is_empty());
 
     // Defaults are part of what is recorded, and no reason to update again.
@@ -129,7 +129,7 @@ async fn a_change_that_needs_a_replacement_is_refused_by_name() {
     let plan = platform.plan(&things("    a: {type: thing, params: {v: 1, forces: it}}\n")).await;
     let Err(Error::Documents(faults)) = plan else { panic!("refused") };
     assert!(
-        faults[0].message.contains("shared.a") && faults[0].message.contains("/values/forces"),
+        faults[0].message.contains("shared.a") && faults[0].message.contains("/params/forces"),
         "{faults:#?}"
     );
 }

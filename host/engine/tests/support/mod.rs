@@ -73,11 +73,12 @@ impl Scripted {
 }
 
 fn text(inputs: &Inputs, name: &str) -> Option<String> {
-    Some(inputs.values.get(name)?.as_str()?.to_owned())
+    Some(inputs.params.get(name)?.as_str()?.to_owned())
 }
 
 fn state(call: &Call, inputs: &Inputs) -> ResourceState {
-    let mut outputs = inputs.values.as_map().cloned().unwrap_or_default();
+    let mut outputs = inputs.params.as_map().cloned().unwrap_or_default();
+    outputs.extend(inputs.values.as_map().cloned().unwrap_or_default());
     for (name, value) in inputs.secrets.as_map().into_iter().flatten() {
         outputs.insert(name.clone(), value.clone().into_secret());
     }
@@ -99,7 +100,7 @@ impl Driver for Scripted {
     }
     async fn check(&self, _: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {
         if text(inputs, "fail").as_deref() == Some("check") {
-            let input = InvalidInput { pointer: "/values/fail".into(), message: "told to fail".into() };
+            let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };
             return Err(CallError::Failure(Failure::InvalidInputs(vec![input])));
         }
         let mut values = inputs.values.as_map().cloned().unwrap_or_default();
@@ -128,7 +129,7 @@ impl Driver for Scripted {
         _: &str,
     ) -> Result<Impact, CallError> {
         let replaces =
-            if text(after, "forces").is_some() { vec!["/values/forces".into()] } else { Vec::new() };
+            if text(after, "forces").is_some() { vec!["/params/forces".into()] } else { Vec::new() };
         Ok(Impact { replaces, delete_before_replace: false, stable_outputs: vec!["id".into()] })
     }
     async fn update(
@@ -270,7 +271,6 @@ metadata: {{id: thing}}
 spec:
   type: thing
   driver: test/scripted
-  inputs: {{values: '${{params}}'}}
   criteria: [{{}}]
 ---
 apiVersion: purlin.dev/v1
