@@ -1,0 +1,176 @@
+//! What several commands take on the command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, ValueEnum};
+use purlin_host::model::ContextDefaults;
+
+use crate::commands::Command;
+
+/// Provisions what applications need: definitions say how, developers say what.
+///
+/// Purlin reads definitions (how each kind of resource is provisioned) and Score files (what a
+/// workload needs), joins them into one graph, and provisions every resource through a sandboxed
+/// driver, in order.
+#[derive(Debug, Parser)]
+#[command(
+    name = "purlin",
+    version,
+    styles = crate::style::clap(),
+    max_term_width = 100,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  purlin init shop && cd shop    make a small project to begin with
+  purlin graph                   see what would be provisioned, and why
+  purlin plan                    see what would change
+  purlin up                      change it
+  purlin destroy                 delete everything again
+
+Exit status: 0 done; 1 something failed while running; 2 the input or the command line is wrong;
+3 `plan --detailed-exitcode` found changes."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Whether to use colours; `auto` does on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
+    pub(crate) color: When,
+
+    /// Say more on standard error; twice for still more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    pub(crate) verbose: u8,
+
+    /// Say only what went wrong.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+
+    /// Driver calls at the same time [default: the workspace's, else 32].
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) parallelism: Option<NonZeroUsize>,
+
+    /// Say at the end where the time went.
+    #[arg(long, global = true)]
+    pub(crate) timings: bool,
+
+    /// Folder of the embedded state [default: the workspace's, else `.purlin` beside purlin.yaml or
+    /// in the current folder].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Even into a pipe or a file.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// How data is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs, with a version in `format`.
+    Json,
+}
+
+/// `--format` of commands that know text and JSON.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct FormatArg {
+    /// How to write the result.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// Which documents to read.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Documents and context")]
+pub(crate) struct DocumentArgs {
+    /// Documents to read: files, folders (recursively), or `-` for standard input [default: the
+    /// folder of the nearest purlin.yaml, else the current folder].
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Likewise; may be given several times.
+    #[arg(short, long, value_name = "FILE|DIR")]
+    pub(crate) file: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) context: ContextArgs,
+}
+
+/// Where it is deployed, as far as no Deployment says so.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ContextArgs {
+    /// Organisation [default: the workspace's, else `default`].
+    #[arg(long, value_name = "ID")]
+    pub(crate) org: Option<String>,
+
+    /// Application [default: the workspace's, else `default`].
+    #[arg(long, value_name = "ID")]
+    pub(crate) app: Option<String>,
+
+    /// Environment [default: the workspace's, else `development`].
+    #[arg(long, value_name = "ID")]
+    pub(crate) env: Option<String>,
+
+    /// Type of the environment [default: the workspace's, else `development`].
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) env_type: Option<String>,
+
+    /// Namespace [default: the environment's id].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+}
+
+impl DocumentArgs {
+    /// Everything named, in order; empty where nothing is.
+    pub(crate) fn named(&self) -> Vec<PathBuf> {
+        self.file.iter().chain(&self.paths).cloned().collect()
+    }
+}
+
+impl ContextArgs {
+    /// The same, as the host takes it.
+    pub(crate) fn defaults(&self) -> ContextDefaults {
+        let text = |text: &Option<String>| text.as_deref().map(Into::into);
+        ContextDefaults {
+            org: text(&self.org),
+            app: text(&self.app),
+            env: text(&self.env),
+            env_type: text(&self.env_type),
+            namespace: text(&self.namespace),
+        }
+    }
+
+    /// Whether it names an environment, or a part of its name.
+    pub(crate) fn names_environment(&self) -> bool {
+        self.org.is_some() || self.app.is_some() || self.env.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

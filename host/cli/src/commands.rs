@@ -1,0 +1,120 @@
+//! The commands, one file each.
+
+mod apply;
+mod completions;
+mod destroy;
+mod doctor;
+mod driver;
+mod explain;
+mod export;
+mod graph;
+mod init;
+mod markdown_help;
+mod outputs;
+mod plan;
+mod schema;
+mod state;
+mod up;
+mod validate;
+
+use clap::Subcommand;
+
+use crate::app::App;
+use crate::args::Format;
+use crate::failure::{Failure, Status};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::Args),
+    Validate(validate::Args),
+    Graph(graph::Args),
+    Explain(explain::Args),
+    Plan(plan::Args),
+    Up(up::Args),
+    Destroy(destroy::Args),
+    Outputs(outputs::Args),
+    Export(export::Args),
+    State(state::Args),
+    Driver(driver::Args),
+    Schema(schema::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+    #[command(hide = true)]
+    MarkdownHelp(markdown_help::Args),
+}
+
+/// What stands on standard output of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Text for people, or something that is not ours to define.
+    Text,
+    /// One JSON document.
+    Json,
+    /// Events, one JSON document a line.
+    Events,
+}
+
+impl Command {
+    /// What the command writes, so that errors can be written likewise.
+    pub(crate) fn output(&self) -> Output {
+        let document = |format: Format| if format == Format::Json { Output::Json } else { Output::Text };
+        let events = |format: Format| if format == Format::Json { Output::Events } else { Output::Text };
+        match self {
+            Self::Init(_) | Self::Schema(_) | Self::Completions(_) | Self::MarkdownHelp(_) => Output::Text,
+            Self::Validate(args) => document(args.format.format),
+            Self::Graph(args) => args.output(),
+            Self::Explain(args) => document(args.format.format),
+            Self::Plan(args) => document(args.format.format),
+            Self::Up(args) => events(args.format.format),
+            Self::Destroy(args) => events(args.format.format),
+            Self::Outputs(args) => document(args.format.format),
+            Self::Export(args) => document(args.format.format),
+            Self::State(args) => document(args.format()),
+            Self::Driver(args) => document(args.format()),
+            Self::Doctor(args) => document(args.format.format),
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Init(_) => "init",
+            Self::Validate(_) => "validate",
+            Self::Graph(_) => "graph",
+            Self::Explain(_) => "explain",
+            Self::Plan(_) => "plan",
+            Self::Up(_) => "up",
+            Self::Destroy(_) => "destroy",
+            Self::Outputs(_) => "outputs",
+            Self::Export(_) => "export",
+            Self::State(_) => "state",
+            Self::Driver(_) => "driver",
+            Self::Schema(_) => "schema",
+            Self::Doctor(_) => "doctor",
+            Self::Completions(_) => "completions",
+            Self::MarkdownHelp(_) => "markdown-help",
+        }
+    }
+
+    /// Does it.
+    pub(crate) async fn run(self, app: &App) -> Result<Status, Failure> {
+        match self {
+            Self::Init(args) => init::run(&args, app),
+            Self::Validate(args) => validate::run(&args, app).await,
+            Self::Graph(args) => graph::run(&args, app).await,
+            Self::Explain(args) => explain::run(&args, app).await,
+            Self::Plan(args) => plan::run(&args, app).await,
+            Self::Up(args) => up::run(&args, app).await,
+            Self::Destroy(args) => destroy::run(&args, app).await,
+            Self::Outputs(args) => outputs::run(&args, app).await,
+            Self::Export(args) => export::run(&args, app).await,
+            Self::State(args) => state::run(&args, app).await,
+            Self::Driver(args) => driver::run(&args, app).await,
+            Self::Schema(args) => schema::run(&args, app),
+            Self::Doctor(args) => doctor::run(&args, app).await,
+            Self::Completions(args) => completions::run(&args, app),
+            Self::MarkdownHelp(_) => markdown_help::run(app),
+        }
+    }
+}

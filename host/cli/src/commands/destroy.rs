@@ -1,0 +1,64 @@
+//! `purlin destroy`
+
+use super::apply::{self, Shown};
+use crate::app::App;
+use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report;
+
+/// Delete everything that is recorded in an environment.
+///
+/// Works from the record and never from the documents: they only say which environment it is.
+/// Dependents go first. Without a terminal to ask on, `--yes` is required.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin destroy
+  purlin destroy --yes --env staging
+
+Events with `--format json` are those of `up`.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    documents: DocumentArgs,
+
+    /// Do not ask.
+    #[arg(short, long)]
+    yes: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let shown = Shown::new(args.format.format == Format::Json, args.yes, app);
+    if !args.yes && !shown.can_ask() {
+        return Err(Failure::input("nobody can be asked whether to delete everything")
+            .hint("`--yes` deletes without asking; `purlin state list` shows what there is"));
+    }
+    let place = input::place(&args.documents, app).await?;
+    let environment = place.environment();
+    let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
+    let recorded = place.purlin.environments().await.map_err(fail)?;
+    if !recorded.contains(&environment) {
+        app.ui.say(&format!("Nothing is recorded in {environment}."));
+        input::hint_at_others(&place, app).await?;
+        shown.nothing();
+        return Ok(Status::Done);
+    }
+    let session = place.purlin.begin(&environment);
+    let session = app.timings.wait("open state", session).await.map_err(fail)?;
+    let plan = app.timings.wait("plan", session.plan_destroy(&place.context)).await.map_err(fail)?;
+    let report = report::plan::Plan::new(&plan);
+    shown.plan(&report);
+    let question = format!("Delete everything in {environment}?");
+    let status = if report.summary.changes() > 0 && !shown.agrees(&question) {
+        app.ui.say("Nothing was changed.");
+        Status::Failed
+    } else {
+        apply::run(&session, plan, &shown, app).await.map_err(fail)?
+    };
+    drop(session);
+    apply::close(place.purlin, app).await?;
+    Ok(status)
+}

@@ -1,0 +1,276 @@
+//! `purlin doctor`
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use purlin_host::sandbox::CONTRACT_VERSION;
+use purlin_host::{Purlin, state};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::failure::{Failure, Status, chain};
+use crate::input;
+use crate::report::FORMAT;
+use crate::style::{DELETE, GOOD, UPDATE, paint};
+use crate::surroundings;
+use crate::text;
+
+/// Look whether everything that purlin needs is in order.
+///
+/// Looks at the terminal, the workspace, the state and its key, the folder of compiled drivers, and
+/// every driver. Each line says what to do where something is not as it should be.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Ok,
+    Warn,
+    Fail,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    verdict: Verdict,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    format: u8,
+    checks: Vec<Check>,
+}
+
+fn good(name: &'static str, message: impl Into<String>) -> Check {
+    Check { name, verdict: Verdict::Ok, message: message.into(), advice: None }
+}
+
+fn bad(name: &'static str, verdict: Verdict, message: impl Into<String>, advice: &str) -> Check {
+    Check { name, verdict, message: message.into(), advice: Some(advice.to_owned()) }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let mut checks = vec![
+        good(
+            "version",
+            format!(
+                "purlin {}, driver contract {CONTRACT_VERSION}, {}-{}",
+                env!("CARGO_PKG_VERSION"),
+                std::env::consts::ARCH,
+                std::env::consts::OS
+            ),
+        ),
+        terminal(app),
+    ];
+    let (check, workspace) = workspace(args, app)?;
+    checks.push(check);
+    match input::orchestrator(&workspace, app) {
+        Ok(purlin) => {
+            checks.extend(state(&purlin).await);
+            checks.push(cache(purlin.cache_folder()));
+            checks.extend(drivers(&purlin).await);
+            // Nothing was written, so nothing can be lost in closing.
+            let _ = purlin.close().await;
+        }
+        Err(Failure::Plain { message, hints, .. }) => {
+            checks.push(bad(
+                "key",
+                Verdict::Fail,
+                message,
+                hints.first().map_or("look at `key` in purlin.yaml", String::as_str),
+            ));
+        }
+        Err(other) => return Err(other),
+    }
+    let worst = checks.iter().map(|check| check.verdict).max().unwrap_or(Verdict::Ok);
+    match args.format.format {
+        Format::Json => app.ui.json(&Report { format: FORMAT, checks }),
+        Format::Text => app.ui.data(&render(&checks)),
+    }
+    Ok(if worst == Verdict::Fail { Status::Failed } else { Status::Done })
+}
+
+fn render(checks: &[Check]) -> String {
+    let mut out = String::new();
+    for check in checks {
+        let word = match check.verdict {
+            Verdict::Ok => paint(GOOD, "ok  "),
+            Verdict::Warn => paint(UPDATE, "warn"),
+            Verdict::Fail => paint(DELETE, "fail"),
+        };
+        out.push_str(&format!("{word}  {:<10} {}\n", check.name, text::line(&check.message)));
+        if let Some(advice) = &check.advice {
+            out.push_str(&format!("{:17}{}\n", "", text::line(advice)));
+        }
+    }
+    out
+}
+
+fn terminal(app: &App) -> Check {
+    let columns = app
+        .ui
+        .columns()
+        .map_or_else(|| "of no known width".to_owned(), |columns| format!("{columns} columns"));
+    let kind = match (std::io::stdout().is_terminal(), app.ui.is_interactive()) {
+        (_, true) => "a terminal that can be asked on",
+        (true, false) => "a terminal, but nobody can be asked",
+        (false, false) => "no terminal: nobody is asked, progress is in plain lines",
+    };
+    good("terminal", format!("{kind}, {columns}"))
+}
+
+/// The workspace, and the empty one where it cannot be read.
+fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_host::model::Workspace), Failure> {
+    let loaded = input::load(&args.documents, app)?;
+    let workspace = input::workspace(&loaded, app);
+    let errors = loaded.diagnostics.iter().filter(|fault| fault.is_error()).count();
+    let check = if errors > 0 {
+        bad(
+            "workspace",
+            Verdict::Fail,
+            format!("{} in the documents", text::count(errors, "error")),
+            "`purlin validate` shows them",
+        )
+    } else if loaded.workspace.is_none() {
+        bad(
+            "workspace",
+            Verdict::Warn,
+            format!("no {} here or in a folder above", surroundings::WORKSPACE_FILE),
+            "`purlin init` writes one; without it the current folder is the workspace",
+        )
+    } else {
+        good("workspace", workspace.location.to_string())
+    };
+    Ok((check, workspace))
+}
+
+async fn state(purlin: &Purlin) -> Vec<Check> {
+    let folder = purlin.state_folder();
+    let shown = folder.display();
+    if !folder.exists() {
+        return vec![good("state", format!("`{shown}` is not there yet; the first `up` makes it"))];
+    }
+    let mut checks = Vec::new();
+    match purlin.environments().await {
+        Ok(environments) => {
+            checks.push(good(
+                "state",
+                format!("`{shown}` opens, with {}", text::count(environments.len(), "environment")),
+            ));
+            for environment in environments {
+                checks.push(match purlin.records(&environment).await {
+                    Ok(records) => {
+                        good("state", format!("{environment}: {}", text::count(records.len(), "resource")))
+                    }
+                    Err(error) => bad(
+                        "state",
+                        Verdict::Fail,
+                        format!(
+                            "{environment}: {}",
+                            chain(error.to_string(), std::error::Error::source(&error))
+                        ),
+                        advice(&error),
+                    ),
+                });
+            }
+        }
+        Err(error) => checks.push(bad(
+            "state",
+            Verdict::Fail,
+            chain(error.to_string(), std::error::Error::source(&error)),
+            advice(&error),
+        )),
+    }
+    checks.extend(permissions(folder));
+    checks
+}
+
+fn advice(error: &purlin_host::Error) -> &'static str {
+    match error {
+        purlin_host::Error::State(state::Error::Busy { .. } | state::Error::Locked { .. }) => {
+            "wait until it is done, and look again"
+        }
+        purlin_host::Error::State(state::Error::KeyMissing { .. } | state::Error::WrongKey { .. }) => {
+            "restore the key from its copy, or name the right one as `key` in purlin.yaml"
+        }
+        purlin_host::Error::State(state::Error::Newer { .. }) => "use the newer purlin that wrote it",
+        _ => "restore the folder from a copy",
+    }
+}
+
+/// Whether others can read the state: what is secret in it is encrypted, all else is not.
+#[cfg(unix)]
+fn permissions(folder: &Path) -> Option<Check> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = folder.metadata().ok()?.permissions().mode() & 0o777;
+    (mode & 0o022 != 0).then(|| {
+        bad(
+            "state",
+            Verdict::Warn,
+            format!("others can write into `{}` (mode {mode:04o})", folder.display()),
+            "`chmod go-w` it",
+        )
+    })
+}
+
+#[cfg(not(unix))]
+fn permissions(_: &Path) -> Option<Check> {
+    None
+}
+
+fn cache(folder: &Path) -> Check {
+    let shown = folder.display();
+    let probe = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+    match probe {
+        Ok(_) => good("cache", format!("`{shown}` can be written")),
+        Err(error) => bad(
+            "cache",
+            Verdict::Warn,
+            format!("`{shown}` cannot be written: {error}"),
+            "drivers are compiled anew at each run; set XDG_CACHE_HOME to a folder of yours",
+        ),
+    }
+}
+
+async fn drivers(purlin: &Purlin) -> Vec<Check> {
+    let infos = match purlin.drivers().await {
+        Ok(infos) => infos,
+        Err(error) => {
+            return vec![bad(
+                "drivers",
+                Verdict::Fail,
+                chain(error.to_string(), std::error::Error::source(&error)),
+                "drivers run in WebAssembly, which this machine refuses; its limit of address space (`ulimit -v`) may be too low",
+            )];
+        }
+    };
+    let mut built_in = Vec::new();
+    let mut checks = Vec::new();
+    for info in infos {
+        match info.versions {
+            Ok(_) if info.origin == purlin_host::DriverOrigin::BuiltIn => built_in.push(info.name),
+            Ok(versions) => {
+                let versions: Vec<String> = versions.into_iter().map(|(version, _)| version).collect();
+                checks.push(good("driver", format!("{} {}", info.name, versions.join(", "))));
+            }
+            Err(error) => checks.push(bad(
+                "driver",
+                Verdict::Fail,
+                format!("{}: {error}", info.name),
+                "look at its `source` in purlin.yaml",
+            )),
+        }
+    }
+    checks.insert(0, good("drivers", format!("built in: {}", built_in.join(", "))));
+    checks
+}

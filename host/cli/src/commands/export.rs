@@ -1,0 +1,156 @@
+//! `purlin export`
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use purlin_host::model::Urn;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::files;
+use crate::input;
+use crate::render;
+use crate::report::FORMAT;
+use crate::text;
+
+/// Write the workloads' documents and the manifests that drivers returned into a folder.
+///
+/// `DIR/workloads/NAME.yaml` holds each workload as it is deployed, `DIR/manifests/LOCATION/NAME`
+/// each manifest. Every file is written whole; other files in the folder are left alone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin export out
+  purlin export out --show-secrets    with secrets in clear: mind who can read the folder
+
+Without `--show-secrets` every secret is written as `[secret]`.")]
+pub(crate) struct Args {
+    /// The folder to write into; made where it is not there.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
+
+    /// Write secrets in clear.
+    #[arg(long)]
+    show_secrets: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+#[derive(Serialize)]
+struct Report {
+    format: u8,
+    files: Vec<String>,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let place = input::place(&args.documents, app).await?;
+    let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
+    let records = place.purlin.records(&place.environment()).await.map_err(fail)?;
+    if records.is_empty() {
+        app.ui.note(&format!("nothing is recorded in {}", place.environment()));
+        input::hint_at_others(&place, app).await?;
+    }
+    let outputs = purlin_host::outputs(&records);
+    let mut names = Names::default();
+    let mut written = Vec::new();
+    let mut status = Status::Done;
+    let mut write = |path: PathBuf, value: &purlin_host::model::Value| -> Result<(), Failure> {
+        let json = render::value::json(value, args.show_secrets);
+        let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        let text = if is_json { format!("{json:#}\n") } else { render::value::yaml(&json)? };
+        let target = args.folder.join(&path);
+        files::write(&target, &text)
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", target.display()), &error))?;
+        written.push(target);
+        Ok(())
+    };
+    for (name, document) in &outputs.workloads {
+        match document {
+            Ok(document) => write(names.free("workloads", &format!("{name}.yaml"), ""), document)?,
+            Err(error) => {
+                app.ui.error(&error.to_string());
+                status = Status::Failed;
+            }
+        }
+    }
+    for (key, manifest) in &outputs.manifests {
+        let owner = Urn::new(&place.context, key).guresid();
+        let owner = owner.as_str().get(..8).unwrap_or_default();
+        let folder = Path::new("manifests").join(files::safe_name(&manifest.location));
+        write(names.free(&folder, &with_ending(&manifest.name), owner), &manifest.data)?;
+    }
+    match args.format.format {
+        Format::Json => app.ui.json(&Report {
+            format: FORMAT,
+            files: written.iter().map(|path| path.display().to_string()).collect(),
+        }),
+        Format::Text => {
+            for path in &written {
+                app.ui.data(&format!("{}\n", text::line(&path.display().to_string())));
+            }
+            app.ui.say(&format!("Wrote {}.", text::count(written.len(), "file")));
+        }
+    }
+    place.purlin.close().await.map_err(fail)?;
+    Ok(status)
+}
+
+/// Manifests without an ending that says what they are become YAML.
+fn with_ending(name: &str) -> String {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or("");
+    if ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known)) {
+        name.to_owned()
+    } else {
+        format!("{name}.yaml")
+    }
+}
+
+/// Names that were given out, so that no file overwrites another, not even where case is ignored.
+#[derive(Default)]
+struct Names(HashSet<String>);
+
+impl Names {
+    /// A path in `folder` for a name; where it is taken, with its owner's mark, else a number.
+    fn free(&mut self, folder: impl AsRef<Path>, name: &str, owner: &str) -> PathBuf {
+        let name = files::safe_name(name);
+        let marked = format!("{owner}-{name}");
+        let numbered = (2..).map(|number| format!("{owner}-{number}-{name}"));
+        for candidate in [name.clone(), marked].into_iter().chain(numbered) {
+            let path = folder.as_ref().join(candidate.trim_start_matches('-'));
+            if self.0.insert(path.to_string_lossy().to_lowercase()) {
+                return path;
+            }
+        }
+        // Numbers do not run out before memory does.
+        folder.as_ref().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_overwrites_another() {
+        let mut names = Names::default();
+        let mut free = |name: &str, owner: &str| names.free("m", name, owner).display().to_string();
+        assert_eq!(free("a.yaml", "1234"), "m/a.yaml");
+        assert_eq!(free("A.yaml", "5678"), "m/5678-A.yaml");
+        assert_eq!(free("a.yaml", "5678"), "m/5678-2-a.yaml");
+        assert_eq!(free("../../x", "1"), "m/_.._.._x");
+    }
+
+    #[test]
+    fn manifests_have_an_ending() {
+        assert_eq!(with_ending("service"), "service.yaml");
+        assert_eq!(with_ending("service.YML"), "service.YML");
+        assert_eq!(with_ending("a.json"), "a.json");
+        assert_eq!(with_ending("v1.2"), "v1.2.yaml");
+    }
+}

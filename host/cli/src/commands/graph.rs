@@ -1,0 +1,75 @@
+//! `purlin graph`
+
+use clap::ValueEnum;
+
+use super::Output;
+use crate::app::App;
+use crate::args::DocumentArgs;
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::render;
+use crate::report;
+
+/// Show the resource graph: what would be provisioned, by which definition, and why.
+///
+/// Needs no state and no drivers. An arrow leads from a resource to what it depends on.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin graph                             a tree, workloads first
+  purlin graph --format svg > graph.svg    a picture
+  purlin graph --format dot | dot -Tpdf -o graph.pdf
+  purlin graph --format json | jq -r '.order[][]'
+
+Kinds of edges: dependency (a workload declares it), reference (a placeholder reads it), co-provision,
+match-dependents, selector, requires, ref, depends-on.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    documents: DocumentArgs,
+
+    /// How to show it.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "tree")]
+    format: GraphFormat,
+
+    /// Show implicit resources that nothing refers to as well.
+    #[arg(long)]
+    all: bool,
+}
+
+/// How a graph is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GraphFormat {
+    /// Text for people.
+    #[value(alias = "text")]
+    Tree,
+    /// For programs.
+    Json,
+    /// For Graphviz.
+    Dot,
+    /// For pages that draw Mermaid.
+    Mermaid,
+    /// A picture.
+    Svg,
+}
+
+impl Args {
+    pub(super) fn output(&self) -> Output {
+        if self.format == GraphFormat::Json { Output::Json } else { Output::Text }
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let given = input::given(&args.documents, app)?;
+    let purlin = input::orchestrator(&given.workspace, app)?;
+    let graph = app.timings.wait("build graph", purlin.graph(&given.documents)).await;
+    let graph = graph.map_err(|error| given.failure(error))?;
+    let report = app.timings.time("describe graph", || report::graph::Graph::new(&graph, args.all));
+    match args.format {
+        GraphFormat::Json => app.ui.json(&report),
+        GraphFormat::Tree => app.ui.data(&render::tree::render(&report)),
+        GraphFormat::Dot => app.ui.data(&render::dot::render(&report)),
+        GraphFormat::Mermaid => app.ui.data(&render::mermaid::render(&report)),
+        GraphFormat::Svg => app.ui.data(&app.timings.time("draw", || render::svg::render(&report))),
+    }
+    Ok(Status::Done)
+}

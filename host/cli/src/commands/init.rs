@@ -1,0 +1,112 @@
+//! `purlin init`
+
+use std::path::{Path, PathBuf};
+
+use crate::app::App;
+use crate::failure::{Failure, Status};
+use crate::files;
+use crate::input;
+use crate::surroundings::WORKSPACE_FILE;
+use crate::text;
+
+/// Write a small project that works, to begin with.
+///
+/// A workload (a Score file) that needs a database and a host name, and definitions that say how
+/// these are provided. Nothing that is there is overwritten.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin init            into the current folder
+  purlin init shop       into the folder `shop`, which is made")]
+pub(crate) struct Args {
+    /// The folder to write into.
+    #[arg(value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+
+    /// Name of the application [default: the folder's name].
+    #[arg(long, value_name = "ID")]
+    app: Option<String>,
+}
+
+const FILES: [(&str, &str); 5] = [
+    (WORKSPACE_FILE, include_str!("init/purlin.yaml")),
+    ("platform/dns.yaml", include_str!("init/dns.yaml")),
+    ("platform/postgres.yaml", include_str!("init/postgres.yaml")),
+    ("apps/web.yaml", include_str!("init/web.yaml")),
+    // The state holds what only this machine needs, and the key of its secrets.
+    (".gitignore", "/.purlin/\n"),
+];
+
+pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let name = match &args.app {
+        Some(name) if *name == application(name) => name.clone(),
+        Some(name) => {
+            return Err(Failure::input(format!("`{name}` is no name for an application")).hint(format!(
+                "names are of lower-case letters, digits and dashes, such as `{}`",
+                application(name)
+            )));
+        }
+        None => application(&folder_name(&app.folder.join(&args.folder))),
+    };
+    let there: Vec<String> = FILES
+        .iter()
+        .map(|(file, _)| args.folder.join(file))
+        // One's own list of what git passes over is kept.
+        .filter(|path| path.symlink_metadata().is_ok() && !path.ends_with(".gitignore"))
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    if !there.is_empty() {
+        return Err(Failure::input(format!("{} there already; nothing was written", is_or_are(&there)))
+            .hint("`purlin init DIR` writes into another folder"));
+    }
+    for (file, content) in FILES {
+        let path = args.folder.join(file);
+        if path.ends_with(".gitignore") && path.symlink_metadata().is_ok() {
+            continue;
+        }
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        written
+            .and_then(|()| files::write_new(&path, &content.replace("APPLICATION", &name)))
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
+        app.ui.data(&format!("{}\n", text::line(&input::short(&path, Path::new(".")).display().to_string())));
+    }
+    let steps = if args.folder == Path::new(".") {
+        String::new()
+    } else {
+        format!("cd {} && ", args.folder.display())
+    };
+    app.ui.hint(&format!("`{steps}purlin graph` shows what it makes, `{steps}purlin up` makes it"));
+    Ok(Status::Done)
+}
+
+fn is_or_are(names: &[String]) -> String {
+    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
+}
+
+fn folder_name(folder: &Path) -> String {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A name as an application may have it.
+fn application(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = name.chars().map(plain).collect();
+    let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
+    let name: String = words.join("-").chars().take(40).collect();
+    if name.is_empty() { "app".to_owned() } else { name.trim_end_matches('-').to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::application;
+
+    #[test]
+    fn any_folder_makes_an_application() {
+        for (folder, name) in
+            [("shop", "shop"), ("My Shop!", "my-shop"), ("", "app"), ("漢字", "app"), ("-a--b-", "a-b")]
+        {
+            assert_eq!(application(folder), name, "{folder}");
+        }
+    }
+}

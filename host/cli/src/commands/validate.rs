@@ -1,0 +1,98 @@
+//! `purlin validate`
+
+use serde::Serialize;
+
+use crate::app::App;
+use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::render;
+use crate::report::FORMAT;
+use crate::report::diagnostic::{self, Fault};
+use crate::style::{GOOD, paint};
+use crate::surroundings;
+use crate::text;
+
+/// Check documents and the graph they make; nothing is provisioned.
+///
+/// Reads every document, matches definitions, builds the graph, and shows all faults, warnings and
+/// notes at once. Needs no state.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin validate                  the workspace's folder
+  purlin validate platform/ app/   two folders as one deployment
+  cat all.yaml | purlin validate - --format json
+
+With `--format json`: {\"format\": 1, \"valid\": false, \"diagnostics\": [{\"severity\", \"code\", \"message\",
+\"file\", \"line\", \"column\", \"related\", \"notes\", \"help\"}]}.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+#[derive(Serialize)]
+struct Report {
+    format: u8,
+    valid: bool,
+    diagnostics: Vec<Fault>,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let loaded = input::load(&args.documents, app)?;
+    let sources = loaded.sources.clone();
+    let mut all = loaded.diagnostics.clone();
+    let mut found = None;
+    let faulty = loaded.has_errors();
+    let workspace = loaded.workspace.clone();
+    let made = purlin_host::Documents::new(
+        loaded,
+        &args.documents.context.defaults(),
+        workspace.as_ref(),
+        &surroundings::deployment_id(),
+    );
+    match made {
+        Ok(documents) => {
+            let purlin = input::orchestrator(&workspace.unwrap_or_default(), app)?;
+            match app.timings.wait("build graph", purlin.graph(&documents)).await {
+                Ok(graph) => found = Some((documents.catalogue().definitions().len(), graph.len())),
+                Err(purlin_host::Error::Documents(faults)) => all.extend(faults),
+                Err(other) => return Err(Failure::host(other, &sources)),
+            }
+        }
+        // It repeats what reading found, and adds what the documents together have wrong.
+        Err(purlin_host::Error::Documents(faults)) => {
+            all.extend(
+                faults.into_iter().filter(|fault| !faulty || !all.contains(fault)).collect::<Vec<_>>(),
+            );
+        }
+        Err(other) => return Err(Failure::host(other, &sources)),
+    }
+    let errors = all.iter().filter(|fault| fault.is_error()).count();
+    match args.format.format {
+        Format::Json => {
+            app.ui.json(&Report {
+                format: FORMAT,
+                valid: errors == 0,
+                diagnostics: diagnostic::faults(&all),
+            });
+        }
+        Format::Text => {
+            if !all.is_empty() {
+                app.ui.raw(&render::diagnostics::render(&all, &sources, app.ui.error_columns()));
+            }
+            match found {
+                Some((definitions, resources)) => app.ui.data(&format!(
+                    "{}: {}, {} in the graph.\n",
+                    paint(GOOD, "Valid"),
+                    text::count(definitions, "definition"),
+                    text::count(resources, "resource")
+                )),
+                None => app.ui.error(&text::count(errors, "error")),
+            }
+        }
+    }
+    Ok(if errors == 0 { Status::Done } else { Status::Input })
+}

@@ -1,0 +1,182 @@
+//! Why a command could not do what it was asked, as people and programs are told.
+//!
+//! Two kinds: faults in documents, rendered with their lines, and anything else, as `error:` and
+//! `hint:` lines.
+
+use std::error::Error as StdError;
+use std::process::ExitCode;
+
+use purlin_host::documents::SourceMap;
+use purlin_host::model::Diagnostic;
+use purlin_host::{engine, state};
+use serde::Serialize;
+
+use crate::commands::Output;
+use crate::render;
+use crate::report::FORMAT;
+use crate::report::diagnostic::{self, Fault};
+use crate::text;
+use crate::ui::Ui;
+
+/// How the program ends (SPEC §11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Done.
+    Done = 0,
+    /// Something failed while running.
+    Failed = 1,
+    /// The input or the command line is wrong.
+    Input = 2,
+    /// `plan --detailed-exitcode` found changes.
+    Changes = 3,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// Why a command could not do what it was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The documents are wrong.
+    Documents { faults: Vec<Diagnostic>, sources: SourceMap },
+    /// Something else.
+    Plain { status: Status, message: String, hints: Vec<String> },
+}
+
+impl Failure {
+    /// The input or the command line is wrong.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::Plain { status: Status::Input, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Something failed while running.
+    pub(crate) fn run(message: impl Into<String>) -> Self {
+        Self::Plain { status: Status::Failed, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Something failed while running, with what lies behind it.
+    pub(crate) fn caused(message: impl Into<String>, cause: &dyn StdError) -> Self {
+        Self::run(chain(message.into(), Some(cause)))
+    }
+
+    /// The same, with what to do about it.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        if let Self::Plain { hints, .. } = &mut self {
+            hints.push(hint.into());
+        }
+        self
+    }
+
+    /// From the host; `sources` are the texts of the documents that it may be about.
+    pub(crate) fn host(error: purlin_host::Error, sources: &SourceMap) -> Self {
+        match error {
+            purlin_host::Error::Documents(faults) => Self::Documents { faults, sources: sources.clone() },
+            purlin_host::Error::State(error) => Self::state(&error),
+            purlin_host::Error::Engine(error) => {
+                let failure = Self::run(chain(error.to_string(), StdError::source(&error)));
+                match error {
+                    engine::Error::Integrity(_) => failure
+                        .hint("the state was changed by something other than purlin, or its disk is failing; restore a copy of it"),
+                    _ => failure,
+                }
+            }
+            other => Self::run(chain(other.to_string(), StdError::source(&other)))
+                .hint("`purlin doctor` looks at what the program needs of this machine"),
+        }
+    }
+
+    /// From the state.
+    pub(crate) fn state(error: &state::Error) -> Self {
+        let failure = Self::run(chain(error.to_string(), StdError::source(error)));
+        match error {
+            state::Error::Locked { .. } | state::Error::Busy { .. } => failure.hint(
+                "only one deployment at a time may change an environment; nothing was changed by this one",
+            ),
+            state::Error::Io { .. } => failure.hint("`--state DIR` names another folder for the state"),
+            state::Error::Newer { .. } => failure.hint("nothing was changed"),
+            _ => failure,
+        }
+    }
+
+    /// The exit status.
+    pub(crate) fn status(&self) -> Status {
+        match self {
+            Self::Documents { .. } => Status::Input,
+            Self::Plain { status, .. } => *status,
+        }
+    }
+
+    /// Tells it: to people on standard error, to programs also on standard output.
+    pub(crate) fn tell(&self, ui: &Ui, output: Output) {
+        match self {
+            Self::Documents { faults, sources } => {
+                ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
+                ui.error(&summary(faults));
+            }
+            Self::Plain { message, hints, .. } => {
+                ui.error(message);
+                hints.iter().for_each(|hint| ui.hint(hint));
+            }
+        }
+        match output {
+            Output::Text => {}
+            Output::Json => ui.json(&Document { format: FORMAT, error: self.report() }),
+            Output::Events => ui.json_line(&Event { format: FORMAT, event: "error", error: self.report() }),
+        }
+    }
+
+    fn report(&self) -> Report<'_> {
+        match self {
+            Self::Documents { faults, .. } => {
+                Report { message: summary(faults), hints: &[], diagnostics: diagnostic::faults(faults) }
+            }
+            Self::Plain { message, hints, .. } => {
+                Report { message: message.clone(), hints, diagnostics: Vec::new() }
+            }
+        }
+    }
+}
+
+fn summary(faults: &[Diagnostic]) -> String {
+    let errors = faults.iter().filter(|fault| fault.is_error()).count();
+    format!("{} in the documents; nothing was done", text::count(errors, "error"))
+}
+
+/// A message and what lies behind it, each once.
+pub(crate) fn chain(mut message: String, mut cause: Option<&dyn StdError>) -> String {
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        cause = error.source();
+    }
+    message
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u8,
+    error: Report<'a>,
+}
+
+#[derive(Serialize)]
+struct Event<'a> {
+    format: u8,
+    event: &'static str,
+    error: Report<'a>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    message: String,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    hints: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diagnostics: Vec<Fault>,
+}

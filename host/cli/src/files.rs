@@ -1,0 +1,105 @@
+//! Files that commands write: whole or not at all, and never outside their folder.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Writes a file so that nobody ever sees half of it: beside it, then renamed over it.
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    readable_by_umask(file.as_file())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Writes a new file; one that is there is an error and stays as it is.
+pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    std::fs::File::create_new(path)?.write_all(text.as_bytes())
+}
+
+/// Temporary files are private; what is exported is as readable as any file of the user's.
+#[cfg(unix)]
+fn readable_by_umask(file: &std::fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_umask(_: &std::fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+/// A name from anywhere as the name of one file: no separators, nothing hidden, nothing that a
+/// system reserves, and not too long.
+pub(crate) fn safe_name(name: &str) -> String {
+    const LONGEST: usize = 120;
+    let mut safe: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' })
+        .take(LONGEST)
+        .collect();
+    if safe.starts_with('.') || safe.is_empty() {
+        safe.insert(0, '_');
+    }
+    let stem = safe.split('.').next().unwrap_or("").to_ascii_lowercase();
+    let numbered = |prefix: &str| {
+        stem.strip_prefix(prefix).is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
+    };
+    if matches!(stem.as_str(), "con" | "prn" | "aux" | "nul")
+        || numbered("com")
+        || numbered("lpt")
+        || safe.ends_with('.')
+    {
+        safe.insert(0, '_');
+        if safe.ends_with('.') {
+            safe.push('_');
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_stay_in_their_folder() {
+        for (name, safe) in [
+            ("deployment.yaml", "deployment.yaml"),
+            ("../../etc/passwd", "_.._.._etc_passwd"),
+            ("/abs", "_abs"),
+            ("..", "_.._"),
+            ("", "_"),
+            ("a\u{1b}b", "a_b"),
+            ("NUL.txt", "_NUL.txt"),
+        ] {
+            assert_eq!(safe_name(name), safe, "{name:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_one_plain_component(name in any::<String>()) {
+            let safe = safe_name(&name);
+            let mut parts = Path::new(&safe).components();
+            prop_assert!(matches!(parts.next(), Some(std::path::Component::Normal(_))));
+            prop_assert!(parts.next().is_none());
+            prop_assert!(!safe.starts_with('.'));
+        }
+    }
+
+    #[test]
+    fn a_written_file_is_whole_and_a_new_one_overwrites_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a/b.yaml");
+        write(&path, "one").expect("written");
+        write(&path, "two").expect("written again");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "two");
+        assert!(write_new(&path, "three").is_err());
+        assert_eq!(std::fs::read_dir(folder.path().join("a")).expect("listing").count(), 1);
+    }
+}

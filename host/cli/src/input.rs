@@ -1,0 +1,287 @@
+//! From the command line to documents, a workspace, and the orchestrator that works on them.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use purlin_host::documents::{self, Input, Loaded, SourceMap};
+use purlin_host::model::{
+    Context, ContextDefaults, Diagnostic, EnvironmentId, KeySource, Severity, Workspace,
+};
+use purlin_host::state::{Environment, KeyProvider};
+use purlin_host::{Documents, Purlin};
+
+use crate::app::App;
+use crate::args::DocumentArgs;
+use crate::failure::Failure;
+use crate::render;
+use crate::surroundings;
+use crate::ui::Level;
+
+/// More than this from standard input is refused before it is all in memory.
+const STDIN_LIMIT: u64 = 64 << 20;
+
+/// How long another process may have the state open: long enough for one that only looks.
+const WAIT: Duration = Duration::from_millis(300);
+
+/// Documents that were found right, and the texts to show what is wrong with them after all.
+pub(crate) struct Given {
+    pub(crate) documents: Documents,
+    pub(crate) sources: SourceMap,
+    pub(crate) workspace: Workspace,
+}
+
+impl Given {
+    /// The failure that an error of the host about these documents is.
+    pub(crate) fn failure(&self, error: purlin_host::Error) -> Failure {
+        Failure::host(error, &self.sources)
+    }
+}
+
+/// Reads what the command line names, or what lies around.
+pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
+    let mut inputs = Vec::new();
+    let named = args.named();
+    let nearest = surroundings::nearest_workspace(&app.folder);
+    for path in &named {
+        inputs.push(if path.as_os_str() == "-" { standard_input()? } else { Input::Path(path.clone()) });
+    }
+    if inputs.is_empty() {
+        inputs.push(Input::Path(default_folder(nearest.as_deref(), app)));
+    }
+    let loaded = app.timings.time("load documents", || documents::load(&inputs));
+    if loaded.workspace.is_some() || loaded.has_errors() {
+        return Ok(loaded);
+    }
+    match nearest {
+        // The workspace's file lies elsewhere: it is read with the rest, so that faults in it are
+        // shown like all others.
+        Some(file) => {
+            inputs.push(Input::Path(short(&file, &app.folder)));
+            Ok(app.timings.time("load documents", || documents::load(&inputs)))
+        }
+        None => Ok(loaded),
+    }
+}
+
+/// The folder of the workspace's file, else the current one; short where that is the same.
+fn default_folder(nearest: Option<&Path>, app: &App) -> PathBuf {
+    match nearest.and_then(Path::parent) {
+        Some(folder) => short(folder, &app.folder),
+        None => ".".into(),
+    }
+}
+
+/// A path as people would write it from the current folder.
+pub(crate) fn short(path: &Path, from: &Path) -> PathBuf {
+    match path.strip_prefix(from) {
+        Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
+        Ok(rest) => rest.to_owned(),
+        Err(_) => path.to_owned(),
+    }
+}
+
+fn standard_input() -> Result<Input, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(STDIN_LIMIT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::caused("cannot read standard input", &error))?;
+    if bytes.len() as u64 > STDIN_LIMIT {
+        return Err(
+            Failure::input("standard input is larger than 64 MiB").hint("split the documents into files")
+        );
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Input::Text { name: "-".into(), text }),
+        Err(error) => Err(Failure::input(format!(
+            "standard input is not UTF-8 (byte {})",
+            error.utf8_error().valid_up_to()
+        ))
+        .hint("convert it, for example with `iconv -t UTF-8`")),
+    }
+}
+
+/// Reads documents and puts them into their context. Warnings are shown.
+pub(crate) fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
+    let loaded = load(args, app)?;
+    show_remarks(&loaded, app);
+    let sources = loaded.sources.clone();
+    let workspace = workspace(&loaded, app);
+    let documents =
+        Documents::new(loaded, &args.context.defaults(), Some(&workspace), &surroundings::deployment_id())
+            .map_err(|error| Failure::host(error, &sources))?;
+    if documents.deployment().workloads.is_empty()
+        && documents.deployment().shared.is_empty()
+        && documents.catalogue().definitions().is_empty()
+    {
+        app.ui.warning("no document asks for anything");
+        app.ui
+            .hint("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents");
+    }
+    Ok(Given { documents, sources, workspace })
+}
+
+/// The workspace among the documents, or an empty one in the current folder.
+pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
+    loaded
+        .workspace
+        .clone()
+        .unwrap_or_else(|| Workspace { folder: app.folder.clone(), ..Workspace::default() })
+}
+
+/// Shows warnings, and with `--verbose` notes.
+fn show_remarks(loaded: &Loaded, app: &App) {
+    let lowest = if app.ui.level >= Level::Verbose { Severity::Note } else { Severity::Warning };
+    let remarks: Vec<Diagnostic> =
+        loaded.diagnostics.iter().filter(|d| !d.is_error() && d.severity >= lowest).cloned().collect();
+    if !remarks.is_empty() && app.ui.level > Level::Quiet {
+        app.ui.raw(&render::diagnostics::render(&remarks, &loaded.sources, app.ui.error_columns()));
+    }
+}
+
+/// The orchestrator for a workspace. Opens nothing.
+pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, Failure> {
+    let mut builder = Purlin::builder()
+        .workspace(workspace.clone())
+        .variables(surroundings::variables())
+        .holder(surroundings::holder(app.command))
+        .wait(WAIT);
+    if let Some(folder) = &app.global.state {
+        builder = builder.state_folder(folder);
+    }
+    if let Some(folder) = surroundings::cache_folder() {
+        builder = builder.cache_folder(folder);
+    }
+    if let Some(calls) = app.global.parallelism {
+        builder = builder.parallelism(calls.get());
+    }
+    if let Some(key) = key(workspace)? {
+        builder = builder.key(key);
+    }
+    Ok(builder.build())
+}
+
+/// The key that the workspace names, fetched.
+fn key(workspace: &Workspace) -> Result<Option<KeyProvider>, Failure> {
+    Ok(Some(match &workspace.key {
+        None => return Ok(None),
+        Some(KeySource::File(path)) => KeyProvider::File(workspace.folder.join(path)),
+        Some(KeySource::Env(name)) => match std::env::var(name) {
+            Ok(value) => KeyProvider::Value(value.into()),
+            Err(_) => {
+                return Err(Failure::input(format!(
+                    "the key of recorded secrets is to come from the environment variable `{name}`, which is not set"
+                )));
+            }
+        },
+        Some(KeySource::Command(words)) => {
+            KeyProvider::Value(key_from_command(words, &workspace.folder)?.into())
+        }
+    }))
+}
+
+fn key_from_command(words: &[String], folder: &Path) -> Result<String, Failure> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Failure::input("the command that prints the key of recorded secrets is empty"));
+    };
+    let wrong = |what: &str| {
+        Failure::run(format!("`{program}`, which is to print the key of recorded secrets, {what}"))
+    };
+    let output = std::process::Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| wrong(&format!("cannot be run: {error}")))?;
+    if !output.status.success() {
+        return Err(wrong(&format!("failed ({})", output.status)));
+    }
+    String::from_utf8(output.stdout).map_err(|_| wrong("printed something that is not UTF-8"))
+}
+
+/// Where a command works that needs no documents but the environment: what the documents say if
+/// they are right, else flags and workspace, else the only environment on record.
+pub(crate) struct Place {
+    pub(crate) purlin: Purlin,
+    pub(crate) context: Context,
+}
+
+impl Place {
+    pub(crate) fn environment(&self) -> Environment {
+        Environment::of(&self.context)
+    }
+}
+
+/// Finds out where a command works.
+pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
+    let loaded = load(args, app)?;
+    let workspace = workspace(&loaded, app);
+    let purlin = orchestrator(&workspace, app)?;
+    let sources = loaded.sources.clone();
+    let faulty = loaded.has_errors();
+    // Which environment it is must not be guessed from documents that were named and are wrong.
+    if faulty && !args.named().is_empty() {
+        return Err(Failure::Documents { faults: loaded.diagnostics, sources });
+    }
+    let mut context = if faulty {
+        written(&args.context.defaults(), &loaded.context, &workspace)
+    } else {
+        let documents = Documents::new(
+            loaded,
+            &args.context.defaults(),
+            Some(&workspace),
+            &surroundings::deployment_id(),
+        );
+        (*documents.map_err(|error| Failure::host(error, &sources))?.context).clone()
+    };
+    if faulty && !args.context.names_environment() {
+        let recorded = purlin.environments().await.map_err(|error| Failure::host(error, &sources))?;
+        match recorded.as_slice() {
+            [] => {}
+            [only] => {
+                context.org = Arc::clone(&only.org);
+                context.app = Arc::clone(&only.app);
+                context.env.id = Arc::clone(&only.env);
+                context.namespace = Arc::clone(&only.env);
+                app.ui.warning(&format!("the documents are wrong and were not read; this is about {only}, the only environment on record"));
+            }
+            several => {
+                let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+                return Err(Failure::input(format!(
+                    "the documents are wrong, and the state knows several environments: {}",
+                    names.join(", ")
+                ))
+                .hint("`--env`, `--app` and `--org` name one; `purlin validate` shows what is wrong"));
+            }
+        }
+    }
+    Ok(Place { purlin, context })
+}
+
+/// A context from what was written where the documents themselves are wrong.
+fn written(flags: &ContextDefaults, documents: &ContextDefaults, workspace: &Workspace) -> Context {
+    let pick = |field: fn(&ContextDefaults) -> &Option<Arc<str>>, fallback: &str| -> Arc<str> {
+        let sources = [flags, documents, &workspace.defaults];
+        sources.into_iter().find_map(|source| field(source).clone()).unwrap_or_else(|| fallback.into())
+    };
+    let id = pick(|c| &c.env, "development");
+    Context {
+        org: pick(|c| &c.org, "default"),
+        app: pick(|c| &c.app, "default"),
+        namespace: pick(|c| &c.namespace, &id),
+        env: EnvironmentId { id, kind: pick(|c| &c.env_type, "development") },
+        deployment: surroundings::deployment_id().into(),
+    }
+}
+
+/// Says what else is on record where an environment has nothing.
+pub(crate) async fn hint_at_others(place: &Place, app: &App) -> Result<(), Failure> {
+    let others =
+        place.purlin.environments().await.map_err(|error| Failure::host(error, &SourceMap::default()))?;
+    if !others.is_empty() {
+        let names: Vec<String> = others.iter().map(ToString::to_string).collect();
+        app.ui.hint(&format!("the state knows {}; `--env`, `--app` and `--org` name one", names.join(", ")));
+    }
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! What happens during a run, for people: a bar on a terminal, a line for each finished resource
+//! elsewhere, and at the end what failed and what that stood in the way of.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use purlin_host::engine::{Action, Event, Phase, Summary};
+use purlin_host::model::Key;
+
+use crate::style::{CREATE, DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
+use crate::text;
+use crate::ui::{Level, Ui};
+
+/// Running steps that are named below the bar.
+const NAMED: usize = 6;
+/// With no more steps than this, each is told on a terminal too.
+const FEW: usize = 40;
+/// The bar is not redrawn more often.
+const REDRAW: Duration = Duration::from_millis(80);
+
+/// What is known of a run under way.
+pub(crate) struct Progress<'a> {
+    ui: &'a Ui,
+    total: usize,
+    finished: usize,
+    bar: Option<ProgressBar>,
+    running: BTreeMap<Key, (Action, Option<String>)>,
+    drawn: Instant,
+    cancelled: bool,
+}
+
+impl<'a> Progress<'a> {
+    /// For a run of so many steps.
+    pub(crate) fn new(ui: &'a Ui, total: usize) -> Self {
+        let bar = (!ui.bars.is_hidden() && total > 0).then(|| {
+            let bar = ui.bars.add(ProgressBar::new(total as u64));
+            let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {elapsed}{wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌"));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Self {
+            ui,
+            total,
+            finished: 0,
+            bar,
+            running: BTreeMap::new(),
+            drawn: Instant::now(),
+            cancelled: false,
+        }
+    }
+
+    /// The user asked to stop.
+    pub(crate) fn cancelling(&mut self) {
+        self.cancelled = true;
+        self.ui.raw(&format!(
+            "{} finishing {}; press Ctrl-C again to cut off at once\n",
+            paint(WARNING, "stopping:"),
+            text::count(self.running.len(), "call")
+        ));
+    }
+
+    /// Something happened.
+    pub(crate) fn event(&mut self, event: &Event) {
+        let Event::Resource { key, action, phase } = event else { return };
+        match phase {
+            Phase::Started => {
+                self.running.insert(key.clone(), (*action, None));
+            }
+            Phase::Progress { message, percent } => {
+                let percent = percent.map(|percent| format!(" {percent} %")).unwrap_or_default();
+                let remark = format!("{}{percent}", text::line(message));
+                self.running.entry(key.clone()).or_insert((*action, None)).1 = Some(remark);
+            }
+            Phase::Succeeded { took } => {
+                self.done(key);
+                if *action != Action::None {
+                    self.tell(&format!("{} {} {}", self.position(), past(*action), named(key, *took)), false);
+                }
+            }
+            Phase::Failed { cause, took } => {
+                self.done(key);
+                let cause = text::line(&cause.to_string()).into_owned();
+                self.tell(
+                    &format!(
+                        "{} {}  {}: {cause}",
+                        self.position(),
+                        paint(DELETE, "failed"),
+                        named(key, *took)
+                    ),
+                    true,
+                );
+            }
+            Phase::Skipped { .. } => self.done(key),
+        }
+        self.draw();
+    }
+
+    fn done(&mut self, key: &Key) {
+        self.running.remove(key);
+        self.finished += 1;
+    }
+
+    fn position(&self) -> String {
+        let digits = self.total.to_string().len();
+        paint(DIM, format!("[{:>digits$}/{}]", self.finished.min(self.total), self.total))
+    }
+
+    /// Tells of a resource: always where there is no bar, and what went wrong.
+    fn tell(&self, line: &str, wrong: bool) {
+        if wrong || self.bar.is_none() || self.total <= FEW || self.ui.level >= Level::Verbose {
+            self.ui.say(line);
+        }
+    }
+
+    fn draw(&mut self) {
+        let Some(bar) = &self.bar else { return };
+        if self.drawn.elapsed() < REDRAW && self.finished < self.total {
+            return;
+        }
+        self.drawn = Instant::now();
+        bar.set_position(self.finished.min(self.total) as u64);
+        let columns = self.ui.error_columns().unwrap_or(80);
+        let mut message = String::new();
+        for (key, (action, remark)) in self.running.iter().take(NAMED) {
+            let mut line = format!("  {} {}", present(*action), text::line(key.as_str()));
+            if let Some(remark) = remark {
+                let _ = write!(line, ": {remark}");
+            }
+            let _ = write!(message, "\n{}", text::fit(&line, columns.saturating_sub(1)));
+        }
+        if self.running.len() > NAMED {
+            let _ = write!(message, "\n  … and {} more", self.running.len() - NAMED);
+        }
+        bar.set_message(message);
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+            self.ui.bars.remove(&bar);
+        }
+    }
+}
+
+fn present(action: Action) -> &'static str {
+    match action {
+        Action::Create => "creating",
+        Action::Update => "updating",
+        Action::Delete => "deleting",
+        Action::None => "checking",
+    }
+}
+
+fn past(action: Action) -> String {
+    match action {
+        Action::Create => paint(CREATE, "created"),
+        Action::Update => paint(UPDATE, "updated"),
+        Action::Delete => paint(DELETE, "deleted"),
+        Action::None => "checked".to_owned(),
+    }
+}
+
+fn named(key: &Key, took: Duration) -> String {
+    format!("{} {}", text::line(key.as_str()), paint(DIM, format!("({})", text::duration(took))))
+}
+
+/// How the run went: one line if well, else the causes first, each with what it stood in the way of.
+pub(crate) fn report(summary: &Summary) -> String {
+    let mut out = String::new();
+    if !summary.failed.is_empty() {
+        out.push('\n');
+    }
+    for (key, cause) in &summary.failed {
+        let _ = writeln!(out, "{} {}", paint(DELETE, "failed:"), paint(STRONG, text::line(key.as_str())));
+        let message = cause.to_string();
+        for line in text::block(&message).lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+        if let purlin_host::engine::Cause::Inputs(faults) = cause {
+            for fault in faults {
+                for (word, remark) in fault
+                    .location
+                    .iter()
+                    .map(|at| ("at", at.to_string()))
+                    .chain(fault.help.iter().map(|help| ("help:", help.clone())))
+                {
+                    let _ = writeln!(out, "  {word} {}", text::line(&remark));
+                }
+            }
+        }
+        let blocked: Vec<&Key> = summary
+            .skipped
+            .iter()
+            .filter(|(_, because)| because.as_ref() == Some(key))
+            .map(|(key, _)| key)
+            .collect();
+        list(&mut out, "  was in the way of", &blocked);
+    }
+    let failed: Vec<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
+    let rest: Vec<&Key> = summary
+        .skipped
+        .iter()
+        .filter(|(_, because)| because.as_ref().is_none_or(|because| !failed.contains(&because)))
+        .map(|(key, _)| key)
+        .collect();
+    list(&mut out, if summary.cancelled { "stopped before" } else { "not tried" }, &rest);
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    let _ = writeln!(out, "{}", headline(summary));
+    out
+}
+
+/// Keys named after a title; many are counted.
+fn list(out: &mut String, title: &str, keys: &[&Key]) {
+    const LISTED: usize = 10;
+    if keys.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{title} {}:", text::count(keys.len(), "resource"));
+    for key in keys.iter().take(LISTED) {
+        let _ = writeln!(out, "    {}", text::line(key.as_str()));
+    }
+    if keys.len() > LISTED {
+        let _ = writeln!(out, "    … and {} more", keys.len() - LISTED);
+    }
+}
+
+fn headline(summary: &Summary) -> String {
+    let done = summary.done;
+    let parts: Vec<String> = [
+        (done.create, "created"),
+        (done.update, "updated"),
+        (done.replace, "replaced"),
+        (done.delete, "deleted"),
+        (done.none, "unchanged"),
+        (summary.failed.len(), "failed"),
+        (summary.skipped.len(), "not tried"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{number} {what}"))
+    .collect();
+    let parts = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") };
+    let word = match (summary.cancelled, summary.is_success()) {
+        (true, _) => paint(WARNING, "Stopped"),
+        (_, true) => paint(GOOD, "Done"),
+        _ => paint(DELETE, "Failed"),
+    };
+    format!("{word} in {}: {parts}.", text::duration(summary.took))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purlin_host::engine::{Cause, Tally};
+
+    #[test]
+    fn the_cause_comes_first_and_then_what_it_blocked() {
+        let key = |text: &str| Key::parse(text).expect("a key");
+        let summary = Summary {
+            done: Tally { create: 2, ..Tally::default() },
+            failed: vec![(
+                key("postgres#modules.web.externals.db"),
+                Cause::NoDriver("no\u{1b}[31m driver\nfor it".into()),
+            )],
+            skipped: vec![
+                (key("workload#modules.web"), Some(key("postgres#modules.web.externals.db"))),
+                (key("dns#shared.late"), None),
+            ],
+            cancelled: false,
+            calls: 3,
+            took: Duration::from_millis(1234),
+        };
+        insta::assert_snapshot!(anstream::adapter::strip_str(&report(&summary)).to_string());
+    }
+
+    #[test]
+    fn a_good_end_is_one_line() {
+        let done = Summary {
+            done: Tally { none: 3, ..Tally::default() },
+            took: Duration::from_millis(5),
+            ..Summary::default()
+        };
+        assert_eq!(anstream::adapter::strip_str(&report(&done)).to_string(), "Done in 5 ms: 3 unchanged.\n");
+    }
+}

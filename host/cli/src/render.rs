@@ -1,0 +1,11 @@
+//! Reports as something to look at. Each takes plain data and gives text; none prints, and none
+//! knows where the data came from.
+
+pub(crate) mod diagnostics;
+pub(crate) mod dot;
+pub(crate) mod explain;
+pub(crate) mod mermaid;
+pub(crate) mod plan;
+pub(crate) mod svg;
+pub(crate) mod tree;
+pub(crate) mod value;

@@ -1,0 +1,60 @@
+//! A graph in Graphviz' language.
+
+use crate::report::graph::Graph;
+use crate::text;
+
+/// The graph as a `digraph`, the same text for the same graph.
+pub(crate) fn render(graph: &Graph) -> String {
+    let mut out = String::from(
+        "digraph purlin {\n  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"Helvetica\"];\n  edge [fontname=\"Helvetica\", fontsize=10];\n",
+    );
+    for node in &graph.nodes {
+        let recipe = node.definition.as_deref().unwrap_or(&node.driver);
+        let style =
+            if node.implicit && node.type_name != "workload" { ", style=\"rounded,dashed\"" } else { "" };
+        out.push_str(&format!(
+            "  \"{}\" [label=\"{}\\n{}\"{style}];\n",
+            escape(&node.key),
+            escape(&node.key),
+            escape(recipe)
+        ));
+    }
+    for edge in &graph.edges {
+        out.push_str(&format!(
+            "  \"{}\" -> \"{}\" [label=\"{}\"];\n",
+            escape(&edge.from),
+            escape(&edge.to),
+            escape(&edge.kinds.join("\n"))
+        ));
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Text between quotes. A backslash would begin an escape of Graphviz' own, such as `\N`.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push_str("\\n");
+        }
+        out.push_str(&text::line(line).replace('\\', "\\\\").replace('"', "\\\""));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::graph::fixture;
+
+    #[test]
+    fn a_graph_in_dot() {
+        insta::assert_snapshot!(render(&fixture::shop()));
+    }
+
+    #[test]
+    fn names_cannot_break_out() {
+        assert_eq!(escape("a\"b\\N\nc\u{1b}"), r#"a\"b\\N\nc\\u{1b}"#);
+    }
+}

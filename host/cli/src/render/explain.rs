@@ -1,0 +1,100 @@
+//! Why a resource is provisioned as it is, as text.
+
+use std::fmt::Write as _;
+
+use crate::report::explain::{Candidate, Explanation, Neighbour};
+use crate::style::{CREATE, DIM, STRONG, WARNING, paint};
+use crate::text;
+
+/// Neighbours shown of each kind.
+const SHOWN: usize = 50;
+
+/// The explanation as lines of text.
+pub(crate) fn render(explanation: &Explanation) -> String {
+    let mut out = format!("{}\n", paint(STRONG, text::line(&explanation.key)));
+    if let Some(driver) = &explanation.driver {
+        let _ = writeln!(out, "  driver {}", text::line(driver));
+    }
+    definitions(&mut out, explanation);
+    if !explanation.origin.is_empty() {
+        heading(&mut out, "In the graph because");
+        for origin in &explanation.origin {
+            let _ = writeln!(out, "  {}", text::line(&origin.describe()));
+        }
+    }
+    neighbours(&mut out, "Depends on", &explanation.dependencies);
+    neighbours(&mut out, "Needed by", &explanation.dependents);
+    out
+}
+
+fn heading(out: &mut String, title: &str) {
+    let _ = writeln!(out, "\n{}", paint(STRONG, title));
+}
+
+fn definitions(out: &mut String, explanation: &Explanation) {
+    heading(out, "Definition");
+    match (&explanation.winner, explanation.tied.as_slice()) {
+        (Some(winner), _) => candidate(out, &paint(CREATE, "wins"), winner),
+        (None, []) if explanation.in_graph == Some(true) => {
+            let _ = writeln!(out, "  none matches: the built-in echo is used");
+        }
+        (None, []) => {
+            let _ = writeln!(out, "  {}", paint(WARNING, "none matches"));
+        }
+        (None, tied) => {
+            for one in tied {
+                candidate(out, &paint(WARNING, "tied"), one);
+            }
+        }
+    }
+    if let Some(second) = &explanation.runner_up {
+        candidate(out, "next", second);
+    }
+    if explanation.losers.is_empty() {
+        return;
+    }
+    heading(out, "Not used");
+    for loser in &explanation.losers {
+        let criterion = loser.criterion.as_deref().map(|c| format!(" {c}")).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "  {}{}  {}",
+            text::line(&loser.definition),
+            text::line(&criterion),
+            paint(DIM, text::line(&loser.at))
+        );
+        for reason in &loser.reasons {
+            let _ = writeln!(out, "      {}", text::line(reason));
+        }
+    }
+}
+
+fn candidate(out: &mut String, word: &str, candidate: &Candidate) {
+    let _ = writeln!(
+        out,
+        "  {word}  {} {}, specificity {}  {}",
+        text::line(&candidate.definition),
+        text::line(&candidate.criterion),
+        candidate.specificity,
+        paint(DIM, text::line(&candidate.at))
+    );
+}
+
+fn neighbours(out: &mut String, title: &str, all: &[Neighbour]) {
+    if all.is_empty() {
+        return;
+    }
+    heading(out, title);
+    for neighbour in all.iter().take(SHOWN) {
+        let _ = writeln!(out, "  {}", text::line(&neighbour.key));
+        for reason in &neighbour.reasons {
+            let placeholder = reason.placeholder.as_ref().map(|p| format!(" {p}")).unwrap_or_default();
+            let at =
+                reason.at.as_ref().map(|at| format!("  {}", paint(DIM, text::line(at)))).unwrap_or_default();
+            let _ = writeln!(out, "      {}{}{at}", reason.kind, text::line(&placeholder));
+        }
+    }
+    if all.len() > SHOWN {
+        let _ = writeln!(out, "  … and {} more", all.len() - SHOWN);
+    }
+}

@@ -1,0 +1,50 @@
+//! A graph in Mermaid's language, for pages that draw it.
+
+use crate::report::graph::Graph;
+use crate::text;
+
+/// The graph as a `flowchart`, the same text for the same graph.
+pub(crate) fn render(graph: &Graph) -> String {
+    let mut out = String::from("flowchart LR\n");
+    let index = graph.index();
+    for (number, node) in graph.nodes.iter().enumerate() {
+        let recipe = node.definition.as_deref().unwrap_or(&node.driver);
+        out.push_str(&format!("  n{number}[\"{}<br/>{}\"]\n", escape(&node.key), escape(recipe)));
+    }
+    for edge in &graph.edges {
+        if let (Some(from), Some(to)) = (index.get(edge.from.as_str()), index.get(edge.to.as_str())) {
+            out.push_str(&format!("  n{from} -->|\"{}\"| n{to}\n", escape(&edge.kinds.join(", "))));
+        }
+    }
+    out
+}
+
+/// Whatever means something to Mermaid or HTML, as Mermaid's numeric entities.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text::line(text).chars() {
+        match c {
+            '"' | '#' | '<' | '>' | '&' | '`' | '{' | '}' | '|' | ';' | '\\' | '*' | '_' => {
+                out.push_str(&format!("#{};", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::graph::fixture;
+
+    #[test]
+    fn a_graph_in_mermaid() {
+        insta::assert_snapshot!(render(&fixture::shop()));
+    }
+
+    #[test]
+    fn names_cannot_break_out() {
+        assert_eq!(escape("a\"]<b>"), "a#34;]#60;b#62;");
+    }
+}

@@ -1,0 +1,316 @@
+//! A plan as text: what is to happen to each resource, why, and in which inputs.
+
+use crate::report::plan::{Change, Plan, Step};
+use crate::style::{CREATE, DELETE, DIM, STRONG, UPDATE, WARNING, paint};
+use crate::text;
+
+use super::value;
+
+/// How a plan is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// Columns there are; none where text may be as wide as it likes.
+    pub(crate) columns: Option<usize>,
+    /// Every change in full.
+    pub(crate) everything: bool,
+}
+
+/// With more resources than this to change, each takes one line.
+const MANY: usize = 100;
+/// Changes shown of a resource that is new.
+const SHOWN_OF_NEW: usize = 6;
+/// Changes shown of a resource that changes.
+const SHOWN_OF_CHANGED: usize = 20;
+
+/// The plan as lines of text, each with an end.
+pub(crate) fn render(plan: &Plan, look: Look) -> String {
+    let mut out = String::new();
+    let brief = plan.summary.changes() > MANY && !look.everything;
+    for (action, title) in
+        [("create", "to create"), ("update", "to update"), ("replace", "to replace"), ("delete", "to delete")]
+    {
+        let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.action == action).collect();
+        if steps.is_empty() {
+            continue;
+        }
+        out.push_str(&format!(
+            "{}\n",
+            paint(STRONG, format!("{} {title}", text::count(steps.len(), "resource")))
+        ));
+        for step in steps {
+            if brief { one_line(&mut out, step, look) } else { in_full(&mut out, step, look) }
+        }
+        out.push('\n');
+    }
+    for warning in &plan.warnings {
+        out.push_str(&format!(
+            "{} {}: {}\n",
+            paint(WARNING, "warning:"),
+            text::line(&warning.key),
+            text::line(&warning.message)
+        ));
+    }
+    if brief {
+        out.push_str(&paint(DIM, "Each change in full: --verbose"));
+        out.push('\n');
+    }
+    out.push_str(&summary(plan));
+    out.push('\n');
+    out
+}
+
+fn summary(plan: &Plan) -> String {
+    let tally = plan.summary;
+    if tally.changes() == 0 {
+        return match tally.none {
+            0 => "Nothing to do: there are no resources.".to_owned(),
+            1 => "Nothing to change: the 1 resource is up to date.".to_owned(),
+            all => format!("Nothing to change: all {all} resources are up to date."),
+        };
+    }
+    let parts: Vec<String> = [
+        (tally.create, "to create"),
+        (tally.update, "to update"),
+        (tally.replace, "to replace"),
+        (tally.delete, "to delete"),
+        (tally.none, "unchanged"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{number} {what}"))
+    .collect();
+    format!("{} {}.", paint(STRONG, "Plan:"), parts.join(", "))
+}
+
+/// The sign and the word of an action, in its colour.
+pub(crate) fn sign(action: &str) -> String {
+    match action {
+        "create" => paint(CREATE, "+ create"),
+        "update" => paint(UPDATE, "~ update"),
+        "replace" => paint(DELETE, "± replace"),
+        "delete" => paint(DELETE, "- delete"),
+        _ => paint(DIM, "= none"),
+    }
+}
+
+/// Where the text beside the sign begins.
+const INDENT: usize = 11;
+
+fn one_line(out: &mut String, step: &Step, look: Look) {
+    let key = text::line(&step.key);
+    let mut remark = step.reasons.join("; ");
+    if step.action == "update" && !step.changes.is_empty() {
+        let paths: Vec<String> = step.changes.iter().map(|change| value::path(&change.path)).collect();
+        remark = paths.join(", ");
+    }
+    let room = look.columns.map(|columns| columns.saturating_sub(INDENT + text::width(&key) + 2));
+    let remark = text::line(&remark);
+    let remark = match room {
+        Some(room) if room < 12 => "".into(),
+        Some(room) => text::fit(&remark, room),
+        None => remark,
+    };
+    out.push_str(&format!("  {} {key}", sign(step.action)));
+    if !remark.is_empty() {
+        out.push_str(&format!("  {}", paint(DIM, remark)));
+    }
+    out.push('\n');
+}
+
+fn in_full(out: &mut String, step: &Step, look: Look) {
+    let key = text::line(&step.key);
+    let reason = step.reasons.join("; ");
+    let reason = text::line(&reason);
+    let fits =
+        look.columns.is_none_or(|columns| INDENT + text::width(&key) + 2 + text::width(&reason) <= columns);
+    out.push_str(&format!("  {} {}", sign(step.action), paint(STRONG, &key)));
+    if fits && !reason.is_empty() {
+        out.push_str(&format!("  {}", paint(DIM, &reason)));
+    }
+    out.push('\n');
+    if !fits {
+        let room = look.columns.unwrap_or(usize::MAX).saturating_sub(INDENT).max(20);
+        for line in text::wrap(&reason, room) {
+            out.push_str(&format!("{:INDENT$}{}\n", "", paint(DIM, line)));
+        }
+    }
+    let limit = match step.action {
+        _ if look.everything => usize::MAX,
+        "update" | "replace" => SHOWN_OF_CHANGED,
+        _ => SHOWN_OF_NEW,
+    };
+    changes(out, step, limit, look);
+}
+
+fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
+    // One line more than the limit is shown rather than counted.
+    let shown = if step.changes.len() <= limit.saturating_add(1) { step.changes.len() } else { limit };
+    let paths: Vec<String> =
+        step.changes.iter().take(shown).map(|change| value::path(&change.path)).collect();
+    let widest = look.columns.map_or(48, |columns| (columns / 2).min(48));
+    let column =
+        paths.iter().map(|path| text::width(path)).filter(|width| *width <= widest).max().unwrap_or(0);
+    for (change, path) in step.changes.iter().zip(&paths) {
+        let padding = column.saturating_sub(text::width(path));
+        let used = INDENT + 2 + text::width(path) + 1 + padding + 1;
+        let room = look.columns.map_or(usize::MAX / 2, |columns| columns.saturating_sub(used).max(12));
+        let room = if look.everything { usize::MAX / 2 } else { room };
+        if text::width(path) > widest {
+            // A long path has a line of its own.
+            let room = look.columns.filter(|_| !look.everything);
+            let room = room.map_or(usize::MAX / 2, |columns| columns.saturating_sub(INDENT + 4).max(12));
+            let sides = sides(change, step.action, room);
+            out.push_str(&format!("{:INDENT$}  {path}:\n{:INDENT$}    {sides}\n", "", ""));
+            continue;
+        }
+        let sides = sides(change, step.action, room);
+        out.push_str(&format!("{:INDENT$}  {path}: {:padding$}{sides}\n", "", ""));
+    }
+    let left = step.changes.len() - shown;
+    if left > 0 {
+        out.push_str(&format!("{:INDENT$}  {}\n", "", paint(DIM, format!("… and {left} more (--verbose)"))));
+    }
+}
+
+fn sides(change: &Change, action: &str, room: usize) -> String {
+    let replaces = if change.replaces { " (forces replacement)" } else { "" };
+    let before = change.before.as_ref().map(value::one_line);
+    let after = change.after.as_ref().map(value::one_line);
+    let text = match (before, after) {
+        (None, Some(after)) if action == "create" => text::fit(&after, room).into_owned(),
+        (Some(before), None) if action == "delete" => text::fit(&before, room).into_owned(),
+        (before, after) => {
+            let before = before.unwrap_or_else(|| "(none)".into());
+            let after = after.unwrap_or_else(|| "(removed)".into());
+            let same = before == after;
+            let (before, after) = value::pair(&before, &after, room);
+            // Two masked values look alike, though they differ.
+            let remark = if same { " (changed)" } else { "" };
+            format!("{before} → {after}{remark}")
+        }
+    };
+    format!("{text}{replaces}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::plan::{Tally, Warning};
+    use purlin_host::model::Value;
+
+    fn change(path: &str, before: Option<Value>, after: Option<Value>) -> Change {
+        Change { path: path.into(), before, after, replaces: false }
+    }
+
+    fn step(action: &'static str, key: &str, reasons: &[&str], changes: Vec<Change>) -> Step {
+        Step {
+            key: key.into(),
+            urn: String::new(),
+            action,
+            reasons: reasons.iter().map(|r| (*r).into()).collect(),
+            changes,
+        }
+    }
+
+    fn plan(steps: Vec<Step>) -> Plan {
+        let count = |action| steps.iter().filter(|step| step.action == action).count();
+        let summary = Tally {
+            create: count("create"),
+            update: count("update"),
+            replace: count("replace"),
+            delete: count("delete"),
+            none: count("none"),
+        };
+        Plan { format: 1, steps, summary, warnings: vec![] }
+    }
+
+    fn plain(plan: &Plan, columns: Option<usize>) -> String {
+        let styled = render(plan, Look { columns, everything: false });
+        anstream::adapter::strip_str(&styled).to_string()
+    }
+
+    fn some() -> Plan {
+        let secret = |text: &str| Some(Value::from(text).into_secret());
+        let mut plan = plan(vec![
+            step(
+                "create",
+                "dns.public#shared.api-dns",
+                &["not yet there"],
+                vec![
+                    change("/values/host", None, Some("api.example.com".into())),
+                    change("/params/ttl", None, Some(serde_json::json!(300).into())),
+                ],
+            ),
+            step("none", "base-env.default#base-env", &[], vec![]),
+            step(
+                "update",
+                "postgres.default#modules.web.externals.db",
+                &["2 inputs changed", "the driver is another version"],
+                vec![
+                    change(
+                        "/values/size",
+                        Some(serde_json::json!(10).into()),
+                        Some(serde_json::json!(20).into()),
+                    ),
+                    change("/values/host", Some("db.internal".into()), Some(Value::unknown())),
+                    change("/secrets/password", secret("hunter1"), secret("hunter2")),
+                    change(
+                        "/values/a very long path that goes on and on/and.on/beyond",
+                        None,
+                        Some("x".repeat(90).as_str().into()),
+                    ),
+                ],
+            ),
+            step("delete", "s3.default#modules.gone.externals.store", &["no document asks for it"], vec![]),
+        ]);
+        plan.warnings
+            .push(Warning { key: "dns.public#shared.api-dns".into(), message: "a\u{1b}[31m".into() });
+        plan
+    }
+
+    #[test]
+    fn a_plan_reads_well_at_80_columns() {
+        let text = plain(&some(), Some(80));
+        for line in text.lines().filter(|line| !line.contains("very long path")) {
+            assert!(text::width(line) <= 80, "{line}");
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_plan_reads_well_at_140_columns() {
+        insta::assert_snapshot!(plain(&some(), Some(140)));
+    }
+
+    #[test]
+    fn secrets_are_masked_in_every_look() {
+        let text = render(&some(), Look { columns: None, everything: true });
+        assert!(!text.contains("hunter"));
+        assert!(!text.contains("\u{1b}[31m\n"), "the driver's escape is spelt out");
+    }
+
+    #[test]
+    fn three_thousand_changes_take_three_thousand_lines() {
+        let steps = (0..3000)
+            .map(|n| {
+                step(
+                    "create",
+                    &format!("postgres.default#modules.web{n}.externals.db"),
+                    &["not yet there"],
+                    vec![change("/values/size", None, Some(serde_json::json!(n).into()))],
+                )
+            })
+            .collect();
+        let text = plain(&plan(steps), Some(80));
+        assert_eq!(text.lines().count(), 3000 + 4);
+        assert!(text.lines().all(|line| text::width(line) <= 80));
+        assert!(text.ends_with("Plan: 3000 to create.\n"));
+    }
+
+    #[test]
+    fn an_empty_plan_says_so() {
+        assert_eq!(plain(&plan(vec![]), Some(80)), "Nothing to do: there are no resources.\n");
+        let same = plan(vec![step("none", "a.default#b", &[], vec![])]);
+        assert_eq!(plain(&same, Some(80)), "Nothing to change: the 1 resource is up to date.\n");
+    }
+}

@@ -1,0 +1,12 @@
+//! What a command has found, as plain data: the same report becomes text, JSON or a picture.
+//!
+//! The JSON of each is a promise to programs (SPEC §11), with a version in `format`. Secrets are
+//! out of a report before it is serialised; nothing here prints.
+
+pub(crate) mod diagnostic;
+pub(crate) mod explain;
+pub(crate) mod graph;
+pub(crate) mod plan;
+
+/// The version of every JSON document that the program writes.
+pub(crate) const FORMAT: u8 = 1;

@@ -1,0 +1,245 @@
+//! A graph as plain data.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::FORMAT;
+
+/// A graph: nodes by key, edges by their ends, and the order by levels.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Graph {
+    pub(crate) format: u8,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+    /// Levels: every resource stands after all it depends on.
+    pub(crate) order: Vec<Vec<String>>,
+}
+
+/// A resource.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Node {
+    pub(crate) key: String,
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+    pub(crate) class: String,
+    pub(crate) id: String,
+    pub(crate) urn: String,
+    /// None for the built-in echo.
+    pub(crate) definition: Option<String>,
+    pub(crate) driver: String,
+    pub(crate) implicit: bool,
+    /// What brought it into the graph.
+    pub(crate) origin: Vec<Origin>,
+}
+
+/// What brought a resource into the graph.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Origin {
+    /// It is always there.
+    Implicit,
+    /// A developer asks for it; `workload` is null for shared resources.
+    Declared { workload: Option<String>, at: String },
+    /// It comes along with another.
+    CoProvision { by: String, at: String },
+    /// A placeholder reads it.
+    Reference { from: String, placeholder: String, at: String },
+}
+
+impl Origin {
+    pub(crate) fn new(origin: &purlin_host::graph::Origin) -> Self {
+        use purlin_host::graph::Origin as Host;
+        match origin {
+            Host::Implicit => Self::Implicit,
+            Host::Declared { workload, location } => Self::Declared {
+                workload: workload.as_ref().map(ToString::to_string),
+                at: location.to_string(),
+            },
+            Host::CoProvision { by, location } => {
+                Self::CoProvision { by: by.to_string(), at: location.to_string() }
+            }
+            Host::Reference { from, placeholder, location } => Self::Reference {
+                from: from.to_string(),
+                placeholder: placeholder.to_string(),
+                at: location.to_string(),
+            },
+        }
+    }
+
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Implicit => "always there (implicit)".to_owned(),
+            Self::Declared { workload: Some(workload), at } => {
+                format!("declared by workload `{workload}` at {at}")
+            }
+            Self::Declared { workload: None, at } => format!("a shared resource of the deployment, at {at}"),
+            Self::CoProvision { by, at } => format!("co-provisioned by {by} at {at}"),
+            Self::Reference { from, placeholder, at } => format!("{from} reads `{placeholder}` at {at}"),
+        }
+    }
+}
+
+/// `from` depends on `to`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Edge {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) kinds: Vec<String>,
+}
+
+impl Graph {
+    /// A graph of the host. Implicit resources that nothing refers to are left out unless `all`.
+    pub(crate) fn new(graph: &purlin_host::graph::Graph, all: bool) -> Self {
+        let shown = |id| graph.node(id).is_some_and(|node| all || node.shown);
+        let key = |id| graph.key(id).map(ToString::to_string);
+        let node = |node: purlin_host::graph::Node<'_>| Node {
+            key: node.key.to_string(),
+            type_name: node.key.type_name().to_owned(),
+            class: node.key.class().to_owned(),
+            id: node.key.id().to_owned(),
+            urn: graph.urn(node.id).map(|urn| urn.to_string()).unwrap_or_default(),
+            definition: node.definition.map(|definition| definition.id.to_string()),
+            driver: node.recipe.driver.name.to_string(),
+            implicit: node.implicit,
+            origin: graph.origins(node.id).iter().map(Origin::new).collect(),
+        };
+        let mut nodes: Vec<Node> = graph.nodes().filter(|node| all || node.shown).map(node).collect();
+        nodes.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut edges: Vec<Edge> = graph
+            .edges()
+            .filter(|edge| shown(edge.from) && shown(edge.to))
+            .filter_map(|edge| {
+                let kinds = edge.kinds.iter().map(|kind| kind.name().to_owned()).collect();
+                Some(Edge { from: key(edge.from)?, to: key(edge.to)?, kinds })
+            })
+            .collect();
+        edges.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
+        let level = |level: &Vec<purlin_host::graph::NodeId>| -> Vec<String> {
+            level.iter().filter(|id| shown(**id)).filter_map(|id| key(*id)).collect()
+        };
+        let order = graph.levels().iter().map(level).filter(|level| !level.is_empty()).collect();
+        Self { format: FORMAT, nodes, edges, order }
+    }
+
+    /// Index of each node by key.
+    pub(crate) fn index(&self) -> HashMap<&str, usize> {
+        self.nodes.iter().enumerate().map(|(index, node)| (node.key.as_str(), index)).collect()
+    }
+
+    /// For each node its dependencies, as (node, edge), in the order of the edges.
+    pub(crate) fn dependencies(&self) -> Vec<Vec<(usize, usize)>> {
+        let index = self.index();
+        let mut below = vec![Vec::new(); self.nodes.len()];
+        for (number, edge) in self.edges.iter().enumerate() {
+            if let (Some(&from), Some(&to)) = (index.get(edge.from.as_str()), index.get(edge.to.as_str())) {
+                below[from].push((to, number));
+            }
+        }
+        below
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fixture {
+    use super::*;
+
+    /// A graph from edges `(from, to, kinds)`, with levels.
+    pub(crate) fn graph(keys: &[&str], edges: &[(&str, &str, &[&str])]) -> Graph {
+        let nodes: Vec<Node> = keys
+            .iter()
+            .map(|key| {
+                let (head, id) = key.split_once('#').unwrap_or((key, "x"));
+                let (type_name, class) = head.split_once('.').unwrap_or((head, "default"));
+                Node {
+                    key: (*key).into(),
+                    type_name: type_name.into(),
+                    class: class.into(),
+                    id: id.into(),
+                    urn: format!("urn:purlin:dev/default::shop::shared::{head}::{id}"),
+                    definition: Some(format!("{type_name}-def")),
+                    driver: "purlin/echo".into(),
+                    implicit: matches!(type_name, "workload" | "base-env" | "k8s-cluster"),
+                    origin: vec![],
+                }
+            })
+            .collect();
+        let edges: Vec<Edge> = edges
+            .iter()
+            .map(|(from, to, kinds)| Edge {
+                from: (*from).into(),
+                to: (*to).into(),
+                kinds: kinds.iter().map(|k| (*k).into()).collect(),
+            })
+            .collect();
+        let mut level: HashMap<&str, usize> = HashMap::new();
+        for _ in 0..nodes.len() {
+            for edge in &edges {
+                let to = level.get(edge.to.as_str()).copied().unwrap_or(0);
+                let from = level.entry(edge.from.as_str()).or_default();
+                *from = (*from).max(to + 1);
+            }
+        }
+        let mut order: Vec<Vec<String>> = Vec::new();
+        for node in &nodes {
+            let at = level.get(node.key.as_str()).copied().unwrap_or(0);
+            if order.len() <= at {
+                order.resize(at + 1, vec![]);
+            }
+            order[at].push(node.key.clone());
+        }
+        for level in &mut order {
+            level.sort();
+        }
+        Graph { format: crate::report::FORMAT, nodes, edges, order }
+    }
+
+    /// The graph of two workloads that share things.
+    pub(crate) fn shop() -> Graph {
+        graph(
+            &[
+                "workload.default#modules.web",
+                "workload.default#modules.worker",
+                "dns.public#shared.api-dns",
+                "postgres.default#modules.web.externals.db",
+                "s3.default#modules.worker.externals.store",
+                "aws-policy.default#modules.worker.externals.store",
+                "aws-role.default#modules.worker",
+                "base-env.default#base-env",
+            ],
+            &[
+                ("workload.default#modules.web", "dns.public#shared.api-dns", &["dependency"]),
+                (
+                    "workload.default#modules.web",
+                    "postgres.default#modules.web.externals.db",
+                    &["dependency", "reference"],
+                ),
+                ("postgres.default#modules.web.externals.db", "base-env.default#base-env", &["reference"]),
+                (
+                    "workload.default#modules.worker",
+                    "s3.default#modules.worker.externals.store",
+                    &["dependency"],
+                ),
+                ("workload.default#modules.worker", "dns.public#shared.api-dns", &["dependency"]),
+                (
+                    "workload.default#modules.worker",
+                    "aws-policy.default#modules.worker.externals.store",
+                    &["match-dependents"],
+                ),
+                ("workload.default#modules.worker", "aws-role.default#modules.worker", &["reference"]),
+                (
+                    "aws-role.default#modules.worker",
+                    "aws-policy.default#modules.worker.externals.store",
+                    &["selector"],
+                ),
+                (
+                    "aws-policy.default#modules.worker.externals.store",
+                    "s3.default#modules.worker.externals.store",
+                    &["co-provision", "reference"],
+                ),
+                ("s3.default#modules.worker.externals.store", "base-env.default#base-env", &["reference"]),
+            ],
+        )
+    }
+}

@@ -1,0 +1,169 @@
+//! A plan as plain data.
+
+use purlin_host::engine;
+use purlin_host::model::Value;
+use serde::{Serialize, Serializer};
+
+use super::FORMAT;
+
+/// What is to happen, in order.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Plan {
+    pub(crate) format: u8,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) summary: Tally,
+    /// Advice of drivers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// What happens to one resource.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Step {
+    pub(crate) key: String,
+    pub(crate) urn: String,
+    pub(crate) action: &'static str,
+    pub(crate) reasons: Vec<String>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// One place that changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// JSON Pointer into `{values, secrets, params, account}`.
+    pub(crate) path: String,
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Option<Value>,
+    pub(crate) replaces: bool,
+}
+
+/// A driver's advice about a resource.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Warning {
+    pub(crate) key: String,
+    pub(crate) message: String,
+}
+
+/// How many resources meet which fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Tally {
+    pub(crate) create: usize,
+    pub(crate) update: usize,
+    pub(crate) replace: usize,
+    pub(crate) delete: usize,
+    pub(crate) none: usize,
+}
+
+impl Plan {
+    /// A plan of the host.
+    pub(crate) fn new(plan: &engine::Plan) -> Self {
+        let steps = plan.steps.iter().map(|step| Step {
+            key: step.key.to_string(),
+            urn: step.urn.to_string(),
+            action: step.action.as_str(),
+            reasons: step.reasons.clone(),
+            changes: step.changes.iter().map(Change::new).collect(),
+        });
+        let warning = |(key, message): &(purlin_host::model::Key, String)| Warning {
+            key: key.to_string(),
+            message: message.clone(),
+        };
+        Self {
+            format: FORMAT,
+            steps: steps.collect(),
+            summary: plan.summary().into(),
+            warnings: plan.warnings.iter().map(warning).collect(),
+        }
+    }
+}
+
+impl From<engine::Tally> for Tally {
+    fn from(tally: engine::Tally) -> Self {
+        Self {
+            create: tally.create,
+            update: tally.update,
+            replace: tally.replace,
+            delete: tally.delete,
+            none: tally.none,
+        }
+    }
+}
+
+impl Tally {
+    /// Whether anything is to change.
+    pub(crate) fn changes(self) -> usize {
+        self.create + self.update + self.replace + self.delete
+    }
+}
+
+impl Change {
+    fn new(change: &engine::Change) -> Self {
+        Self {
+            path: change.path.clone(),
+            before: change.before.clone(),
+            after: change.after.clone(),
+            // This version changes in place or not at all.
+            replaces: false,
+        }
+    }
+
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.after.as_ref().is_some_and(Value::has_unknown)
+    }
+
+    pub(crate) fn is_secret(&self) -> bool {
+        [&self.before, &self.after].into_iter().flatten().any(Value::has_secret)
+    }
+}
+
+/// JSON of one side: null where there is nothing or nothing known, secrets masked.
+fn side(value: Option<&Value>) -> serde_json::Value {
+    match value {
+        None | Some(Value::Unknown(_)) => serde_json::Value::Null,
+        Some(value) => value.redact(),
+    }
+}
+
+impl Serialize for Change {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            path: &'a str,
+            before: serde_json::Value,
+            after: serde_json::Value,
+            unknown: bool,
+            secret: bool,
+            replaces: bool,
+        }
+        Shape {
+            path: &self.path,
+            before: side(self.before.as_ref()),
+            after: side(self.after.as_ref()),
+            unknown: self.is_unknown(),
+            secret: self.is_secret(),
+            replaces: self.replaces,
+        }
+        .serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn secrets_and_unknown_values_have_a_mark_and_no_content() {
+        let change = Change {
+            path: "/secrets/password".into(),
+            before: Some(Value::from("old").into_secret()),
+            after: Some(Value::unknown().into_secret()),
+            replaces: false,
+        };
+        assert_eq!(
+            serde_json::to_value(&change).expect("JSON"),
+            json!({"path": "/secrets/password", "before": "[secret]", "after": null,
+                   "unknown": true, "secret": true, "replaces": false})
+        );
+    }
+}

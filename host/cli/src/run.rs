@@ -1,0 +1,96 @@
+//! From the command line to an exit status.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::app::App;
+use crate::args::{Cli, When};
+use crate::failure::{Failure, Status};
+use crate::logging;
+use crate::timings::Timings;
+use crate::ui::{Level, Ui};
+
+/// Parses the command line, does what it says, and tells how that went.
+pub(crate) fn main() -> ExitCode {
+    // Errors of the command line itself are coloured before it is parsed.
+    set_color(early_color());
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nowhere to tell if that fails; help into a closed pipe is no fault.
+            let _ = error.print();
+            return if error.use_stderr() { Status::Input.into() } else { Status::Done.into() };
+        }
+    };
+    set_color(cli.global.color);
+    let level = match (cli.global.quiet, cli.global.verbose) {
+        (true, _) => Level::Quiet,
+        (_, 0) => Level::Normal,
+        _ => Level::Verbose,
+    };
+    let ui = Ui::new(level);
+    logging::start(cli.global.verbose, cli.global.quiet, ui.bars.clone());
+    let output = cli.command.output();
+    let folder = match std::env::current_dir() {
+        Ok(folder) => folder,
+        Err(error) => {
+            Failure::caused("the current folder cannot be found", &error).tell(&ui, output);
+            return Status::Failed.into();
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            Failure::caused("cannot start threads", &error).tell(&ui, output);
+            return Status::Failed.into();
+        }
+    };
+    let command = cli.command.name();
+    let app = App { ui, global: cli.global, timings: Timings::default(), command, folder };
+    let status = match runtime.block_on(cli.command.run(&app)) {
+        Ok(status) => status,
+        Err(failure) => {
+            failure.tell(&app.ui, output);
+            failure.status()
+        }
+    };
+    if app.global.timings {
+        app.ui.raw(&app.timings.render());
+    }
+    // A driver that still computes is not waited for: everything that counts is written down.
+    runtime.shutdown_background();
+    if let Some(error) = app.ui.write_failure() {
+        app.ui.error(&format!("cannot write to standard output: {error}"));
+        return Status::Failed.into();
+    }
+    status.into()
+}
+
+fn set_color(when: When) {
+    match when {
+        When::Auto => anstream::ColorChoice::Auto,
+        When::Always => anstream::ColorChoice::Always,
+        When::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// What `--color` says, as far as that can be seen without parsing everything.
+fn early_color() -> When {
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        let value = match argument.to_str() {
+            Some("--") => break,
+            Some("--color") => arguments.next().and_then(|value| value.into_string().ok()),
+            Some(argument) => argument.strip_prefix("--color=").map(str::to_owned),
+            None => None,
+        };
+        match value.as_deref() {
+            Some("always") => return When::Always,
+            Some("never") => return When::Never,
+            _ => {}
+        }
+    }
+    When::Auto
+}

@@ -1,0 +1,65 @@
+//! What the program finds around itself: environment variables, folders, who runs it. Nothing else
+//! of the house asks for these.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use purlin_host::state::Holder;
+
+/// Name of the workspace's file.
+pub(crate) const WORKSPACE_FILE: &str = "purlin.yaml";
+
+/// Environment variables whose names and values are text.
+pub(crate) fn variables() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Folder for compiled drivers: the user's cache folder, if there is one.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let absolute = |path: String| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    let base = variable("XDG_CACHE_HOME")
+        .and_then(absolute)
+        .or_else(|| Some(variable("HOME").and_then(absolute)?.join(".cache")))?;
+    Some(base.join("purlin").join("drivers"))
+}
+
+/// The nearest `purlin.yaml` from a folder upwards.
+pub(crate) fn nearest_workspace(from: &Path) -> Option<PathBuf> {
+    from.ancestors().map(|folder| folder.join(WORKSPACE_FILE)).find(|file| file.is_file())
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// An id for this run, different each time.
+pub(crate) fn deployment_id() -> String {
+    format!("{:x}-{:x}", now(), std::process::id())
+}
+
+/// Who does this, as others are told.
+pub(crate) fn holder(command: &str) -> Holder {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .or_else(|| variable("HOSTNAME"))
+        .or_else(|| variable("COMPUTERNAME"));
+    let user = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(variable);
+    Holder {
+        user: user.unwrap_or_else(|| "someone".into()),
+        host: host.unwrap_or_else(|| "this machine".into()),
+        pid: std::process::id(),
+        command: format!("purlin {command}"),
+        since: now(),
+    }
+}

@@ -1,0 +1,177 @@
+//! Text for a terminal: what foreign text may do to it (nothing), how wide it is, and how numbers
+//! and times read. It must not know what the text is about.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Characters that move a cursor, change colours, or turn the direction of the text round.
+pub(crate) fn is_dangerous(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+fn escape_into(out: &mut String, c: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        other => {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(other));
+        }
+    }
+}
+
+/// Text from anywhere as one harmless line: control characters are spelt out.
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_dangerous) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_dangerous(c) { escape_into(&mut out, c) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// Text from anywhere as harmless lines: only line ends stay, tabs become blanks.
+pub(crate) fn block(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c != '\n' && is_dangerous(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' => out.push('\n'),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\t' => out.push_str("    "),
+            c if is_dangerous(c) => escape_into(&mut out, c),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Columns that harmless text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text cut to so many columns, with `…` where something is missing.
+pub(crate) fn fit(text: &str, columns: usize) -> Cow<'_, str> {
+    if text.len() <= columns || width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        out.push(c);
+    }
+    out.push('…');
+    Cow::Owned(out)
+}
+
+/// Breaks text at blanks into lines of at most so many columns; longer words stay whole.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.split('\n') {
+        let mut current = String::new();
+        for word in paragraph.split(' ') {
+            if !current.is_empty() && width(&current) + 1 + width(word) > columns {
+                lines.push(std::mem::take(&mut current));
+            } else if !current.is_empty() {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+        lines.push(current);
+    }
+    lines
+}
+
+/// `1 resource`, `2 resources`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A time that a person can read at a glance.
+pub(crate) fn duration(time: Duration) -> String {
+    let millis = time.as_millis();
+    match millis {
+        0 => "under 1 ms".to_owned(),
+        1..=999 => format!("{millis} ms"),
+        1_000..=59_949 => format!("{:.1} s", time.as_secs_f64()),
+        _ => {
+            let seconds = time.as_secs_f64().round() as u64;
+            match seconds / 60 {
+                minutes @ 0..=59 => format!("{minutes} min {} s", seconds % 60),
+                minutes => format!("{} h {} min", minutes / 60, minutes % 60),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escapes_do_nothing_to_the_terminal() {
+        assert_eq!(line("a\u{1b}[31mred\u{7}\nb"), "a\\u{1b}[31mred\\u{7}\\nb");
+        assert_eq!(line("\u{9b}2J \u{202e}txt"), "\\u{9b}2J \\u{202e}txt");
+        assert_eq!(block("one\r\n\ttwo\u{1b}c\n"), "one\n    two\\u{1b}c\n");
+        assert!(matches!(line("plain ü 漢"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(fit("漢字漢字", 5), "漢字…");
+        assert_eq!(fit("abcdef", 6), "abcdef");
+        assert_eq!(fit("abcdefg", 6), "abcde…");
+        assert_eq!(fit("abc", 0), "…");
+    }
+
+    #[test]
+    fn times_read_well() {
+        for (ms, text) in [
+            (0, "under 1 ms"),
+            (7, "7 ms"),
+            (1_500, "1.5 s"),
+            (59_940, "59.9 s"),
+            (59_980, "1 min 0 s"),
+            (61_000, "1 min 1 s"),
+            (3_600_000, "1 h 0 min"),
+        ] {
+            assert_eq!(duration(Duration::from_millis(ms)), text);
+        }
+    }
+
+    #[test]
+    fn lines_break_at_blanks() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("incomprehensible a", 4), ["incomprehensible", "a"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_dangerous_is_left(text in any::<String>()) {
+            prop_assert!(!line(&text).chars().any(is_dangerous));
+            prop_assert!(!block(&text).chars().any(|c| c != '\n' && is_dangerous(c)));
+        }
+
+        #[test]
+        fn what_is_cut_fits(text in any::<String>(), columns in 1usize..40) {
+            let text = line(&text);
+            prop_assert!(width(&fit(&text, columns)) <= columns);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The only hands that write: data on standard output, everything else on standard error.
+
+use std::cell::{Cell, RefCell};
+use std::io::{self, IsTerminal as _, Write as _};
+
+use indicatif::{MultiProgress, ProgressDrawTarget};
+use serde::Serialize;
+
+use crate::style::{ERROR, HINT, STRONG, WARNING, paint};
+use crate::text;
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// Only what went wrong.
+    Quiet,
+    /// What people want to know.
+    Normal,
+    /// And what explains it.
+    Verbose,
+}
+
+/// The terminal, or what stands in for it.
+#[derive(Debug)]
+pub(crate) struct Ui {
+    pub(crate) level: Level,
+    /// Bars are drawn through this, and lines printed around them.
+    pub(crate) bars: MultiProgress,
+    /// The first failure to write data, other than that nobody reads any more.
+    broken: RefCell<Option<io::Error>>,
+    closed: Cell<bool>,
+}
+
+impl Ui {
+    pub(crate) fn new(level: Level) -> Self {
+        let target = if level == Level::Quiet || !io::stderr().is_terminal() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        Self {
+            level,
+            bars: MultiProgress::with_draw_target(target),
+            broken: RefCell::default(),
+            closed: Cell::new(false),
+        }
+    }
+
+    /// Whether somebody sits there who can be asked.
+    pub(crate) fn is_interactive(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Columns of standard output: what COLUMNS says, else the terminal's; none without either.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        columns(terminal_size::terminal_size_of(io::stdout()))
+    }
+
+    /// Columns of standard error.
+    pub(crate) fn error_columns(&self) -> Option<usize> {
+        columns(terminal_size::terminal_size_of(io::stderr()))
+    }
+
+    /// Writes data. Once nobody reads any more, nothing is written, and that is no fault.
+    pub(crate) fn data(&self, text: &str) {
+        if self.closed.get() {
+            return;
+        }
+        let result = self.bars.suspend(|| {
+            let mut out = anstream::AutoStream::auto(io::stdout().lock());
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        });
+        if let Err(error) = result {
+            self.closed.set(true);
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                *self.broken.borrow_mut() = Some(error);
+            }
+        }
+    }
+
+    /// Writes one JSON document, indented.
+    pub(crate) fn json(&self, document: &impl Serialize) {
+        // Plain data always serialises; a failure would be one of ours, so it may not be silent.
+        match serde_json::to_string_pretty(document) {
+            Ok(text) => self.data(&format!("{}\n", json_safe(&text))),
+            Err(error) => *self.broken.borrow_mut() = Some(error.into()),
+        }
+    }
+
+    /// Writes one JSON document on one line.
+    pub(crate) fn json_line(&self, document: &impl Serialize) {
+        match serde_json::to_string(document) {
+            Ok(text) => self.data(&format!("{}\n", json_safe(&text))),
+            Err(error) => *self.broken.borrow_mut() = Some(error.into()),
+        }
+    }
+
+    /// Why data could not be written, if so.
+    pub(crate) fn write_failure(&self) -> Option<io::Error> {
+        self.broken.borrow_mut().take()
+    }
+
+    /// Writes to standard error as it is. There is nowhere to tell if that fails.
+    pub(crate) fn raw(&self, text: &str) {
+        self.bars.suspend(|| {
+            let _ = anstream::AutoStream::auto(io::stderr().lock()).write_all(text.as_bytes());
+        });
+    }
+
+    /// Says something that people want to know.
+    pub(crate) fn say(&self, text: &str) {
+        if self.level > Level::Quiet {
+            self.raw(&format!("{text}\n"));
+        }
+    }
+
+    /// `warning: …`
+    pub(crate) fn warning(&self, text: &str) {
+        if self.level > Level::Quiet {
+            self.raw(&format!("{} {}\n", paint(WARNING, "warning:"), text::block(text)));
+        }
+    }
+
+    /// `note: …`
+    pub(crate) fn note(&self, text: &str) {
+        if self.level > Level::Quiet {
+            self.raw(&format!("{} {}\n", paint(STRONG, "note:"), text::block(text)));
+        }
+    }
+
+    /// `error: …`
+    pub(crate) fn error(&self, text: &str) {
+        self.raw(&format!("{} {}\n", paint(ERROR, "error:"), text::block(text)));
+    }
+
+    /// `hint: …`
+    pub(crate) fn hint(&self, text: &str) {
+        self.raw(&format!("{} {}\n", paint(HINT, "hint:"), text::block(text)));
+    }
+
+    /// Asks; anything but a yes is a no.
+    pub(crate) fn confirm(&self, question: &str) -> bool {
+        self.raw(&format!("{} [y/N] ", paint(STRONG, question)));
+        let mut answer = String::new();
+        let read = io::stdin().read_line(&mut answer);
+        if read.is_ok_and(|bytes| bytes == 0) {
+            self.raw("\n");
+        }
+        matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    }
+}
+
+fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+    let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse::<usize>().ok());
+    let columns =
+        set.filter(|columns| *columns > 0).or_else(|| terminal.map(|(width, _)| usize::from(width.0)))?;
+    Some(columns.max(40))
+}
+
+/// JSON in which no character moves the cursor. All that lies outside strings is plain, so what is
+/// not can be escaped wherever it stands.
+fn json_safe(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && text::is_dangerous(c) {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_moves_no_cursor_and_means_the_same() {
+        let value = serde_json::json!({"a": "\u{9b}2J\u{7f}\u{202e}\u{1b}x\n"});
+        let text = json_safe(&serde_json::to_string(&value).expect("JSON"));
+        assert_eq!(text, r#"{"a":"\u009b2J\u007f\u202e\u001bx\n"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
+    }
+}
