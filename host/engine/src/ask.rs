@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purlin_graph::NodeId;
 use purlin_model::driver::{Inputs, Subject};
 use purlin_model::{Context, Key, Location, Urn};
-use purlin_sandbox::CallError;
+use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
 use crate::driver::{Call, Driver};
@@ -110,7 +110,9 @@ async fn ask(question: Question, context: Context) -> Result<Answer, (Question, 
         && let Some(record) = &question.record
         && record.inputs != inputs
     {
-        match driver.update_impact(&call, &record.state, &record.inputs, &inputs, &record.name).await {
+        let change =
+            Change { state: &record.state, before: &record.inputs, after: &inputs, name: &record.name };
+        match driver.update_impact(&call, change).await {
             Ok(impact) => (stable, replaces) = (impact.stable_outputs, impact.replaces),
             Err(error) => return Err((question, error)),
         }

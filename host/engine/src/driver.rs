@@ -48,24 +48,10 @@ pub trait Driver: Send + Sync {
     async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError>;
 
     /// Says which changes replace. No effects.
-    async fn update_impact(
-        &self,
-        call: &Call,
-        state: &ResourceState,
-        before: &Inputs,
-        after: &Inputs,
-        name: &str,
-    ) -> Result<Impact, CallError>;
+    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError>;
 
     /// Changes the resource in place.
-    async fn update(
-        &self,
-        call: &Call,
-        state: &ResourceState,
-        before: &Inputs,
-        after: &Inputs,
-        name: &str,
-    ) -> Result<ResourceState, CallError>;
+    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError>;
 
     /// Deletes the resource.
     async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError>;
@@ -117,26 +103,12 @@ impl Driver for purlin_sandbox::Driver {
         self.create(&call.context(), inputs, name).await
     }
 
-    async fn update_impact(
-        &self,
-        call: &Call,
-        state: &ResourceState,
-        before: &Inputs,
-        after: &Inputs,
-        name: &str,
-    ) -> Result<Impact, CallError> {
-        self.update_impact(&call.context(), Change { state, before, after, name }).await
+    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
+        self.update_impact(&call.context(), change).await
     }
 
-    async fn update(
-        &self,
-        call: &Call,
-        state: &ResourceState,
-        before: &Inputs,
-        after: &Inputs,
-        name: &str,
-    ) -> Result<ResourceState, CallError> {
-        self.update(&call.context(), Change { state, before, after, name }).await
+    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
+        self.update(&call.context(), change).await
     }
 
     async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {

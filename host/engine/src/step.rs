@@ -88,8 +88,14 @@ async fn provision(shared: &Arc<Shared>, step: &Step) -> Outcome {
         match record {
             None => driver.create(&call, &prepared.inputs, &name).await,
             Some(record) => {
-                replaceable(&**driver, &call, record, &prepared.inputs, &name).await?;
-                driver.update(&call, &record.state, &record.inputs, &prepared.inputs, &name).await
+                let change = purlin_sandbox::Change {
+                    state: &record.state,
+                    before: &record.inputs,
+                    after: &prepared.inputs,
+                    name: &name,
+                };
+                replaceable(&**driver, &call, change).await?;
+                driver.update(&call, change).await
             }
         }
     };
@@ -133,14 +139,12 @@ async fn check(
 async fn replaceable(
     driver: &dyn Driver,
     call: &Call,
-    record: &Record,
-    inputs: &Inputs,
-    name: &str,
+    change: purlin_sandbox::Change<'_>,
 ) -> Result<(), Cause> {
-    if !driver.manifest().implements.update_impact || record.inputs == *inputs {
+    if !driver.manifest().implements.update_impact || change.before == change.after {
         return Ok(());
     }
-    let impact = driver.update_impact(call, &record.state, &record.inputs, inputs, name).await?;
+    let impact = driver.update_impact(call, change).await?;
     match impact.replaces.first() {
         None => Ok(()),
         Some(pointer) => Err(Cause::Replacement { pointer: pointer.clone() }),

@@ -125,16 +125,16 @@ impl Registry {
             env: self.variables.clone(),
         };
         let mut drivers = match config.and_then(|config| config.source.as_ref()) {
-            Some(DriverSource::Path(path)) => self.from_path(&self.folder.join(path), &setup).await?,
+            Some(DriverSource::Path(path)) => self.load_path(&self.folder.join(path), &setup).await?,
             Some(DriverSource::Oci(reference)) => return Err(Missing::Oci(reference.clone())),
-            None => vec![self.from_built_in(name, &setup).await?],
+            None => vec![self.load_built_in(name, &setup).await?],
         };
         drivers.sort_by(|a, b| b.manifest().version.cmp(&a.manifest().version));
         loaded.insert(name.into(), drivers.clone());
         Ok(drivers)
     }
 
-    async fn from_built_in(
+    async fn load_built_in(
         &self,
         name: &str,
         setup: &DriverSetup,
@@ -156,7 +156,7 @@ impl Registry {
         result.map_err(|error| Missing::Unusable { what: format!("the built-in `{name}`"), error })
     }
 
-    async fn from_path(
+    async fn load_path(
         &self,
         path: &Path,
         setup: &DriverSetup,

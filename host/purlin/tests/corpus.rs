@@ -1,6 +1,6 @@
 //! The documented graph patterns of real definitions, written by others, give the graphs that
 //! their documentation describes.
-#![allow(clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! The example service, asked as its callers ask it.
+#![allow(clippy::expect_used)]
 
 #[path = "../examples/embed/service.rs"]
 mod service;

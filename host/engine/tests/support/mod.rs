@@ -19,7 +19,7 @@ use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, ResourceState, TypeSchema,
 };
 use purlin_model::{Context, Diagnostic, EnvironmentId, Value};
-use purlin_sandbox::CallError;
+use purlin_sandbox::{CallError, Change};
 use purlin_state::{Environment, MemoryStore, Record, Store};
 
 /// Echoes its inputs, and misbehaves where they say so: `fail: create|update|delete|check`,
@@ -120,29 +120,15 @@ impl Driver for Scripted {
             None => Ok(state),
         }
     }
-    async fn update_impact(
-        &self,
-        _: &Call,
-        _: &ResourceState,
-        _: &Inputs,
-        after: &Inputs,
-        _: &str,
-    ) -> Result<Impact, CallError> {
+    async fn update_impact(&self, _: &Call, change: Change<'_>) -> Result<Impact, CallError> {
         let replaces =
-            if text(after, "forces").is_some() { vec!["/params/forces".into()] } else { Vec::new() };
+            if text(change.after, "forces").is_some() { vec!["/params/forces".into()] } else { Vec::new() };
         Ok(Impact { replaces, delete_before_replace: false, stable_outputs: vec!["id".into()] })
     }
-    async fn update(
-        &self,
-        call: &Call,
-        _: &ResourceState,
-        before: &Inputs,
-        after: &Inputs,
-        _: &str,
-    ) -> Result<ResourceState, CallError> {
-        assert_ne!(before, after, "an update changes something");
-        self.act("update", call, after).await?;
-        Ok(state(call, after))
+    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
+        assert_ne!(change.before, change.after, "an update changes something");
+        self.act("update", call, change.after).await?;
+        Ok(state(call, change.after))
     }
     async fn delete(&self, call: &Call, _: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
         self.act("delete", call, inputs).await?;
