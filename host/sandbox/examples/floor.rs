@@ -201,7 +201,10 @@ async fn start(wasm: &[u8], subject: &Subject, inputs: &Inputs) -> Result<()> {
         firsts.push(start.elapsed());
     }
     println!("{}", json!({"measure": "start: engine", "us": micros(median(engines))}));
-    println!("{}", json!({"measure": "start: load compiled code", "us": micros(median(loads)), "bytes": code.len()}));
+    println!(
+        "{}",
+        json!({"measure": "start: load compiled code", "us": micros(median(loads)), "bytes": code.len()})
+    );
     println!("{}", json!({"measure": "start: first call", "us": micros(median(firsts))}));
     Ok(())
 }

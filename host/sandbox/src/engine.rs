@@ -6,9 +6,10 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 use crate::error::SandboxError;
 use crate::limits::{CORE_INSTANCES, MEMORIES, TABLE_ELEMENTS, TABLES};
 
-/// Bytes of a slot's memory that are zeroed rather than given back to the system between calls.
-/// Giving back costs page faults in the next call, keeping costs resident memory.
-const KEEP_RESIDENT: usize = 256 << 10;
+/// Bytes of a slot's memory that are kept between calls, cleaned by hand, where the system can
+/// tell which pages were written. Where it cannot, cleaning all of them costs more than giving
+/// them back.
+const KEEP_RESIDENT: usize = 1 << 20;
 
 /// Settings that decide how code is compiled.
 fn settings() -> Config {
@@ -25,6 +26,7 @@ fn settings() -> Config {
 }
 
 fn pool(instances: u32) -> PoolingAllocationConfig {
+    let keep = if PoolingAllocationConfig::is_pagemap_scan_available() { KEEP_RESIDENT } else { 0 };
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(instances)
         .total_core_instances(instances.saturating_mul(CORE_INSTANCES))
@@ -38,10 +40,10 @@ fn pool(instances: u32) -> PoolingAllocationConfig {
         .max_memories_per_module(MEMORIES)
         .table_elements(TABLE_ELEMENTS)
         .max_unused_warm_slots(32)
-        .linear_memory_keep_resident(KEEP_RESIDENT)
-        .table_keep_resident(16 << 10)
+        .linear_memory_keep_resident(keep)
+        .table_keep_resident(32 << 10)
         .async_stack_keep_resident(16 << 10)
-        .pagemap_scan(Enabled::No);
+        .pagemap_scan(Enabled::Auto);
     pool
 }
 
