@@ -339,13 +339,27 @@ fn read_lifecycle(reader: &mut Reader<'_>, node: &Node<'_>) -> Lifecycle {
     let texts = |paths: Option<Vec<(&str, Span)>>| -> Vec<Arc<str>> {
         paths.unwrap_or_default().into_iter().map(|(path, _)| path.into()).collect()
     };
-    let ignore_changes = texts(paths("ignore_changes"));
     let replace_on_changes = texts(paths("replace_on_changes"));
     let names = paths("depends_on").unwrap_or_default();
     let depends_on = names
         .into_iter()
         .filter_map(|(text, span)| Some((descriptor(reader, text, &span)?, reader.at(&span))))
         .collect();
+    if let Some(entry) = fields.refused("ignore_changes") {
+        // Without effect it would change just what somebody wants left alone.
+        reader.not_yet(
+            &entry.key_span,
+            "this version does not ignore changes yet",
+            "leave the input out of the definition, or write the value that is there",
+        );
+    }
     fields.done(reader);
-    Lifecycle { protect, retain, delete_before_replace, ignore_changes, replace_on_changes, depends_on }
+    Lifecycle {
+        protect,
+        retain,
+        delete_before_replace,
+        ignore_changes: Vec::new(),
+        replace_on_changes,
+        depends_on,
+    }
 }

@@ -32,4 +32,6 @@ pub use recipe::{DriverRequirement, Lifecycle, Provision, Recipe};
 pub use template::{Access, Path, Piece, Placeholder, Reference, Template, Text};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Map, Secret, Unknown, Value};
-pub use workspace::{ContextDefaults, DirGrant, DriverConfig, DriverSource, Grants, KeySource, Limits, Workspace};
+pub use workspace::{
+    ContextDefaults, DirGrant, DriverConfig, DriverSource, Grants, KeySource, Limits, Workspace,
+};

@@ -118,7 +118,6 @@ fn lifecycle() -> Value {
             "protect": flag("Deleting or replacing it is refused."),
             "retain": flag("It is forgotten where it would be deleted."),
             "delete_before_replace": flag("The old one goes before the new one is made."),
-            "ignore_changes": list("Paths of inputs whose changes do not count."),
             "replace_on_changes": list("Paths of inputs whose changes replace."),
             "depends_on": list("Descriptors of further resources that it waits for."),
         }),

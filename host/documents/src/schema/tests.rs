@@ -50,7 +50,7 @@ fn definitions() {
             "inputs": {"values": {"a": "${context.app.id}"}, "secrets": {}},
             "provision": {"dns.public": {"is_dependent": true, "match_dependents": false, "params": {}}, "x": null},
             "criteria": [{}, {"app_id": "a", "class": "big"}],
-            "lifecycle": {"protect": true, "ignore_changes": ["a"], "depends_on": ["dns#x"]},
+            "lifecycle": {"protect": true, "replace_on_changes": ["a"], "depends_on": ["dns#x"]},
         },
     });
     agree(
