@@ -1,4 +1,5 @@
 //! The functions of the contract, there and back, with a driver that behaves.
+#![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Drivers that behave as badly as they can fail alone, in time, and with words that help.
+#![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
 
@@ -148,13 +149,13 @@ async fn a_call_can_be_asked_to_end_and_cut_off() {
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(50)).await;
             act(&cancel);
-        })
+        });
     };
-    let _ = later(CancelToken::request);
+    later(CancelToken::request);
     let asked = inputs(json!({"do": "wait-for-cancel"}));
     let error = driver.create(&context, &asked, "n").await.expect_err("it stopped");
     assert_eq!(error.to_string(), "cancelled, so it stopped");
-    let _ = later(CancelToken::cut);
+    later(CancelToken::cut);
     let start = Instant::now();
     let error = driver.create(&context, &inputs(json!({"do": "loop"})), "n").await;
     assert_eq!(error, Err(CallError::Cancelled));

@@ -1,4 +1,5 @@
 //! From bytes to a driver: what is refused and why, the cache, and code compiled ahead of time.
+#![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What a driver can reach: nothing but what it was granted; and what is heard of it.
+#![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
 
