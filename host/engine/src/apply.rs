@@ -127,12 +127,21 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
     Ok(Run { events, work: Some(Box::pin(run(shared))) })
 }
 
+/// What became of a step that was given its turn.
+struct Done {
+    index: u32,
+    /// When its turn came.
+    started: u64,
+    /// None when the run was cancelled while it waited for its turn.
+    outcome: Option<step::Outcome>,
+}
+
 async fn run(shared: Arc<Shared>) -> Summary {
     let begun_at = (shared.clock)();
     let mut schedule = Schedule::new(shared.plan.steps.iter().map(|step| &*step.after));
     let mut begun = vec![false; shared.plan.steps.len()];
     let mut summary = Summary::default();
-    let mut tasks: JoinSet<(u32, u64, step::Outcome)> = JoinSet::new();
+    let mut tasks: JoinSet<Done> = JoinSet::new();
     loop {
         while tasks.len() < IN_FLIGHT && !shared.cancel.is_requested() {
             let Some(index) = schedule.next() else { break };
@@ -140,13 +149,17 @@ async fn run(shared: Arc<Shared>) -> Summary {
             begin(&shared, &mut tasks, index);
         }
         let Some(done) = tasks.join_next().await else { break };
-        let (index, started, outcome) = match done {
+        let done = match done {
             Ok(done) => done,
             // A panic in the host is a fault of ours and must not pass for a result.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => continue,
         };
-        settle(&shared, &mut schedule, &mut summary, index, started, outcome);
+        let Done { index, started, outcome } = done;
+        match outcome {
+            Some(outcome) => settle(&shared, &mut schedule, &mut summary, index, started, outcome),
+            None => begun[index as usize] = false,
+        }
     }
     if shared.cancel.is_requested() {
         let rest = schedule.rest(&begun);
@@ -158,15 +171,23 @@ async fn run(shared: Arc<Shared>) -> Summary {
     summary
 }
 
-fn begin(shared: &Arc<Shared>, tasks: &mut JoinSet<(u32, u64, step::Outcome)>, index: u32) {
-    let step = &shared.plan.steps[index as usize];
-    if step.action != Action::None {
-        shared.events.send(&step.key, step.action, Phase::Started);
-    }
+fn begin(shared: &Arc<Shared>, tasks: &mut JoinSet<Done>, index: u32) {
     let shared = Arc::clone(shared);
     tasks.spawn(async move {
+        let step = &shared.plan.steps[index as usize];
+        // A step that waits for its turn has not started.
+        let turn = match step.action {
+            Action::None => None,
+            _ => shared.permits.acquire().await.ok(),
+        };
         let started = (shared.clock)();
-        (index, started, step::carry_out(&shared, index).await)
+        if shared.cancel.is_requested() {
+            return Done { index, started, outcome: None };
+        }
+        if turn.is_some() {
+            shared.events.send(&step.key, step.action, Phase::Started);
+        }
+        Done { index, started, outcome: Some(step::carry_out(&shared, index, turn).await) }
     });
 }
 

@@ -6,6 +6,7 @@ use purlin_model::Urn;
 use purlin_model::driver::{Failure, Inputs, ResourceState, Subject};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, DriverVersion, Record, Status};
+use tokio::sync::SemaphorePermit;
 
 use crate::apply::Shared;
 use crate::driver::{Call, Driver};
@@ -19,13 +20,17 @@ use crate::{digest, plan::Prepared};
 /// What a step came to: what was really done, or why not.
 pub(crate) type Outcome = Result<Action, Cause>;
 
+/// The right to call drivers, given back before a result is written down: waiting for the disk
+/// keeps nobody else from calling.
+type Turn<'a> = Option<SemaphorePermit<'a>>;
+
 /// Carries out step `index`. Nothing counts before the store has it.
-pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32) -> Outcome {
+pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) -> Outcome {
     let Some(step) = shared.plan.steps.get(index as usize) else { return Ok(Action::None) };
     match step.action {
         Action::None => keep(shared, step).await,
-        Action::Create | Action::Update => provision(shared, step).await,
-        Action::Delete => delete(shared, step).await,
+        Action::Create | Action::Update => provision(shared, step, turn).await,
+        Action::Delete => delete(shared, step, turn).await,
     }
 }
 
@@ -46,7 +51,7 @@ async fn keep(shared: &Shared, step: &Step) -> Outcome {
     Ok(Action::None)
 }
 
-async fn provision(shared: &Arc<Shared>, step: &Step) -> Outcome {
+async fn provision(shared: &Arc<Shared>, step: &Step, turn: Turn<'_>) -> Outcome {
     let Some(graph) = shared.plan.graph.as_ref() else { return Ok(Action::None) };
     let Some(node) = step.node.and_then(|node| graph.node(node)) else { return Ok(Action::None) };
     let slot = requirement_name(&node.recipe.driver);
@@ -67,38 +72,26 @@ async fn provision(shared: &Arc<Shared>, step: &Step) -> Outcome {
                 // What it reads did not change after all.
                 return keep(shared, step).await;
             }
-            Prepared {
-                inputs: check(shared, &**driver, &call, inputs, record.map(|r| &r.inputs)).await?,
-                digest,
-            }
+            Prepared { inputs: check(&**driver, &call, inputs, record.map(|r| &r.inputs)).await?, digest }
         }
     };
     call.idempotency_key = idempotency_key(step, &prepared.digest, record.map(|record| &**record));
     let name = match record {
         Some(record) => record.name.clone(),
-        None if driver.manifest().implements.name => {
-            let _permit = shared.permits.acquire().await;
-            driver.name(&call, &prepared.inputs).await?
-        }
+        None if driver.manifest().implements.name => driver.name(&call, &prepared.inputs).await?,
         None => step.urn.guresid().as_str().to_owned(),
     };
-    let result = {
-        let _permit = shared.permits.acquire().await;
-        shared.count_call();
-        match record {
-            None => driver.create(&call, &prepared.inputs, &name).await,
-            Some(record) => {
-                let change = purlin_sandbox::Change {
-                    state: &record.state,
-                    before: &record.inputs,
-                    after: &prepared.inputs,
-                    name: &name,
-                };
-                replaceable(&**driver, &call, change).await?;
-                driver.update(&call, change).await
-            }
+    shared.count_call();
+    let result = match record {
+        None => driver.create(&call, &prepared.inputs, &name).await,
+        Some(record) => {
+            let (state, before) = (&record.state, &record.inputs);
+            let change = purlin_sandbox::Change { state, before, after: &prepared.inputs, name: &name };
+            replaceable(&**driver, &call, change).await?;
+            driver.update(&call, change).await
         }
     };
+    drop(turn);
     let (state, status, failure) = match result {
         Ok(state) => (state, Status::Ready, None),
         Err(CallError::Failure(Failure::Partial { state, message })) => {
@@ -120,14 +113,12 @@ async fn provision(shared: &Arc<Shared>, step: &Step) -> Outcome {
 
 /// Inputs that were unknown at plan time are checked here for the first time.
 async fn check(
-    shared: &Shared,
     driver: &dyn Driver,
     call: &Call,
     mut inputs: Inputs,
     previous: Option<&Inputs>,
 ) -> Result<Inputs, Cause> {
     if driver.manifest().implements.check {
-        let _permit = shared.permits.acquire().await;
         let checked = driver.check(call, &inputs, previous).await?;
         inputs.values = checked.values;
         inputs.secrets = checked.secrets;
@@ -151,7 +142,7 @@ async fn replaceable(
     }
 }
 
-async fn delete(shared: &Arc<Shared>, step: &Step) -> Outcome {
+async fn delete(shared: &Arc<Shared>, step: &Step, turn: Turn<'_>) -> Outcome {
     let Some(record) = shared.plan.records.get(&step.urn) else { return Ok(Action::None) };
     if record.retain {
         commit(shared, Change::Remove(step.urn.clone())).await?;
@@ -163,11 +154,9 @@ async fn delete(shared: &Arc<Shared>, step: &Step) -> Outcome {
     };
     let mut call = call(shared, step);
     call.idempotency_key = idempotency_key(step, &record.digest, Some(record));
-    let result = {
-        let _permit = shared.permits.acquire().await;
-        shared.count_call();
-        driver.delete(&call, &record.state, &record.inputs).await
-    };
+    shared.count_call();
+    let result = driver.delete(&call, &record.state, &record.inputs).await;
+    drop(turn);
     match result {
         // Gone already is gone.
         Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {}

@@ -176,6 +176,25 @@ async fn a_cancelled_run_finishes_what_is_in_flight_and_begins_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_its_turn_when_a_run_is_cancelled_does_not_begin() {
+    let platform = Platform::new();
+    let many: String =
+        (0..40).map(|i| format!("    r{i}: {{type: thing, params: {{sleep: '60'}}}}\n")).collect();
+    let plan = platform.plan(&things(&many)).await.expect("a plan");
+    let cancel = CancelToken::default();
+    let asked = cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        asked.request();
+    });
+    let (_, summary) = platform.run(plan, cancel).await;
+    assert!(summary.cancelled && summary.failed.is_empty());
+    assert_eq!(summary.done.create + summary.skipped.len(), 41);
+    assert!(summary.calls <= 9, "eight at once and the environment, not {}", summary.calls);
+    assert_eq!(platform.records().await.len(), summary.done.create);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn independent_resources_are_made_at_the_same_time_and_not_too_many() {
     let platform = Platform::new();
     let many: String =
