@@ -77,9 +77,8 @@ pub struct Step {
     /// Steps that have to be done before, by index.
     pub(crate) after: Vec<u32>,
     /// Inputs as the driver's `check` returned them, where all of them were known at plan time.
+    /// For what is left alone: there only if the digest that it is known by changed.
     pub(crate) prepared: Option<Box<Prepared>>,
-    /// Whether the record has to name other dependencies, though nothing else changes.
-    pub(crate) relink: bool,
 }
 
 impl Step {
@@ -94,7 +93,6 @@ impl Step {
             node: None,
             after: Vec::new(),
             prepared: None,
-            relink: false,
         }
     }
 }

@@ -70,7 +70,6 @@ pub async fn plan(
         return Err(Error::Documents(planner.errors));
     }
     let Planner { mut steps, step_of, drivers: mut set, warnings, .. } = planner;
-    relink(&graph, &step_of, &records, &mut steps);
     order::dependencies_first(&graph, &step_of, &mut steps);
     let kept: HashSet<Urn> = steps.iter().map(|step| step.urn.clone()).collect();
     order::deletions(&records, &kept, &mut steps);
@@ -251,6 +250,14 @@ impl Planner<'_> {
             None => vec!["it does not exist yet".to_owned()],
             Some(record) => reasons(record, Some(&*driver), &changes),
         };
+        if let (Some(record), Some(digest)) = (&record, digest)
+            && is_as_wanted(record, &inputs, &*driver)
+        {
+            self.board.settle(node, Known::settled(&record.inputs, &record.state));
+            let prepared = Some(Box::new(Prepared { inputs, digest }));
+            self.push(node, Step { prepared, ..Step::new(key, urn, Action::None) });
+            return;
+        }
         if let Some(record) = &record
             && let Some(error) = replacement(&key, &location, record, &*driver, &replaces)
         {
@@ -301,20 +308,6 @@ fn protected(records: &HashMap<Urn, Arc<Record>>, steps: &[Step]) -> Result<(), 
     if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
 }
 
-/// Marks what stays as it is but depends on other resources than recorded, or is to meet another
-/// end: the record has to follow, or it would name resources that are gone.
-fn relink(graph: &Graph, step_of: &[u32], records: &HashMap<Urn, Arc<Record>>, steps: &mut [Step]) {
-    for index in 0..steps.len() {
-        let step = &steps[index];
-        let (Action::None, Some(node)) = (step.action, step.node) else { continue };
-        let Some(record) = records.get(&step.urn) else { continue };
-        let Some(node) = graph.node(node) else { continue };
-        let lifecycle = &node.recipe.lifecycle;
-        steps[index].relink = (lifecycle.protect, lifecycle.retain) != (record.protect, record.retain)
-            || order::dependency_urns(graph, step_of, steps, node.id) != record.dependencies;
-    }
-}
-
 /// The refusal of a change that cannot be made in place.
 fn replacement(
     key: &Key,
@@ -338,6 +331,17 @@ fn replacement(
             .at(location)
             .help("this version does not replace: remove the resource, deploy, add it again and deploy"),
     )
+}
+
+/// Whether a resource is what its inputs, as its driver's `check` returned them, ask for, though
+/// their digest differs: the driver normalised a difference away, or its code changed and it could
+/// do nothing about the resource anyway.
+pub(crate) fn is_as_wanted(record: &Record, inputs: &Inputs, driver: &dyn Driver) -> bool {
+    let manifest = driver.manifest();
+    record.status == Status::Ready
+        && record.inputs == *inputs
+        && *record.driver.name == *manifest.name
+        && (*record.driver.digest == *driver.digest() || !manifest.implements.update)
 }
 
 /// The slot of a requirement: two recipes that want the same versions share a driver.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use purlin_graph::Node;
 use purlin_model::Urn;
 use purlin_model::driver::{Failure, Inputs, ResourceState, Subject};
 use purlin_sandbox::CallError;
@@ -14,7 +15,7 @@ use crate::error::Cause;
 use crate::evaluate::{self, Known};
 use crate::order;
 use crate::plan::{Action, Step};
-use crate::planner::{recorded_name, requirement_name};
+use crate::planner::{self, recorded_name, requirement_name};
 use crate::{digest, plan::Prepared};
 
 /// What a step came to: what was really done, or why not.
@@ -28,36 +29,60 @@ type Turn<'a> = Option<SemaphorePermit<'a>>;
 pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) -> Outcome {
     let Some(step) = shared.plan.steps.get(index as usize) else { return Ok(Action::None) };
     match step.action {
-        Action::None => keep(shared, step).await,
+        Action::None => {
+            match (&step.prepared, step.node.and_then(|node| shared.plan.graph.as_ref()?.node(node))) {
+                (Some(prepared), Some(node)) => {
+                    keep(shared, step, Some((&**driver(shared, &node)?, prepared.digest))).await
+                }
+                _ => keep(shared, step, None).await,
+            }
+        }
         Action::Create | Action::Update => provision(shared, step, turn).await,
         Action::Delete => delete(shared, step, turn).await,
     }
 }
 
-async fn keep(shared: &Shared, step: &Step) -> Outcome {
-    let (Some(node), Some(record)) = (step.node, shared.plan.records.get(&step.urn)) else {
+/// Leaves a resource alone. What is only written down about it (what it depends on, what end it
+/// is to meet, and with `anew` the driver and the digest that it is known by) follows the graph, or
+/// the record would name resources that are gone.
+async fn keep(shared: &Shared, step: &Step, anew: Option<(&dyn Driver, [u8; 32])>) -> Outcome {
+    let Some(node) = shared.plan.graph.as_ref().and_then(|graph| graph.node(step.node?)) else {
         return Ok(Action::None);
     };
-    shared.board.settle(node, Known::settled(&record.inputs, &record.state));
-    if step.relink {
-        let mut record = Record::clone(record);
-        record.dependencies = dependencies(shared, step);
-        if let Some(node) = shared.plan.graph.as_ref().and_then(|graph| graph.node(node)) {
-            let lifecycle = &node.recipe.lifecycle;
-            (record.protect, record.retain) = (lifecycle.protect, lifecycle.retain);
-        }
-        commit(shared, Change::Put(Box::new(record))).await?;
+    let Some(record) = shared.plan.records.get(&step.urn) else { return Ok(Action::None) };
+    shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+    let dependencies = dependencies(shared, step);
+    let (protect, retain) = (node.recipe.lifecycle.protect, node.recipe.lifecycle.retain);
+    let digest = anew.map_or(record.digest, |(_, digest)| digest);
+    if dependencies == record.dependencies
+        && (protect, retain, digest) == (record.protect, record.retain, record.digest)
+    {
+        return Ok(Action::None);
     }
+    let driver = anew.map_or_else(|| record.driver.clone(), |(driver, _)| version(driver));
+    let record = Record { driver, dependencies, protect, retain, digest, ..Record::clone(record) };
+    commit(shared, Change::Put(Box::new(record))).await?;
     Ok(Action::None)
+}
+
+fn version(driver: &dyn Driver) -> DriverVersion {
+    let manifest = driver.manifest();
+    DriverVersion {
+        name: manifest.name.as_str().into(),
+        version: manifest.version.to_string().into(),
+        digest: driver.digest().into(),
+    }
+}
+
+fn driver<'a>(shared: &'a Shared, node: &Node<'_>) -> Result<&'a Arc<dyn Driver>, Cause> {
+    let slot = requirement_name(&node.recipe.driver);
+    shared.plan.drivers.get(&slot).ok_or_else(|| Cause::NoDriver(format!("no driver `{slot}`")))
 }
 
 async fn provision(shared: &Arc<Shared>, step: &Step, turn: Turn<'_>) -> Outcome {
     let Some(graph) = shared.plan.graph.as_ref() else { return Ok(Action::None) };
     let Some(node) = step.node.and_then(|node| graph.node(node)) else { return Ok(Action::None) };
-    let slot = requirement_name(&node.recipe.driver);
-    let Some(driver) = shared.plan.drivers.get(&slot) else {
-        return Err(Cause::NoDriver(format!("no driver `{slot}`")));
-    };
+    let driver = driver(shared, &node)?;
     let record = shared.plan.records.get(&step.urn);
     let mut call = call(shared, step);
     let prepared = match &step.prepared {
@@ -70,9 +95,15 @@ async fn provision(shared: &Arc<Shared>, step: &Step, turn: Turn<'_>) -> Outcome
                 && record.status == Status::Ready
             {
                 // What it reads did not change after all.
-                return keep(shared, step).await;
+                return keep(shared, step, None).await;
             }
-            Prepared { inputs: check(&**driver, &call, inputs, record.map(|r| &r.inputs)).await?, digest }
+            let inputs = check(&**driver, &call, inputs, record.map(|r| &r.inputs)).await?;
+            if let Some(record) = record
+                && planner::is_as_wanted(record, &inputs, &**driver)
+            {
+                return keep(shared, step, Some((&**driver, digest))).await;
+            }
+            Prepared { inputs, digest }
         }
     };
     call.idempotency_key = idempotency_key(step, &prepared.digest, record.map(|record| &**record));
@@ -176,17 +207,12 @@ fn remember(
     name: String,
 ) -> Record {
     let now = (shared.clock)();
-    let manifest = driver.manifest();
     let recipe = step.node.and_then(|node| Some(Arc::clone(shared.plan.graph.as_ref()?.node(node)?.recipe)));
     let lifecycle = recipe.as_ref().map(|recipe| &recipe.lifecycle);
     Record {
         urn: step.urn.clone(),
         status,
-        driver: DriverVersion {
-            name: manifest.name.clone().into(),
-            version: manifest.version.to_string().into(),
-            digest: driver.digest().into(),
-        },
+        driver: version(driver),
         definition: recipe.as_ref().and_then(|recipe| recipe.name.clone()),
         name,
         inputs: prepared.inputs,

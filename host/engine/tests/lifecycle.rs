@@ -123,6 +123,49 @@ async fn wrong_inputs_are_found_before_anything_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_driver_normalises_away_is_no_change() {
+    let all = Implements { check: true, name: true, read: false, update_impact: true, update: true };
+    let platform = Platform::with(all);
+    let thing = |values: &str| {
+        things("    a: {type: thing}\n")
+            .replace("  criteria: [{}]", &format!("  inputs: {{values: {{{values}}}}}\n  criteria: [{{}}]"))
+    };
+    platform.up(&thing("v: 1")).await;
+    let before = platform.records().await;
+    // What the driver would have filled in anyway is now written out.
+    let summary = platform.up(&thing("v: 1, defaulted: 'yes'")).await;
+    assert_eq!((summary.calls, summary.done.none), (0, 2));
+    let after = platform.records().await;
+    assert_ne!(before, after, "it is known by its new digest from now on");
+    assert_eq!(platform.up(&thing("v: 1, defaulted: 'yes'")).await.calls, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_follow_what_is_depended_on_though_nothing_else_changes() {
+    let platform = Platform::new();
+    let reads = |what: &str| {
+        things(&format!(
+            "    a: {{type: thing, params: {{v: same}}}}\n    b: {{type: thing, params: {{v: same}}}}\n    c: {{type: thing, params: {{x: \"${{resources['thing.default#shared.{what}'].outputs.v}}\"}}}}\n"
+        ))
+    };
+    platform.up(&reads("a")).await;
+    platform.driver.take_calls();
+    assert_eq!(platform.up(&reads("b")).await.calls, 0);
+    let records = platform.records().await;
+    let c = records.iter().find(|r| r.urn.as_str().ends_with("shared.c")).expect("recorded");
+    assert!(
+        c.dependencies.len() == 1 && c.dependencies[0].as_str().ends_with("shared.b"),
+        "{:?}",
+        c.dependencies
+    );
+    // So `a` can go, and the state is whole.
+    let without_a: String =
+        reads("b").lines().filter(|l| !l.starts_with("    a:")).map(|l| format!("{l}\n")).collect();
+    assert_eq!(platform.up(&without_a).await.done.delete, 1);
+    assert!(platform.plan(&without_a).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_needs_a_replacement_is_refused_by_name() {
     let platform = Platform::new();
     platform.up(&things("    a: {type: thing, params: {v: 1}}\n")).await;
