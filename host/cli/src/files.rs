@@ -48,15 +48,11 @@ pub(crate) fn safe_name(name: &str) -> String {
     let numbered = |prefix: &str| {
         stem.strip_prefix(prefix).is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
     };
-    if matches!(stem.as_str(), "con" | "prn" | "aux" | "nul")
-        || numbered("com")
-        || numbered("lpt")
-        || safe.ends_with('.')
-    {
+    if matches!(stem.as_str(), "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt") {
         safe.insert(0, '_');
-        if safe.ends_with('.') {
-            safe.push('_');
-        }
+    }
+    if safe.ends_with('.') {
+        safe.push('_');
     }
     safe
 }

@@ -205,6 +205,8 @@ fn key_from_command(words: &[String], folder: &Path) -> Result<String, Failure> 
 pub(crate) struct Place {
     pub(crate) purlin: Purlin,
     pub(crate) context: Context,
+    /// The workspace's folder.
+    pub(crate) folder: PathBuf,
 }
 
 impl Place {
@@ -256,7 +258,7 @@ pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failu
             }
         }
     }
-    Ok(Place { purlin, context })
+    Ok(Place { purlin, context, folder: workspace.folder })
 }
 
 /// A context from what was written where the documents themselves are wrong.

@@ -28,33 +28,24 @@ pub(crate) struct Progress<'a> {
     bar: Option<ProgressBar>,
     running: BTreeMap<Key, (Action, Option<String>)>,
     drawn: Instant,
-    cancelled: bool,
+    silent: bool,
 }
 
 impl<'a> Progress<'a> {
-    /// For a run of so many steps.
-    pub(crate) fn new(ui: &'a Ui, total: usize) -> Self {
-        let bar = (!ui.bars.is_hidden() && total > 0).then(|| {
+    /// For a run of so many steps; a silent one only counts.
+    pub(crate) fn new(ui: &'a Ui, total: usize, silent: bool) -> Self {
+        let bar = (!ui.bars.is_hidden() && total > 0 && !silent).then(|| {
             let bar = ui.bars.add(ProgressBar::new(total as u64));
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {elapsed}{wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌"));
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self {
-            ui,
-            total,
-            finished: 0,
-            bar,
-            running: BTreeMap::new(),
-            drawn: Instant::now(),
-            cancelled: false,
-        }
+        Self { ui, total, finished: 0, bar, running: BTreeMap::new(), drawn: Instant::now(), silent }
     }
 
     /// The user asked to stop.
     pub(crate) fn cancelling(&mut self) {
-        self.cancelled = true;
         self.ui.raw(&format!(
             "{} finishing {}; press Ctrl-C again to cut off at once\n",
             paint(WARNING, "stopping:"),
@@ -110,6 +101,9 @@ impl<'a> Progress<'a> {
 
     /// Tells of a resource: always where there is no bar, and what went wrong.
     fn tell(&self, line: &str, wrong: bool) {
+        if self.silent {
+            return;
+        }
         if wrong || self.bar.is_none() || self.total <= FEW || self.ui.level >= Level::Verbose {
             self.ui.say(line);
         }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -53,6 +54,12 @@ pub(crate) fn block(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// A path as people would write it, on one harmless line.
+pub(crate) fn path(path: &Path) -> String {
+    let path = path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path);
+    line(&path.display().to_string()).into_owned()
 }
 
 /// Columns that harmless text takes.

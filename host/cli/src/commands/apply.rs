@@ -14,6 +14,7 @@ use crate::failure::{Failure, Status};
 use crate::progress::{self, Progress};
 use crate::render::plan::{Look, render};
 use crate::report;
+use crate::text;
 use crate::ui::Level;
 
 /// The exit status of a program that Ctrl-C ended.
@@ -75,7 +76,7 @@ pub(super) async fn run(
     let cancel = CancelToken::default();
     let begun = std::time::Instant::now();
     let mut run = session.apply(plan, cancel.clone()).await?;
-    let mut progress = Progress::new(&app.ui, if shown.json { 0 } else { total });
+    let mut progress = Progress::new(&app.ui, total, shown.json);
     let mut interrupts = Interrupts::new();
     let mut pressed = 0;
     let summary = loop {
@@ -105,9 +106,8 @@ pub(super) async fn run(
         let Some(event) = event else { break Summary::default() };
         if shown.json {
             events::write(&event, &app.ui);
-        } else {
-            progress.event(&event);
         }
+        progress.event(&event);
         match event {
             Event::Summary(summary) => break summary,
             Event::Resource {
@@ -158,7 +158,7 @@ pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
     if let Some(path) = purlin.generated_key() {
         app.ui.note(&format!(
             "secrets in the state are encrypted with a new key, `{}`; keep a copy of it in a safe place: without it they cannot be read",
-            path.display()
+            text::path(&path)
         ));
     }
     let closed = app.timings.wait("close state", purlin.close()).await;

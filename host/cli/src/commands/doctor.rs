@@ -156,7 +156,7 @@ fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_host::model::Works
 
 async fn state(purlin: &Purlin) -> Vec<Check> {
     let folder = purlin.state_folder();
-    let shown = folder.display();
+    let shown = text::path(folder);
     if !folder.exists() {
         return vec![good("state", format!("`{shown}` is not there yet; the first `up` makes it"))];
     }
@@ -229,7 +229,7 @@ fn permissions(_: &Path) -> Option<Check> {
 }
 
 fn cache(folder: &Path) -> Check {
-    let shown = folder.display();
+    let shown = text::path(folder);
     let probe = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
     match probe {
         Ok(_) => good("cache", format!("`{shown}` can be written")),

@@ -56,6 +56,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app.ui.note(&format!("nothing is recorded in {}", place.environment()));
         input::hint_at_others(&place, app).await?;
     }
+    warn_of_reading_along(&args.folder, &place.folder, app);
     let outputs = purlin_host::outputs(&records);
     let mut names = Names::default();
     let mut written = Vec::new();
@@ -99,6 +100,28 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     place.purlin.close().await.map_err(fail)?;
     Ok(status)
+}
+
+/// What is exported into the workspace's own folder would be read as documents of it next time.
+fn warn_of_reading_along(folder: &Path, workspace: &Path, app: &App) {
+    let absolute = |path: &Path| app.folder.join(path).components().collect::<PathBuf>();
+    let inside = std::fs::canonicalize(workspace).ok().and_then(|workspace| {
+        let folder = absolute(folder);
+        // The folder itself may not be there yet, but what it lies in is.
+        let parent = folder.parent()?.canonicalize().ok()?;
+        Some(parent.join(folder.file_name()?).strip_prefix(workspace).ok()?.to_owned())
+    });
+    let hidden = |inside: &Path| {
+        inside
+            .iter()
+            .any(|part| part.to_string_lossy().starts_with('.') || part == "target" || part == "node_modules")
+    };
+    if inside.is_some_and(|inside| !hidden(&inside)) {
+        app.ui.warning(
+            "the folder lies in the workspace, so what is exported will be read as documents next time",
+        );
+        app.ui.hint("export into a folder outside, or into a hidden one such as `.export`");
+    }
 }
 
 /// Manifests without an ending that says what they are become YAML.

@@ -46,16 +46,16 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut all = loaded.diagnostics.clone();
     let mut found = None;
     let faulty = loaded.has_errors();
-    let workspace = loaded.workspace.clone();
+    let workspace = input::workspace(&loaded, app);
     let made = purlin_host::Documents::new(
         loaded,
         &args.documents.context.defaults(),
-        workspace.as_ref(),
+        Some(&workspace),
         &surroundings::deployment_id(),
     );
     match made {
         Ok(documents) => {
-            let purlin = input::orchestrator(&workspace.unwrap_or_default(), app)?;
+            let purlin = input::orchestrator(&workspace, app)?;
             match app.timings.wait("build graph", purlin.graph(&documents)).await {
                 Ok(graph) => found = Some((documents.catalogue().definitions().len(), graph.len())),
                 Err(purlin_host::Error::Documents(faults)) => all.extend(faults),

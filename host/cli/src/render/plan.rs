@@ -98,7 +98,8 @@ const INDENT: usize = 11;
 
 fn one_line(out: &mut String, step: &Step, look: Look) {
     let key = text::line(&step.key);
-    let mut remark = step.reasons.join("; ");
+    let silent = step.action == "create" && step.reasons.len() == 1;
+    let mut remark = if silent { String::new() } else { step.reasons.join("; ") };
     if step.action == "update" && !step.changes.is_empty() {
         let paths: Vec<String> = step.changes.iter().map(|change| value::path(&change.path)).collect();
         remark = paths.join(", ");
@@ -119,7 +120,9 @@ fn one_line(out: &mut String, step: &Step, look: Look) {
 
 fn in_full(out: &mut String, step: &Step, look: Look) {
     let key = text::line(&step.key);
-    let reason = step.reasons.join("; ");
+    // That something new is not there yet goes without saying.
+    let silent = step.action == "create" && step.reasons.len() == 1 && !look.everything;
+    let reason = if silent { String::new() } else { step.reasons.join("; ") };
     let reason = text::line(&reason);
     let fits =
         look.columns.is_none_or(|columns| INDENT + text::width(&key) + 2 + text::width(&reason) <= columns);

@@ -1,0 +1,90 @@
+//! Ended in the middle: by Ctrl-C, and by force.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::time::{Duration, Instant};
+
+use crate::project::{Project, adversarial};
+
+/// Many resources, some of them slow.
+fn slow() -> Project {
+    let project = adversarial("{do: sleep, ms: 400}", "{time: 20s}");
+    let shared: String =
+        (0..40).map(|n| format!("    s{n}: {{type: thing}}\n    d{n}: {{type: dns}}\n")).collect();
+    project.write(
+        "deploy.yaml",
+        format!("apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {{name: shop}}\nspec:\n  shared:\n{shared}"),
+    );
+    project
+}
+
+#[test]
+fn killed_at_any_time_the_state_opens_again() {
+    let project = slow();
+    for wait in [20, 60, 150, 300, 450] {
+        let mut child = project.start(&["up", "--parallelism", "4"]);
+        std::thread::sleep(Duration::from_millis(wait));
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        project.run(&["state", "list"]).status(0);
+    }
+    project.write(
+        "things.yaml",
+        std::fs::read_to_string(project.path().join("things.yaml"))
+            .expect("read")
+            .replace("do: sleep", "do: echo"),
+    );
+    project.run(&["up"]).status(0);
+    assert_eq!(project.run(&["plan", "--detailed-exitcode"]).status(0).status, 0);
+    project.run(&["destroy", "--yes"]).status(0);
+    assert_eq!(project.recorded(), Vec::<String>::new());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
+    let project = slow();
+    let mut child = project.start(&["up", "--parallelism", "2", "--format", "json"]);
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    // Wait until a slow call is under way.
+    let begun = lines
+        .by_ref()
+        .map(|line| line.expect("a line"))
+        .find(|line| line.contains("thing.default") && line.contains("started"));
+    assert!(begun.is_some());
+    interrupt(child.id());
+    let rest: Vec<String> = lines.map(|line| line.expect("a line")).collect();
+    assert_eq!(child.wait().expect("ended").code(), Some(1));
+    let last: serde_json::Value = serde_json::from_str(rest.last().expect("a summary")).expect("JSON");
+    assert_eq!((&last["event"], &last["status"]), (&"summary".into(), &"cancelled".into()));
+    assert_eq!(last["failed"], 0, "calls in flight finish");
+    assert!(last["skipped"].as_u64().is_some_and(|skipped| skipped > 0));
+    project.run(&["state", "list"]).status(0);
+
+    // The adversary of this one does not end by itself.
+    let project = adversarial("{do: sleep, ms: 30000}", "{time: 60s}");
+    let begun = Instant::now();
+    let mut child = project.start(&["up", "--format", "json"]);
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    assert!(
+        lines
+            .by_ref()
+            .map(|line| line.expect("a line"))
+            .any(|line| line.contains("thing.default") && line.contains("started"))
+    );
+    interrupt(child.id());
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(child.id());
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    let mut said = String::new();
+    child.stderr.take().expect("stderr").read_to_string(&mut said).expect("read");
+    assert!(said.contains("press Ctrl-C again"), "{said}");
+    project.run(&["state", "list"]).status(0);
+}
+
+#[cfg(unix)]
+fn interrupt(process: u32) {
+    let sent =
+        std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().expect("kill");
+    assert!(sent.success());
+}

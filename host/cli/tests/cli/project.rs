@@ -1,0 +1,163 @@
+//! A folder with documents in it, and the program run there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A project that is gone after the test.
+pub(crate) struct Project {
+    folder: TempDir,
+}
+
+/// How a run of the program ended.
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    /// The same, which ended as expected.
+    #[track_caller]
+    pub(crate) fn status(self, status: i32) -> Self {
+        assert_eq!(self.status, status, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        self
+    }
+
+    /// The JSON document on standard output.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.out, self.err))
+    }
+
+    /// The JSON documents on standard output, one a line.
+    #[track_caller]
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .collect()
+    }
+}
+
+impl Project {
+    /// An empty one.
+    pub(crate) fn empty() -> Self {
+        Self { folder: TempDir::new().expect("a folder") }
+    }
+
+    /// With these files.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let project = Self::empty();
+        for (name, text) in files {
+            project.write(name, text);
+        }
+        project
+    }
+
+    /// What `purlin init` writes.
+    pub(crate) fn new() -> Self {
+        let project = Self::empty();
+        project.run(&["init", "--app", "shop"]).status(0);
+        project
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, content).expect("written");
+    }
+
+    /// Replaces text in a file.
+    pub(crate) fn edit(&self, name: &str, from: &str, to: &str) {
+        let path = self.path().join(name);
+        let text = std::fs::read_to_string(&path).expect("read");
+        assert!(text.contains(from), "`{from}` is in {name}");
+        std::fs::write(path, text.replace(from, to)).expect("written");
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("USER", "ada")
+            // Compiled drivers are shared by all tests.
+            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        ran(self.command(arguments))
+    }
+
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+    }
+
+    /// Whether there is a state.
+    pub(crate) fn has_state(&self) -> bool {
+        self.path().join(".purlin").exists()
+    }
+
+    /// Keys on record.
+    pub(crate) fn recorded(&self) -> Vec<String> {
+        let listed = self.run(&["state", "list", "--format", "json"]).status(0).json();
+        let resources = listed["resources"].as_array().expect("resources").clone();
+        resources.iter().map(|resource| resource["key"].as_str().expect("a key").to_owned()).collect()
+    }
+}
+
+pub(crate) fn ran(mut command: Command) -> Ran {
+    let output = command.output().expect("run");
+    Ran {
+        status: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// The tests' adversary, a driver that does whatever its inputs say.
+pub(crate) fn adversary() -> PathBuf {
+    let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
+    let path = folder.join("guests.wasm");
+    assert!(path.is_file(), "{} is missing; run `cargo xtask drivers` first", path.display());
+    path
+}
+
+/// A workspace with the adversary under its own name, and a definition of `thing` that uses it.
+pub(crate) fn adversarial(values: &str, limits: &str) -> Project {
+    Project::with(&[
+        (
+            "purlin.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n  drivers:\n    purlin-test/guests:\n      source: {}\n      limits: {limits}\n",
+                adversary().display()
+            ),
+        ),
+        (
+            "things.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: thing}}\nspec:\n  type: thing\n  driver: purlin-test/guests\n  inputs:\n    values: {values}\n    secrets: {{password: correct-horse}}\n  criteria: [{{}}]\n"
+            ),
+        ),
+        (
+            "deploy.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  shared:\n    one: {type: thing}\n    two: {type: dns}\n",
+        ),
+        (
+            "dns.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: dns}\nspec:\n  type: dns\n  driver: purlin/echo\n  inputs: {values: {host: example.test}}\n  criteria: [{}]\n",
+        ),
+    ])
+}

@@ -1,0 +1,16 @@
+//! The reference of the command line in the book is what the program says of itself.
+
+use std::path::Path;
+
+use crate::project::Project;
+
+#[test]
+fn the_reference_in_the_book_is_up_to_date() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/cli.md");
+    let made = Project::empty().run(&["markdown-help"]).status(0).out;
+    let written = std::fs::read_to_string(&page).unwrap_or_default();
+    assert!(
+        made == written,
+        "docs/src/reference/cli.md is stale; make it anew with `cargo run --bin purlin -- markdown-help > docs/src/reference/cli.md`"
+    );
+}

@@ -1,0 +1,235 @@
+//! Wrong input of every kind: a clear message, exit status 2, no driver run, no state written.
+
+use crate::project::{Project, adversary};
+
+const SCORE: &str = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: nginx}}\n";
+
+fn definition(id: &str, type_name: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: {id}}}\nspec:\n  type: {type_name}\n  driver: purlin/echo\n{rest}"
+    )
+}
+
+/// Runs `up`, which has to refuse, and gives what it said.
+#[track_caller]
+fn refused(project: &Project) -> String {
+    let plan = project.run(&["plan"]).status(2);
+    assert_eq!(plan.out, "");
+    let ran = project.run(&["up"]).status(2);
+    assert_eq!(ran.out, "");
+    assert!(!project.has_state(), "no state is written");
+    assert!(!ran.err.contains("created"), "nothing was made");
+    // Programs are told the same, in one document.
+    let json = project.run(&["up", "--format", "json"]).status(2).events();
+    assert_eq!(json.len(), 1);
+    assert_eq!((&json[0]["format"], &json[0]["event"]), (&1.into(), &"error".into()));
+    assert!(json[0]["error"]["message"].as_str().is_some_and(|message| !message.is_empty()));
+    ran.err.replace(&project.path().display().to_string(), "PROJECT")
+}
+
+#[track_caller]
+fn with_score(more: &str, definitions: &[String]) -> String {
+    let mut project = vec![("web.yaml".to_owned(), format!("{SCORE}{more}"))];
+    project.extend(
+        definitions.iter().enumerate().map(|(n, text)| (format!("definition-{n}.yaml"), text.clone())),
+    );
+    let files: Vec<(&str, &str)> =
+        project.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    refused(&Project::with(&files))
+}
+
+#[test]
+fn a_type_that_nobody_defines() {
+    insta::assert_snapshot!(with_score(
+        "resources: {db: {type: postgress}}\n",
+        &[definition("db", "postgres", "  criteria: [{}]\n")]
+    ));
+}
+
+#[test]
+fn no_definition_that_matches() {
+    insta::assert_snapshot!(with_score(
+        "resources: {db: {type: postgres}}\n",
+        &[
+            definition("prod", "postgres", "  criteria: [{env_type: production}, {class: large}]\n"),
+            definition("off", "postgres", "  criteria: []\n")
+        ]
+    ));
+}
+
+#[test]
+fn two_definitions_with_an_equal_criterion() {
+    insta::assert_snapshot!(with_score(
+        "resources: {db: {type: postgres}}\n",
+        &[
+            definition("one", "postgres", "  criteria: [{}]\n"),
+            definition("two", "postgres", "  criteria: [{}]\n")
+        ]
+    ));
+}
+
+#[test]
+fn a_loop() {
+    insta::assert_snapshot!(with_score(
+        "resources: {one: {type: a}}\n",
+        &[
+            definition("a", "a", "  inputs: {values: {x: \"${resources.b.outputs.y}\"}}\n  criteria: [{}]\n"),
+            definition("b", "b", "  inputs: {values: {y: \"${resources.a.outputs.x}\"}}\n  criteria: [{}]\n"),
+        ]
+    ));
+}
+
+#[test]
+fn a_selector_that_starts_nowhere() {
+    insta::assert_snapshot!(with_score(
+        "resources: {one: {type: a}}\n",
+        &[definition(
+            "a",
+            "a",
+            "  inputs: {values: {x: \"${resources['b<workload>c'].outputs.y}\"}}\n  criteria: [{}]\n"
+        )]
+    ));
+}
+
+#[test]
+fn an_output_that_there_is_not() {
+    insta::assert_snapshot!(with_score(
+        "resources: {one: {type: a}}\n",
+        &[
+            definition(
+                "a",
+                "a",
+                "  inputs: {values: {x: \"${resources.b.outputs.hots}\"}}\n  criteria: [{}]\n"
+            ),
+            definition("b", "b", "  inputs: {values: {host: h}}\n  criteria: [{}]\n"),
+        ]
+    ));
+}
+
+#[test]
+fn a_context_key_that_there_is_not() {
+    insta::assert_snapshot!(with_score(
+        "resources: {one: {type: a}}\n",
+        &[definition(
+            "a",
+            "a",
+            "  inputs: {values: {x: \"${context.env.name}\", y: \"${contxt.env.id}\"}}\n  criteria: [{}]\n"
+        )]
+    ));
+}
+
+#[test]
+fn placeholders_that_are_no_placeholders() {
+    insta::assert_snapshot!(with_score(
+        "resources: {one: {type: a}}\n",
+        &[definition(
+            "a",
+            "a",
+            "  inputs: {values: {x: \"${resources.b.outputs\", y: \"${}\", z: \"${resources['b}\"}}\n  criteria: [{}]\n"
+        )]
+    ));
+}
+
+#[test]
+fn secrets_and_secret_refs_at_once() {
+    insta::assert_snapshot!(with_score(
+        "",
+        &[definition(
+            "a",
+            "a",
+            "  inputs:\n    secrets: {p: x}\n    secret_refs: {q: {value: y}}\n  criteria: [{}]\n"
+        )]
+    ));
+}
+
+#[test]
+fn a_yaml_bomb() {
+    let mut bomb = String::from(
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: a}\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n",
+    );
+    for n in 1..12 {
+        bomb.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")));
+    }
+    insta::assert_snapshot!(refused(&Project::with(&[("bomb.yaml", &bomb)])));
+}
+
+#[test]
+fn a_file_of_50_megabytes() {
+    let project = Project::with(&[("web.yaml", SCORE)]);
+    project.write("large.yaml", "a: b\n".repeat(10 << 20));
+    insta::assert_snapshot!(refused(&project));
+}
+
+#[test]
+fn a_file_that_is_not_utf_8() {
+    let project = Project::with(&[("web.yaml", SCORE)]);
+    project.write("latin.yaml", b"apiVersion: score.dev/v1b1\nmetadata: {name: caf\xe9}\n");
+    insta::assert_snapshot!(refused(&project));
+}
+
+fn with_driver(component: &[u8]) -> String {
+    let workspace =
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/db: {source: driver.wasm}\n";
+    let definition = definition("db", "postgres", "  criteria: [{}]\n").replace("purlin/echo", "acme/db");
+    let score = format!("{SCORE}resources: {{db: {{type: postgres}}}}\n");
+    let project =
+        Project::with(&[("purlin.yaml", workspace), ("db.yaml", &definition), ("web.yaml", &score)]);
+    project.write("driver.wasm", component);
+    // It is no hindrance to looking.
+    project.run(&["graph"]).status(0);
+    project.run(&["plan", "--offline"]).status(0);
+    refused(&project)
+}
+
+#[test]
+fn a_driver_that_is_not_a_component() {
+    insta::assert_snapshot!(with_driver(b"#!/bin/sh\necho no\n"));
+}
+
+#[test]
+fn a_driver_of_another_contract() {
+    let mut component = std::fs::read(adversary()).expect("the adversary");
+    let (ours, other) = (b"purlin:driver/lifecycle@0.1.0", b"purlin:driver/lifecycle@0.7.0");
+    for at in 0..component.len() - ours.len() {
+        if component[at..].starts_with(ours) {
+            component[at..at + other.len()].copy_from_slice(other);
+        }
+    }
+    insta::assert_snapshot!(with_driver(&component));
+}
+
+#[test]
+fn a_driver_that_nobody_has() {
+    let definition = definition("db", "postgres", "  criteria: [{}]\n").replace("purlin/echo", "purlin/ecko");
+    insta::assert_snapshot!(with_score("resources: {db: {type: postgres}}\n", &[definition]));
+}
+
+#[test]
+fn inputs_that_a_driver_refuses() {
+    let definition =
+        definition("db", "postgres", "  inputs: {values: {kind: pasword, length: many}}\n  criteria: [{}]\n")
+            .replace("purlin/echo", "purlin/random");
+    insta::assert_snapshot!(with_score("resources: {db: {type: postgres}}\n", &[definition]));
+}
+
+#[test]
+fn a_command_line_that_is_wrong() {
+    let project = Project::empty();
+    for (arguments, message) in [
+        (&["upp"][..], "unrecognized subcommand 'upp'"),
+        (&["up", "--paralelism", "3"], "a similar argument exists: '--parallelism'"),
+        (&["up", "--parallelism", "0"], "number would be zero"),
+        (&["graph", "--format", "png"], "[possible values: tree, json, dot, mermaid, svg]"),
+        (&["explain", "postgres"], "a key is TYPE[.CLASS]#ID"),
+        (&["explain", "post gres#x"], "is not a resource type"),
+        (&["state", "show", "x"], "a key is TYPE[.CLASS]#ID"),
+        (&["validate", "nowhere.yaml"], "nowhere.yaml"),
+        (&["up", "--env", "a/b"], "names of the context"),
+        (&["init", "--app", "A B"], "such as `a-b`"),
+    ] {
+        let ran = project.run(arguments).status(2);
+        assert_eq!(ran.out, "", "{arguments:?}");
+        assert!(ran.err.contains(message), "{arguments:?}: {}", ran.err);
+    }
+    assert!(!project.has_state());
+}
