@@ -192,7 +192,7 @@ pub(crate) mod fixture {
         for level in &mut order {
             level.sort();
         }
-        Graph { format: crate::report::FORMAT, nodes, edges, order }
+        Graph { format: FORMAT, nodes, edges, order }
     }
 
     /// The graph of two workloads that share things.
