@@ -1,12 +1,12 @@
 //! What happens during a run, for people: a bar on a terminal, a line for each finished resource
 //! elsewhere, and at the end what failed and what that stood in the way of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use purlin_host::engine::{Action, Event, Phase, Summary};
+use purlin_host::engine::{Action, Cause, Event, Phase, Summary};
 use purlin_host::model::Key;
 
 use crate::style::{CREATE, DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
@@ -17,8 +17,8 @@ use crate::ui::{Level, Ui};
 const NAMED: usize = 6;
 /// With no more steps than this, each is told on a terminal too.
 const FEW: usize = 40;
-/// The bar is not redrawn more often.
-const REDRAW: Duration = Duration::from_millis(80);
+/// How often the caller should [`Progress::draw`].
+pub(crate) const REDRAW: Duration = Duration::from_millis(100);
 
 /// What is known of a run under way.
 pub(crate) struct Progress<'a> {
@@ -27,7 +27,6 @@ pub(crate) struct Progress<'a> {
     finished: usize,
     bar: Option<ProgressBar>,
     running: BTreeMap<Key, (Action, Option<String>)>,
-    drawn: Instant,
     silent: bool,
 }
 
@@ -36,12 +35,12 @@ impl<'a> Progress<'a> {
     pub(crate) fn new(ui: &'a Ui, total: usize, silent: bool) -> Self {
         let bar = (!ui.bars.is_hidden() && total > 0 && !silent).then(|| {
             let bar = ui.bars.add(ProgressBar::new(total as u64));
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {elapsed}{wide_msg}");
+            let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {elapsed}{msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌"));
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self { ui, total, finished: 0, bar, running: BTreeMap::new(), drawn: Instant::now(), silent }
+        Self { ui, total, finished: 0, bar, running: BTreeMap::new(), silent }
     }
 
     /// The user asked to stop.
@@ -86,7 +85,6 @@ impl<'a> Progress<'a> {
             }
             Phase::Skipped { .. } => self.done(key),
         }
-        self.draw();
     }
 
     fn done(&mut self, key: &Key) {
@@ -109,12 +107,9 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn draw(&mut self) {
+    /// Brings the bar up to date. Not done at each event: there may be many thousands a second.
+    pub(crate) fn draw(&self) {
         let Some(bar) = &self.bar else { return };
-        if self.drawn.elapsed() < REDRAW && self.finished < self.total {
-            return;
-        }
-        self.drawn = Instant::now();
         bar.set_position(self.finished.min(self.total) as u64);
         let columns = self.ui.error_columns().unwrap_or(80);
         let mut message = String::new();
@@ -168,30 +163,20 @@ pub(crate) fn report(summary: &Summary) -> String {
     if !summary.failed.is_empty() {
         out.push('\n');
     }
-    for (key, cause) in &summary.failed {
-        let _ = writeln!(out, "{} {}", paint(DELETE, "failed:"), paint(STRONG, text::line(key.as_str())));
-        let message = cause.to_string();
-        for line in text::block(&message).lines() {
-            let _ = writeln!(out, "  {line}");
-        }
-        if let purlin_host::engine::Cause::Inputs(faults) = cause {
-            for fault in faults {
-                for (word, remark) in fault
-                    .location
-                    .iter()
-                    .map(|at| ("at", at.to_string()))
-                    .chain(fault.help.iter().map(|help| ("help:", help.clone())))
-                {
-                    let _ = writeln!(out, "  {word} {}", text::line(&remark));
-                }
+    for (cause, keys) in causes(summary) {
+        match keys.as_slice() {
+            [key] => {
+                let _ =
+                    writeln!(out, "{} {}", paint(DELETE, "failed:"), paint(STRONG, text::line(key.as_str())));
             }
+            several => list(&mut out, &paint(DELETE, "failed:"), several),
         }
-        let blocked: Vec<&Key> = summary
-            .skipped
-            .iter()
-            .filter(|(_, because)| because.as_ref() == Some(key))
-            .map(|(key, _)| key)
-            .collect();
+        for line in explain(cause) {
+            let _ = writeln!(out, "  {}", text::line(&line));
+        }
+        let blocked = |because: &Option<Key>| because.as_ref().is_some_and(|because| keys.contains(&because));
+        let blocked: Vec<&Key> =
+            summary.skipped.iter().filter(|(_, because)| blocked(because)).map(|(key, _)| key).collect();
         list(&mut out, "  was in the way of", &blocked);
     }
     let failed: Vec<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
@@ -207,6 +192,32 @@ pub(crate) fn report(summary: &Summary) -> String {
     }
     let _ = writeln!(out, "{}", headline(summary));
     out
+}
+
+/// What failed, each cause once with all that it befell.
+fn causes(summary: &Summary) -> Vec<(&Cause, Vec<&Key>)> {
+    let mut place: HashMap<String, usize> = HashMap::new();
+    let mut causes: Vec<(&Cause, Vec<&Key>)> = Vec::new();
+    for (key, cause) in &summary.failed {
+        let at = *place.entry(explain(cause).join("\n")).or_insert(causes.len());
+        match causes.get_mut(at) {
+            Some((_, keys)) => keys.push(key),
+            None => causes.push((cause, vec![key])),
+        }
+    }
+    causes
+}
+
+/// A cause in lines: what happened, where, and what would be right.
+fn explain(cause: &Cause) -> Vec<String> {
+    let mut lines: Vec<String> = cause.to_string().lines().map(str::to_owned).collect();
+    if let Cause::Inputs(faults) = cause {
+        for fault in faults {
+            lines.extend(fault.location.iter().map(|at| format!("at {at}")));
+            lines.extend(fault.help.iter().map(|help| format!("help: {help}")));
+        }
+    }
+    lines
 }
 
 /// Keys named after a title; many are counted.
@@ -251,20 +262,25 @@ fn headline(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::engine::{Cause, Tally};
+    use purlin_host::engine::Tally;
 
     #[test]
     fn the_cause_comes_first_and_then_what_it_blocked() {
         let key = |text: &str| Key::parse(text).expect("a key");
         let summary = Summary {
             done: Tally { create: 2, ..Tally::default() },
-            failed: vec![(
-                key("postgres#modules.web.externals.db"),
-                Cause::NoDriver("no\u{1b}[31m driver\nfor it".into()),
-            )],
+            failed: vec![
+                (
+                    key("postgres#modules.web.externals.db"),
+                    Cause::NoDriver("no\u{1b}[31m driver\nfor it".into()),
+                ),
+                (key("s3#shared.a"), Cause::NoDriver("the same".into())),
+                (key("s3#shared.b"), Cause::NoDriver("the same".into())),
+            ],
             skipped: vec![
                 (key("workload#modules.web"), Some(key("postgres#modules.web.externals.db"))),
                 (key("dns#shared.late"), None),
+                (key("workload#modules.api"), Some(key("s3#shared.b"))),
             ],
             cancelled: false,
             calls: 3,

@@ -79,10 +79,15 @@ pub(super) async fn run(
     let mut progress = Progress::new(&app.ui, total, shown.json);
     let mut interrupts = Interrupts::new();
     let mut pressed = 0;
+    let mut redraw = tokio::time::interval(progress::REDRAW);
+    redraw.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let summary = loop {
         let event = tokio::select! {
-            biased;
             event = run.next() => event,
+            _ = redraw.tick() => {
+                progress.draw();
+                continue;
+            }
             () = interrupts.next() => {
                 pressed += 1;
                 match pressed {
