@@ -1,0 +1,130 @@
+//! Every page of the book is run, and none of its examples is left out.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use crate::page::Page;
+use crate::run::run_all;
+
+fn source() -> PathBuf {
+    crate::root().join("docs/src")
+}
+
+/// Pages that the summary links to.
+fn linked() -> Vec<PathBuf> {
+    let summary = fs::read_to_string(source().join("SUMMARY.md")).expect("a summary");
+    let links = summary.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()));
+    links.filter(|link| !link.is_empty()).map(|link| source().join(link)).collect()
+}
+
+#[test]
+fn every_page_is_run() {
+    let pages = linked();
+    assert!(pages.len() > 20, "the summary links {} pages", pages.len());
+    // That one is generated, and held by a test of its own.
+    run_all(pages.into_iter().filter(|page| !page.ends_with("reference/cli.md")));
+}
+
+#[test]
+fn the_summary_links_every_page_once() {
+    let (mut pages, mut linked) = (Vec::new(), linked());
+    all(&source(), &mut pages);
+    pages.retain(|page| !page.ends_with("SUMMARY.md"));
+    pages.sort();
+    linked.sort();
+    assert_eq!(pages, linked);
+}
+
+fn all(folder: &Path, pages: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            all(&path, pages);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            pages.push(path);
+        }
+    }
+}
+
+/// YAML is a file that some command reads; Rust is taken from files that are compiled.
+#[test]
+fn no_example_is_only_for_show() {
+    for path in linked().into_iter().filter(|path| !path.ends_with("reference/cli.md")) {
+        let page = Page::read(&path);
+        let blocks = page.blocks();
+        let runs = blocks.iter().any(|block| block.language == "console");
+        for block in &blocks {
+            let text = page.text(block.lines.clone());
+            let fine = match block.language.as_str() {
+                "yaml" | "json" => block.word("file").is_some() && runs,
+                "rust" | "toml" | "wit" => included(&text, path.parent().expect("a folder")),
+                "console" | "mermaid" | "text" => true,
+                // Shell is for what is not Purlin.
+                "sh" => !text.lines().any(|line| line.trim_start().starts_with("purlin ")),
+                _ => false,
+            };
+            assert!(
+                fine,
+                "{}: nobody runs this block of `{}`",
+                page.place(block.lines.start),
+                block.language
+            );
+        }
+    }
+}
+
+/// Whether a block is taken from a file that is there.
+fn included(text: &str, folder: &Path) -> bool {
+    let file = text.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
+    // Behind a colon stand the lines or the name of the part.
+    file.is_some_and(|file| folder.join(file.split(':').next().unwrap_or(file)).is_file())
+}
+
+/// The page of template functions has each function that there is, and no other.
+#[test]
+fn every_template_function_is_listed() {
+    // A table that takes more than one line ends on a line of its own.
+    let table = Regex::new(r"(?s)TABLE: Table = &\[(?:\n(.*?)\n\];|([^\n]*)\];)").expect("a pattern");
+    let entry = Regex::new(r#"(?m)(?:^    \(|^\(|, \()\s*"(\w+)", "#).expect("a pattern");
+    let mut there = BTreeSet::new();
+    for file in fs::read_dir(crate::root().join("sdk/go-template/src/sprig")).expect("a folder") {
+        let text = fs::read_to_string(file.expect("an entry").path()).expect("a source");
+        for body in table.captures_iter(&text) {
+            let body = body.get(1).or(body.get(2)).expect("one of the two").as_str();
+            there.extend(entry.captures_iter(body).map(|found| found[1].to_owned()));
+        }
+    }
+    let page = fs::read_to_string(source().join("reference/template-functions.md")).expect("a page");
+    let groups = page.lines().filter(|line| line.starts_with('`'));
+    let listed: BTreeSet<String> =
+        groups.flat_map(|line| line.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect();
+    let differ: Vec<&String> = there.symmetric_difference(&listed).collect();
+    assert!(there.len() > 150 && differ.is_empty(), "of {} functions these differ: {differ:?}", there.len());
+}
+
+/// Links between pages lead somewhere.
+#[test]
+fn no_link_is_dead() {
+    let mut pages = linked();
+    pages.push(crate::root().join("README.md"));
+    pages.push(crate::root().join("CONTRIBUTING.md"));
+    for path in pages {
+        let text = fs::read_to_string(&path).expect("a page");
+        for rest in text.split("](").skip(1) {
+            let Some((link, _)) = rest.split_once(')') else { continue };
+            let file = link.split('#').next().unwrap_or(link);
+            if file.is_empty()
+                || file.contains("://")
+                || file.contains(char::is_whitespace)
+                || file.starts_with('.') && file.len() == 1
+            {
+                continue;
+            }
+            let there = path.parent().expect("a folder").join(file).exists();
+            assert!(there, "{}: the link to `{link}` leads nowhere", path.display());
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Runs a page in a folder of its own, and holds it against what the program says.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use regex::Regex;
+
+use crate::page::{Block, Page};
+
+/// A folder in which commands run.
+pub(crate) struct Folder {
+    base: tempfile::TempDir,
+    current: PathBuf,
+}
+
+impl Folder {
+    /// An empty one, or a copy.
+    pub(crate) fn new(copy_of: Option<&Path>) -> Self {
+        let base = tempfile::tempdir().expect("a folder");
+        let current = fs::canonicalize(base.path()).expect("the folder is there");
+        if let Some(from) = copy_of {
+            copy(from, &current);
+        }
+        Self { base, current }
+    }
+
+    /// Where commands run.
+    pub(crate) fn current(&self) -> &Path {
+        &self.current
+    }
+
+    /// Runs a command as it is typed. What it says on either stream, and its exit status.
+    pub(crate) fn run(&mut self, text: &str) -> (String, i32) {
+        let words = words(text);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["purlin", rest @ ..] => self.purlin(rest),
+            ["cd", folder] => {
+                self.current = fs::canonicalize(self.current.join(folder)).expect("a folder to change to");
+                (String::new(), 0)
+            }
+            ["rm", path] => {
+                fs::remove_file(self.current.join(path)).expect("a file to remove");
+                (String::new(), 0)
+            }
+            ["cat", path] => (fs::read_to_string(self.current.join(path)).expect("a file to show"), 0),
+            _ => panic!("a session cannot run `{text}`: only purlin, cd, cat and rm"),
+        }
+    }
+
+    /// Runs purlin.
+    pub(crate) fn purlin(&self, arguments: &[&str]) -> (String, i32) {
+        let (mut said, here) = std::io::pipe().expect("a pipe");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
+        command.args(arguments).current_dir(&self.current);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("COLUMNS", "100").env("HOME", self.base.path());
+        command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        command.stdin(Stdio::null()).stdout(here.try_clone().expect("a pipe")).stderr(here);
+        let mut child = command.spawn().expect("purlin starts");
+        // Holds the writing end of the pipe.
+        drop(command);
+        let mut text = String::new();
+        said.read_to_string(&mut text).expect("purlin speaks UTF-8");
+        let status = child.wait().expect("purlin ends");
+        (text, status.code().unwrap_or(-1))
+    }
+}
+
+/// Words between blanks; quotes keep blanks together.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().expect("one word at least").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Copies a folder, but for what runs have left in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
+        let entry = entry.expect("an entry");
+        let (path, name) = (entry.path(), entry.file_name());
+        if name == ".purlin" || name == "target" {
+            continue;
+        }
+        if path.is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            fs::copy(&path, to.join(name)).expect("a file can be copied");
+        }
+    }
+}
+
+/// Runs pages and holds them against what is said.
+pub(crate) fn run_all(pages: impl IntoIterator<Item = PathBuf>) {
+    let faults: Vec<String> = pages.into_iter().filter_map(|page| run(&page).err()).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+fn run(path: &Path) -> Result<(), String> {
+    let mut page = Page::read(path);
+    let example = page.example().map(|folder| crate::root().join(folder));
+    let mut folder = Folder::new(example.as_deref());
+    let (mut faults, mut changes) = (Vec::new(), Vec::new());
+    for block in page.blocks() {
+        match block.language.as_str() {
+            "console" => session(&page, &block, &mut folder, &mut faults, &mut changes),
+            "mermaid" => {
+                let (said, status) = folder.purlin(&["graph", "--format", "mermaid"]);
+                let place = page.place(block.lines.start);
+                if status != 0 {
+                    faults.push(format!("{place}: there is no graph to draw:\n{said}"));
+                } else if page.text(block.lines.clone()) != said {
+                    faults.push(format!("{place}: the graph is\n{said}"));
+                    changes.push((block.lines, said));
+                }
+            }
+            _ => {
+                if let Some(name) = block.word("file") {
+                    let file = folder.current().join(name);
+                    fs::create_dir_all(file.parent().expect("a folder above")).expect("a folder can be made");
+                    fs::write(file, page.text(block.lines.clone())).expect("a file can be written");
+                }
+            }
+        }
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    if std::env::var_os("PURLIN_BLESS").is_some() {
+        // A wrong exit status is not to be blessed.
+        let all = faults.len() == changes.len();
+        page.replace(changes);
+        if all {
+            return Ok(());
+        }
+    }
+    Err(format!("{}\n(PURLIN_BLESS=1 writes this into {})", faults.join("\n"), page.path().display()))
+}
+
+type Changes = Vec<(std::ops::Range<usize>, String)>;
+
+fn session(page: &Page, block: &Block, folder: &mut Folder, faults: &mut Vec<String>, changes: &mut Changes) {
+    let wanted: i32 = block.word("status").map_or(0, |status| status.parse().expect("a number"));
+    for command in page.commands(block) {
+        let (said, status) = folder.run(&command.text);
+        let said = said.replace(&format!("{}/", folder.current().display()), "");
+        let place = page.place(command.expected.start.saturating_sub(1));
+        if status != wanted {
+            faults.push(format!("{place}: `{}` ended with {status}, not {wanted}:\n{said}", command.text));
+            continue;
+        }
+        let expected = page.text(command.expected.clone());
+        if !expected.is_empty() && !fits(&said, &expected) {
+            faults.push(format!("{place}: `{}` says\n{said}", command.text));
+            changes.push((command.expected, trimmed(&said)));
+        }
+    }
+}
+
+/// Without blanks at the ends of lines and blank lines at the end.
+fn trimmed(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n").trim_end().to_owned() + "\n"
+}
+
+/// Without what differs from run to run: times, and in which order resources that do not depend on
+/// each other are finished.
+fn normalised(text: &str) -> Vec<String> {
+    let time = Regex::new(r"(under )?\b\d+(\.\d+)? (µs|ms|s|min|h)\b( \d+ s\b)?").expect("a pattern");
+    let position = Regex::new(r"^\[ *\d+/(\d+)\] ").expect("a pattern");
+    let mut lines: Vec<String> = Vec::new();
+    let mut finished = Vec::new();
+    for line in trimmed(text).lines() {
+        let line = time.replace_all(line, "TIME");
+        if position.is_match(&line) {
+            finished.push(position.replace(&line, "[N/$1] ").into_owned());
+            continue;
+        }
+        finished.sort();
+        lines.append(&mut finished);
+        lines.push(line.into_owned());
+    }
+    finished.sort();
+    lines.append(&mut finished);
+    lines
+}
+
+/// Whether what was said is what was expected, a line `…` standing for any lines.
+fn fits(said: &str, expected: &str) -> bool {
+    fn rest(said: &[String], expected: &[String]) -> bool {
+        match expected.split_first() {
+            None => said.is_empty(),
+            Some((line, more)) if line.trim() == "…" => {
+                (0..=said.len()).any(|skip| rest(&said[skip..], more))
+            }
+            Some((line, more)) => {
+                said.split_first().is_some_and(|(first, said)| first == line && rest(said, more))
+            }
+        }
+    }
+    rest(&normalised(said), &normalised(expected))
+}
+
+#[test]
+fn what_is_left_out_may_be_anything_and_nothing_else() {
+    assert!(fits("a\nb\nc\n", "a\n…\nc\n"));
+    assert!(fits("a\nc\n", "a\n…\nc"));
+    assert!(fits("done in 12 ms\n", "done in 1.3 s\n"));
+    assert!(fits("done in 2 min 3 s\n", "done in 1.3 s\n"));
+    assert!(!fits("a\nb\nc\n", "a\nc\n"));
+    assert!(!fits("a\nb\n", "a\n"));
+    assert!(fits(
+        "[1/2] created a (1 ms)\n[2/2] created b (1 ms)\n",
+        "[1/2] created b (3 ms)\n[2/2] created a (4 ms)\n"
+    ));
+    assert!(!fits("[1/2] created a (1 ms)\n", "[1/2] created b (3 ms)\n"));
+    assert!(!fits("12 resources\n", "13 resources\n"));
+}
+
+#[test]
+fn commands_come_apart_as_in_a_shell() {
+    assert_eq!(
+        words("purlin explain 'dns.public#shared.a b'  -v"),
+        ["purlin", "explain", "dns.public#shared.a b", "-v"]
+    );
+}
