@@ -31,25 +31,35 @@ const KINDS: [(&str, &str); 8] = [
     ("depends-on", "k7"),
 ];
 
+/// Everything is named under a class, so that nothing else on a page that takes the picture in is
+/// styled by it.
 const STYLE: &str = "
-  svg { --ground: #ffffff; --ink: #1f2430; --faint: #5c6675; --box: #f5f7fa; --line: #9aa5b4;
+  .purlin-graph { --ground: #ffffff; --ink: #1f2430; --faint: #5c6675; --box: #f5f7fa; --line: #9aa5b4;
     --root: #e3efff; --root-line: #3b78c4; --k0: #5c6675; --k1: #2468b4; --k2: #2b7a3d; --k3: #9a5b00; --k4: #8a3fa8;
     --k5: #b03048; --k6: #0b7285; --k7: #6b4f3a }
   @media (prefers-color-scheme: dark) {
-    svg { --ground: #15181e; --ink: #e6e9ef; --faint: #a3adba; --box: #222831; --line: #566172;
+    .purlin-graph { --ground: #15181e; --ink: #e6e9ef; --faint: #a3adba; --box: #222831; --line: #566172;
       --root: #1b3350; --root-line: #6aa5e8; --k0: #a3adba; --k1: #6aa5e8; --k2: #6cc07f; --k3: #e0a050; --k4: #c78be0;
       --k5: #ee8094; --k6: #5cc3d4; --k7: #c2a48c }
   }
-  .ground { fill: var(--ground) }
-  text { font: 12.5px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace; fill: var(--ink) }
-  .type { font-weight: bold } .small { font-size: 11.5px; fill: var(--faint) }
-  .node rect { fill: var(--box); stroke: var(--line); stroke-width: 1.2 }
-  .workload rect { fill: var(--root); stroke: var(--root-line) }
-  .implicit rect { stroke-dasharray: 5 3 }
-  .edge { fill: none; stroke-width: 1.5 }
-  .k0 { --c: var(--k0) } .k1 { --c: var(--k1) } .k2 { --c: var(--k2); stroke-dasharray: 7 3 } .k3 { --c: var(--k3); stroke-dasharray: 2 3 }
-  .k4 { --c: var(--k4); stroke-dasharray: 9 3 2 3 } .k5 { --c: var(--k5) } .k6 { --c: var(--k6) } .k7 { --c: var(--k7); stroke-dasharray: 4 4 }
-  .edge, .tip { stroke: var(--c) } .tip { fill: var(--c); stroke-dasharray: none }
+  .purlin-graph .ground { fill: var(--ground) }
+  .purlin-graph text { font: 12.5px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace; fill: var(--ink) }
+  .purlin-graph .type { font-weight: bold }
+  .purlin-graph .small { font-size: 11.5px; fill: var(--faint) }
+  .purlin-graph .node rect { fill: var(--box); stroke: var(--line); stroke-width: 1.2 }
+  .purlin-graph .workload rect { fill: var(--root); stroke: var(--root-line) }
+  .purlin-graph .implicit rect { stroke-dasharray: 5 3 }
+  .purlin-graph .edge { fill: none; stroke-width: 1.5 }
+  .purlin-graph .k0 { --c: var(--k0) }
+  .purlin-graph .k1 { --c: var(--k1) }
+  .purlin-graph .k2 { --c: var(--k2); stroke-dasharray: 7 3 }
+  .purlin-graph .k3 { --c: var(--k3); stroke-dasharray: 2 3 }
+  .purlin-graph .k4 { --c: var(--k4); stroke-dasharray: 9 3 2 3 }
+  .purlin-graph .k5 { --c: var(--k5) }
+  .purlin-graph .k6 { --c: var(--k6) }
+  .purlin-graph .k7 { --c: var(--k7); stroke-dasharray: 4 4 }
+  .purlin-graph .edge, .purlin-graph .tip { stroke: var(--c) }
+  .purlin-graph .tip { fill: var(--c); stroke-dasharray: none }
 ";
 
 /// The graph as an SVG document, the same text for the same graph.
@@ -73,7 +83,7 @@ pub(crate) fn render(graph: &Graph) -> String {
     let mut out = String::with_capacity(graph.nodes.len() * 700 + graph.edges.len() * 300 + 4096);
     let _ = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>Resource graph</title>\n<style>{STYLE}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n<g transform=\"translate({MARGIN} {MARGIN})\">\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" class=\"purlin-graph\" role=\"img\">\n<title>Resource graph</title>\n<style>{STYLE}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n<g transform=\"translate({MARGIN} {MARGIN})\">\n",
     );
     let mut drawn = layout.edges.iter();
     for (edge, known) in graph.edges.iter().zip(&edges) {

@@ -105,7 +105,82 @@ pub(crate) fn path(pointer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use purlin_host::model::Map;
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let text = prop_oneof![
+            any::<String>(),
+            "[ \\-:#&*!|>'\"%@`{}\\[\\],?~=<0-9a-zA-Z.\\n\\t]{0,12}",
+            proptest::sample::select(vec![
+                "yes",
+                "No",
+                "null",
+                "~",
+                "1e3",
+                "0x1f",
+                "012",
+                "1_000",
+                ".inf",
+                "2026-01-01",
+                "<<",
+                "---",
+                "...",
+                "=",
+                "true "
+            ])
+            .prop_map(str::to_owned),
+        ];
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<u64>().prop_map(Into::into),
+            text.clone().prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 24, 5, move |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+                proptest::collection::vec((text.clone(), inner), 0..5)
+                    .prop_map(|entries| entries.into_iter().collect::<serde_json::Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn yaml_says_what_json_says(json in any_json()) {
+            let text = yaml(&json).expect("YAML");
+            let back: serde_json::Value = serde_saphyr::from_str(&text).map_err(|e| TestCaseError::fail(format!("{e}: {text}")))?;
+            prop_assert_eq!(back, json, "{}", text);
+        }
+    }
+
+    #[test]
+    fn text_stays_text_for_older_readers_of_yaml_too() {
+        for word in [
+            "yes",
+            "No",
+            "on",
+            "off",
+            "y",
+            "N",
+            "012",
+            "0x1f",
+            "0o17",
+            "1_000",
+            "1e3",
+            "12:30:45",
+            "2026-01-01",
+            "~",
+            ".5",
+            "=",
+            "<<",
+        ] {
+            let text = yaml(&serde_json::json!({"a": word})).expect("YAML");
+            assert!(text.contains(['"', '\'']), "{text}");
+        }
+    }
 
     #[test]
     fn values_read_on_one_line() {
