@@ -30,7 +30,11 @@ Examples:
   purlin destroy                 delete everything again
 
 Exit status: 0 done; 1 something failed while running; 2 the input or the command line is wrong;
-3 `plan --detailed-exitcode` found changes."
+3 `plan --detailed-exitcode` found changes.
+
+With `--format json`, what goes wrong is on standard output as well:
+  {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}
+Every JSON document has the version of its format in \"format\"."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -98,17 +102,19 @@ pub(crate) struct FormatArg {
     pub(crate) format: Format,
 }
 
+/// What such options stand under in help texts.
+const CONTEXT: &str = "Documents and context";
+
 /// Which documents to read.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Documents and context")]
 pub(crate) struct DocumentArgs {
     /// Documents to read: files, folders (recursively), or `-` for standard input [default: the
     /// folder of the nearest purlin.yaml, else the current folder].
     #[arg(value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Likewise; may be given several times.
-    #[arg(short, long, value_name = "FILE|DIR")]
+    /// Documents to read, like the arguments; may be given several times.
+    #[arg(short, long, value_name = "FILE|DIR", help_heading = CONTEXT)]
     pub(crate) file: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -119,23 +125,23 @@ pub(crate) struct DocumentArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ContextArgs {
     /// Organisation [default: the workspace's, else `default`].
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) org: Option<String>,
 
     /// Application [default: the workspace's, else `default`].
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) app: Option<String>,
 
     /// Environment [default: the workspace's, else `development`].
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) env: Option<String>,
 
     /// Type of the environment [default: the workspace's, else `development`].
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", help_heading = CONTEXT)]
     pub(crate) env_type: Option<String>,
 
     /// Namespace [default: the environment's id].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = CONTEXT)]
     pub(crate) namespace: Option<String>,
 }
 

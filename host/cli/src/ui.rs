@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal as _, Write as _};
 
+use anstyle::Style;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use serde::Serialize;
 
@@ -114,28 +115,40 @@ impl Ui {
         }
     }
 
+    /// A word and what it is about, broken at blanks where the terminal ends.
+    fn remark(&self, style: Style, word: &str, text: &str) {
+        let text = format!("{word} {}", text::block(text));
+        let lines = match self.error_columns() {
+            Some(columns) => text::wrap(&text, columns.saturating_sub(1)),
+            None => vec![text],
+        };
+        let text = lines.join("\n");
+        let rest = text.strip_prefix(word).unwrap_or(&text);
+        self.raw(&format!("{}{rest}\n", paint(style, word)));
+    }
+
     /// `warning: …`
     pub(crate) fn warning(&self, text: &str) {
         if self.level > Level::Quiet {
-            self.raw(&format!("{} {}\n", paint(WARNING, "warning:"), text::block(text)));
+            self.remark(WARNING, "warning:", text);
         }
     }
 
     /// `note: …`
     pub(crate) fn note(&self, text: &str) {
         if self.level > Level::Quiet {
-            self.raw(&format!("{} {}\n", paint(STRONG, "note:"), text::block(text)));
+            self.remark(STRONG, "note:", text);
         }
     }
 
     /// `error: …`
     pub(crate) fn error(&self, text: &str) {
-        self.raw(&format!("{} {}\n", paint(ERROR, "error:"), text::block(text)));
+        self.remark(ERROR, "error:", text);
     }
 
     /// `hint: …`
     pub(crate) fn hint(&self, text: &str) {
-        self.raw(&format!("{} {}\n", paint(HINT, "hint:"), text::block(text)));
+        self.remark(HINT, "hint:", text);
     }
 
     /// Asks; anything but a yes is a no.

@@ -20,8 +20,8 @@ Examples:
   purlin explain workload#modules.web --env production
   purlin explain dns.public#shared.api --format json | jq .winner.definition
 
-Keys of resources are those that `purlin graph` shows: TYPE[.CLASS]#ID, the class being `default` where it is
-left out.")]
+Keys of resources are those that `purlin graph` shows: TYPE[.CLASS]#ID, the class being `default`
+where it is left out.")]
 pub(crate) struct Args {
     /// The resource, as TYPE[.CLASS]#ID.
     #[arg(value_name = "KEY", value_parser = key)]

@@ -21,8 +21,8 @@ Examples:
   purlin graph --format dot | dot -Tpdf -o graph.pdf
   purlin graph --format json | jq -r '.order[][]'
 
-Kinds of edges: dependency (a workload declares it), reference (a placeholder reads it), co-provision,
-match-dependents, selector, requires, ref, depends-on.")]
+Kinds of edges: dependency (a workload declares it), reference (a placeholder reads it),
+co-provision, match-dependents, selector, requires, ref, depends-on.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

@@ -47,6 +47,9 @@ fn markdown() -> String {
     for command in shown(&root) {
         write(&mut out, command, &["purlin"]);
     }
+    while out.contains("\n\n\n") {
+        out = out.replace("\n\n\n", "\n\n");
+    }
     out
 }
 
@@ -106,7 +109,7 @@ fn option(argument: &clap::Arg) -> String {
         (None, None) => {}
     }
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let mut line = format!("- {}: {}", names.join(", "), help.replace('\n', " "));
+    let mut line = format!("- {}: {}.", names.join(", "), help.replace('\n', " ").trim_end_matches('.'));
     let values: Vec<String> = argument
         .get_possible_values()
         .iter()
@@ -131,8 +134,11 @@ fn fenced_examples(text: &str) -> String {
     for line in text.lines() {
         let indented = line.starts_with("  ");
         if indented != fenced {
-            out.push_str(if indented { "\n```console\n" } else { "```\n" });
+            out.push_str(if indented { "\n```text\n" } else { "```\n\n" });
             fenced = indented;
+        }
+        if line.is_empty() && out.ends_with("\n\n") {
+            continue;
         }
         out.push_str(if indented { line.get(2..).unwrap_or(line) } else { line });
         out.push('\n');

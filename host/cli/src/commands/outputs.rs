@@ -20,8 +20,8 @@ Examples:
   purlin outputs
   purlin outputs --format json | jq '.resources[\"dns.default#shared.web\"].host'
 
-As JSON: {\"format\": 1, \"workloads\": {NAME: {\"metadata\", \"spec\"}}, \"resources\": {KEY: {…}}}; as text the same
-in YAML. Secrets are shown as \"[secret]\".")]
+With `--format json`, and in YAML without it; secrets read \"[secret]\":
+  {\"format\": 1, \"workloads\": {NAME: {\"metadata\", \"spec\"}}, \"resources\": {KEY: {…}}}")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

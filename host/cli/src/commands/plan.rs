@@ -22,9 +22,11 @@ Examples:
   purlin plan --detailed-exitcode    for scripts: 0 nothing to do, 3 changes
   purlin plan --offline              without the drivers
 
-With `--format json`: {\"format\": 1, \"steps\": [{\"key\", \"urn\", \"action\", \"reasons\", \"changes\":
-[{\"path\", \"before\", \"after\", \"unknown\", \"secret\", \"replaces\"}]}], \"summary\": {\"create\", \"update\",
-\"replace\", \"delete\", \"none\"}}.")]
+With `--format json`:
+  {\"format\": 1,
+   \"steps\": [{\"key\", \"urn\", \"action\", \"reasons\", \"changes\": [{\"path\", \"before\", \"after\",
+             \"unknown\", \"secret\", \"replaces\"}]}],
+   \"summary\": {\"create\", \"update\", \"replace\", \"delete\", \"none\"}}")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

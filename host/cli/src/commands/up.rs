@@ -22,10 +22,12 @@ Examples:
   purlin up --env staging -f platform -f app
   purlin up --format json        one event a line on standard output
 
-Events: {\"format\": 1, \"event\": \"resource\", \"key\", \"action\", \"phase\":
-\"started|progress|succeeded|failed|skipped\", \"error\": {\"code\", \"message\"}}; the last is {\"event\":
-\"summary\", \"status\": \"succeeded|failed|cancelled\", \"done\": {…}, \"failed\", \"skipped\", \"calls\"}. What is
-wrong before a run begins is {\"event\": \"error\", \"error\": {…}}.")]
+Events with `--format json`, the summary last; `error` when no run could begin:
+  {\"format\": 1, \"event\": \"resource\", \"key\", \"action\", \"phase\", \"error\": {\"code\", \"message\"}}
+  {\"format\": 1, \"event\": \"summary\", \"status\", \"done\": {…}, \"failed\", \"skipped\", \"calls\"}
+  {\"format\": 1, \"event\": \"error\", \"error\": {…}}
+Phases are started, progress, succeeded, failed and skipped; the status is succeeded, failed or
+cancelled.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

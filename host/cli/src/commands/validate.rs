@@ -24,8 +24,10 @@ Examples:
   purlin validate platform/ app/   two folders as one deployment
   cat all.yaml | purlin validate - --format json
 
-With `--format json`: {\"format\": 1, \"valid\": false, \"diagnostics\": [{\"severity\", \"code\", \"message\",
-\"file\", \"line\", \"column\", \"related\", \"notes\", \"help\"}]}.")]
+With `--format json`:
+  {\"format\": 1, \"valid\": false,
+   \"diagnostics\": [{\"severity\", \"code\", \"message\", \"file\", \"line\", \"column\", \"related\",
+                    \"notes\", \"help\"}]}")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

@@ -140,9 +140,9 @@ fn draw_node(out: &mut String, node: &Node, size: Size, layout: &Layout, number:
         _ => "node",
     };
     let [first, second, third] = lines(node).map(|line| escape(&line));
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title><rect width=\"{:.1}\" height=\"{:.1}\" rx=\"7\"/><text class=\"type\" x=\"12\" y=\"20\">{first}</text><text x=\"12\" y=\"36\">{second}</text><text class=\"small\" x=\"12\" y=\"51\">{third}</text></g>\n",
+        "<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title><rect width=\"{:.1}\" height=\"{:.1}\" rx=\"7\"/><text class=\"type\" x=\"12\" y=\"20\">{first}</text><text x=\"12\" y=\"36\">{second}</text><text class=\"small\" x=\"12\" y=\"51\">{third}</text></g>",
         escape(&text::line(&node.key)),
         size.width,
         size.height,
@@ -170,7 +170,7 @@ fn draw_edge(out: &mut String, points: &[(f64, f64)], kind: &str, title: &str) {
             write!(out, "C{:.1} {from_y:.1} {:.1} {to_y:.1} {to_x:.1} {to_y:.1}", from_x + bend, to_x - bend);
         (from_x, from_y) = (to_x, to_y);
     }
-    let _ = write!(out, "\"/><path class=\"tip\" d=\"M{end_x:.1} {end_y:.1}l-7 -3.5v7z\"/></g>\n");
+    let _ = writeln!(out, "\"/><path class=\"tip\" d=\"M{end_x:.1} {end_y:.1}l-7 -3.5v7z\"/></g>");
 }
 
 fn used_kinds(graph: &Graph) -> Vec<(&'static str, &'static str)> {
@@ -185,9 +185,9 @@ fn used_kinds(graph: &Graph) -> Vec<(&'static str, &'static str)> {
 fn draw_legend(out: &mut String, legend: &[(&str, &str)], y: f64) {
     let mut x = 0.0;
     for (kind, class) in legend {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<g class=\"{class}\"><path class=\"edge\" d=\"M{x:.1} {:.1}h26\"/><path class=\"tip\" d=\"M{:.1} {:.1}l-7 -3.5v7z\"/></g><text class=\"small\" x=\"{:.1}\" y=\"{y:.1}\">{kind}</text>\n",
+            "<g class=\"{class}\"><path class=\"edge\" d=\"M{x:.1} {:.1}h26\"/><path class=\"tip\" d=\"M{:.1} {:.1}l-7 -3.5v7z\"/></g><text class=\"small\" x=\"{:.1}\" y=\"{y:.1}\">{kind}</text>",
             y - 4.0,
             x + 33.0,
             y - 4.0,

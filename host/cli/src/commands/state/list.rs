@@ -19,7 +19,9 @@ Examples:
   purlin state list --all
   purlin state list --format json | jq -r '.resources[].urn'
 
-As JSON: {\"format\": 1, \"resources\": [{\"urn\", \"key\", \"status\", \"driver\", \"provider_id\", \"dependencies\"}]}.")]
+With `--format json`:
+  {\"format\": 1, \"resources\": [{\"urn\", \"key\", \"status\", \"driver\", \"provider_id\",
+                               \"dependencies\"}]}")]
 pub(super) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

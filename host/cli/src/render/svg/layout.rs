@@ -53,8 +53,8 @@ pub(super) fn layout(sizes: &[Size], edges: &[(usize, usize)], order: &[usize]) 
     for &(from, to) in edges {
         let mut chain = vec![from];
         if bend {
-            for column in layer[from] + 1..layer[to] {
-                columns[column].push(items.len());
+            for column in columns.iter_mut().take(layer[to]).skip(layer[from] + 1) {
+                column.push(items.len());
                 chain.push(items.len());
                 items.push(Item { height: LANE, left: vec![], right: vec![] });
             }
