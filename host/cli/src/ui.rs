@@ -118,8 +118,9 @@ impl Ui {
     /// A word and what it is about, broken at blanks where the terminal ends.
     fn remark(&self, style: Style, word: &str, text: &str) {
         let text = format!("{word} {}", text::block(text));
-        let lines = match self.error_columns() {
-            Some(columns) => text::wrap(&text, columns.saturating_sub(1)),
+        // Elsewhere than on a terminal a line is better looked for whole.
+        let lines = match terminal_size::terminal_size_of(io::stderr()) {
+            Some((width, _)) => text::wrap(&text, usize::from(width.0.max(40)) - 1),
             None => vec![text],
         };
         let text = lines.join("\n");
