@@ -89,23 +89,49 @@ fn relative(path: &Path, base: &Path) -> String {
 }
 
 fn read_sources(folder: &Path, base: &Path, sources: &mut Vec<Source>) {
+    let mut texts = Vec::new();
+    read_texts(folder, &mut texts);
+    let for_tests: Vec<PathBuf> = texts.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
+    for (path, text) in texts {
+        // A module is a file, or a folder with files.
+        if !for_tests.iter().any(|module| path.with_extension("") == *module || path.starts_with(module)) {
+            sources.push(Source { path: relative(&path, base), code: code(&text) });
+        }
+    }
+}
+
+fn read_texts(folder: &Path, texts: &mut Vec<(PathBuf, String)>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     for path in paths {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            if name != "tests" {
-                read_sources(&path, base, sources);
-            }
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+            read_texts(&path, texts);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
             let text = fs::read_to_string(&path).expect("a source in UTF-8");
-            // A file that is a module of tests says so in its parent; by name it is `…_tests.rs`.
-            if !name.ends_with("_tests.rs") {
-                sources.push(Source { path: relative(&path, base), code: code(&text) });
-            }
+            texts.push((path, text));
         }
     }
+}
+
+/// Modules in files of their own that a file has for its tests only, as paths without ending.
+pub(crate) fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
+    let name = path.file_stem().unwrap_or_default();
+    let folder = path.parent().unwrap_or(path);
+    let below =
+        if name == "lib" || name == "main" || name == "mod" { folder.to_owned() } else { folder.join(name) };
+    let mut modules = Vec::new();
+    let mut marked = false;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("#[cfg(test)]") {
+            marked = true;
+        } else if marked && !line.starts_with("#[") {
+            let module = line.strip_prefix("pub(crate) ").unwrap_or(line).strip_prefix("mod ");
+            modules.extend(module.and_then(|rest| rest.strip_suffix(';')).map(|name| below.join(name)));
+            marked = false;
+        }
+    }
+    modules
 }
 
 /// A source without comments and without what is compiled for tests only.

@@ -10,6 +10,7 @@ mod secrecy;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use checks::{CHECKS, Fault};
 use house::{Crate, House, Source};
@@ -122,4 +123,12 @@ fn what_is_quoted_or_only_for_tests_is_no_code() {
         assert!(!code.contains(gone), "{gone} in {code}");
     }
     assert!(code.contains("let a = 1;") && code.contains("fn b() {}"), "{code}");
+}
+
+#[test]
+fn files_that_are_only_for_tests_are_known_by_their_parents() {
+    let text = "mod a;\n#[cfg(test)]\nmod testing;\n#[cfg(test)]\n#[allow(x)]\npub(crate) mod b;\n#[cfg(test)]\nmod tests {\n}\nmod c;\n";
+    let modules = |path: &str| house::test_modules(Path::new(path), text);
+    assert_eq!(modules("src/lib.rs"), [Path::new("src/testing"), Path::new("src/b")]);
+    assert_eq!(modules("src/x.rs"), [Path::new("src/x/testing"), Path::new("src/x/b")]);
 }
