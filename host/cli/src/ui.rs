@@ -142,6 +142,11 @@ impl Ui {
         }
     }
 
+    /// `note: …` that is said once and must not be missed, so even where little is to be said.
+    pub(crate) fn note_once(&self, text: &str) {
+        self.remark(STRONG, "note:", text);
+    }
+
     /// `error: …`
     pub(crate) fn error(&self, text: &str) {
         self.remark(ERROR, "error:", text);

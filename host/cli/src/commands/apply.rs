@@ -161,7 +161,7 @@ async fn drivers(plan: &Plan, session: &Session<'_>) -> Result<HashMap<Key, Stri
 /// Lets go of the state, and tells once of a key that was made.
 pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
     if let Some(path) = purlin.generated_key() {
-        app.ui.note(&format!(
+        app.ui.note_once(&format!(
             "secrets in the state are encrypted with a new key, `{}`; keep a copy of it in a safe place: without it they cannot be read",
             text::path(&path)
         ));
