@@ -30,6 +30,10 @@ pub trait Driver: Send + Sync {
     /// What it is.
     fn manifest(&self) -> &Manifest;
 
+    /// The name by which the operator knows it, which need not be the one that it gives itself.
+    /// Recipes and records use this one.
+    fn known_as(&self) -> &str;
+
     /// Digest of its code: a changed driver is a reason to look at its resources again.
     fn digest(&self) -> &str;
 
@@ -80,6 +84,10 @@ pub trait Drivers: Send + Sync {
 impl Driver for purlin_sandbox::Driver {
     fn manifest(&self) -> &Manifest {
         self.manifest()
+    }
+
+    fn known_as(&self) -> &str {
+        self.name()
     }
 
     fn digest(&self) -> &str {

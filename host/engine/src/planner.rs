@@ -189,7 +189,7 @@ impl Planner<'_> {
         }
         // Every requirement was found before the first level was looked at.
         let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
-        let digest = known.then(|| digest::of(&inputs, &driver.manifest().name, driver.digest()));
+        let digest = known.then(|| digest::of(&inputs, driver.known_as(), driver.digest()));
         if let (Some(record), Some(digest)) = (&record, digest)
             && record.digest == digest
             && record.status == Status::Ready
@@ -274,7 +274,7 @@ impl Planner<'_> {
         let fault = |what: String| {
             Diagnostic::error("invalid-inputs", format!("the inputs of `{}` are wrong{what}", question.key))
                 .at(&question.location)
-                .fact(format!("says the driver `{}`", question.driver.manifest().name))
+                .fact(format!("says the driver `{}`", question.driver.known_as()))
         };
         for input in inputs {
             let place =
@@ -317,12 +317,13 @@ fn replacement(
     replaces: &[String],
 ) -> Option<Diagnostic> {
     let manifest = driver.manifest();
-    let why = if *record.driver.name != *manifest.name {
-        format!("its driver changes from `{}` to `{}`", record.driver.name, manifest.name)
+    let name = driver.known_as();
+    let why = if *record.driver.name != *name {
+        format!("its driver changes from `{}` to `{name}`", record.driver.name)
     } else if let Some(pointer) = replaces.first() {
         format!("the change of `{pointer}` cannot be made in place")
     } else if !manifest.implements.update {
-        format!("the driver `{}` changes nothing in place", manifest.name)
+        format!("the driver `{name}` changes nothing in place")
     } else {
         return None;
     };
@@ -340,7 +341,7 @@ pub(crate) fn is_as_wanted(record: &Record, inputs: &Inputs, driver: &dyn Driver
     let manifest = driver.manifest();
     record.status == Status::Ready
         && record.inputs == *inputs
-        && *record.driver.name == *manifest.name
+        && *record.driver.name == *driver.known_as()
         && (*record.driver.digest == *driver.digest() || !manifest.implements.update)
 }
 
@@ -363,15 +364,12 @@ fn reasons(record: &Record, driver: Option<&dyn Driver>, changes: &[crate::plan:
         reasons.push(format!("the last run left it unfinished: {message}"));
     }
     if let Some(driver) = driver {
-        let manifest = driver.manifest();
-        let version = manifest.version.to_string();
+        let name = driver.known_as();
+        let version = driver.manifest().version.to_string();
         if *record.driver.version != *version {
-            reasons.push(format!(
-                "the driver `{}` went from {} to {version}",
-                manifest.name, record.driver.version
-            ));
+            reasons.push(format!("the driver `{}` went from {} to {version}", name, record.driver.version));
         } else if *record.driver.digest != *driver.digest() {
-            reasons.push(format!("the driver `{}` was built anew", manifest.name));
+            reasons.push(format!("the driver `{name}` was built anew"));
         }
     }
     match (

@@ -66,10 +66,9 @@ async fn keep(shared: &Shared, step: &Step, anew: Option<(&dyn Driver, [u8; 32])
 }
 
 fn version(driver: &dyn Driver) -> DriverVersion {
-    let manifest = driver.manifest();
     DriverVersion {
-        name: manifest.name.as_str().into(),
-        version: manifest.version.to_string().into(),
+        name: driver.known_as().into(),
+        version: driver.manifest().version.to_string().into(),
         digest: driver.digest().into(),
     }
 }
@@ -89,7 +88,7 @@ async fn provision(shared: &Arc<Shared>, step: &Step, turn: Turn<'_>) -> Outcome
         Some(prepared) => Prepared::clone(prepared),
         None => {
             let inputs = evaluate::inputs(graph, node, &shared.board).map_err(Cause::Inputs)?;
-            let digest = digest::of(&inputs, &driver.manifest().name, driver.digest());
+            let digest = digest::of(&inputs, driver.known_as(), driver.digest());
             if let Some(record) = record
                 && record.digest == digest
                 && record.status == Status::Ready
