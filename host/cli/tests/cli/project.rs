@@ -141,14 +141,14 @@ pub(crate) fn adversarial(values: &str, limits: &str) -> Project {
         (
             "purlin.yaml",
             &format!(
-                "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n  drivers:\n    purlin-test/guests:\n      source: {}\n      limits: {limits}\n",
+                "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n  drivers:\n    acme/guests:\n      source: {}\n      limits: {limits}\n",
                 adversary().display()
             ),
         ),
         (
             "things.yaml",
             &format!(
-                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: thing}}\nspec:\n  type: thing\n  driver: purlin-test/guests\n  inputs:\n    values: {values}\n    secrets: {{password: correct-horse}}\n  criteria: [{{}}]\n"
+                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: thing}}\nspec:\n  type: thing\n  driver: acme/guests\n  inputs:\n    values: {values}\n    secrets: {{password: correct-horse}}\n  criteria: [{{}}]\n"
             ),
         ),
         (
