@@ -11,6 +11,7 @@ mod events;
 mod failure;
 mod files;
 mod input;
+mod json;
 mod logging;
 mod progress;
 mod render;

@@ -1,12 +1,13 @@
 //! The only hands that write: data on standard output, everything else on standard error.
 
 use std::cell::{Cell, RefCell};
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
 use anstyle::Style;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use serde::Serialize;
 
+use crate::json;
 use crate::style::{ERROR, HINT, STRONG, WARNING, paint};
 use crate::text;
 
@@ -64,35 +65,35 @@ impl Ui {
 
     /// Writes data. Once nobody reads any more, nothing is written, and that is no fault.
     pub(crate) fn data(&self, text: &str) {
+        self.write(|out| anstream::AutoStream::auto(out).write_all(text.as_bytes()));
+    }
+
+    /// Writes one JSON document, indented.
+    pub(crate) fn json(&self, document: &impl Serialize) {
+        self.write(|out| {
+            let mut out = BufWriter::with_capacity(1 << 16, out);
+            json::write_indented(&mut out, document)?;
+            out.write_all(b"\n")?;
+            out.flush()
+        });
+    }
+
+    /// Writes one JSON document on one line.
+    pub(crate) fn json_line(&self, document: &impl Serialize) {
+        self.write(|mut out| out.write_all(&json::line(document)?));
+    }
+
+    /// Plain data always serialises; a failure would be one of ours, and so is not silent either.
+    fn write(&self, write: impl FnOnce(StdoutLock<'static>) -> io::Result<()>) {
         if self.closed.get() {
             return;
         }
-        let result = self.bars.suspend(|| {
-            let mut out = anstream::AutoStream::auto(io::stdout().lock());
-            out.write_all(text.as_bytes()).and_then(|()| out.flush())
-        });
+        let result = self.bars.suspend(|| write(io::stdout().lock()).and_then(|()| io::stdout().flush()));
         if let Err(error) = result {
             self.closed.set(true);
             if error.kind() != io::ErrorKind::BrokenPipe {
                 *self.broken.borrow_mut() = Some(error);
             }
-        }
-    }
-
-    /// Writes one JSON document, indented.
-    pub(crate) fn json(&self, document: &impl Serialize) {
-        // Plain data always serialises; a failure would be one of ours, so it may not be silent.
-        match serde_json::to_string_pretty(document) {
-            Ok(text) => self.data(&format!("{}\n", json_safe(&text))),
-            Err(error) => *self.broken.borrow_mut() = Some(error.into()),
-        }
-    }
-
-    /// Writes one JSON document on one line.
-    pub(crate) fn json_line(&self, document: &impl Serialize) {
-        match serde_json::to_string(document) {
-            Ok(text) => self.data(&format!("{}\n", json_safe(&text))),
-            Err(error) => *self.broken.borrow_mut() = Some(error.into()),
         }
     }
 
@@ -174,31 +175,4 @@ fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> O
     let columns =
         set.filter(|columns| *columns > 0).or_else(|| terminal.map(|(width, _)| usize::from(width.0)))?;
     Some(columns.max(40))
-}
-
-/// JSON in which no character moves the cursor. All that lies outside strings is plain, so what is
-/// not can be escaped wherever it stands.
-fn json_safe(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c != '\n' && text::is_dangerous(c) {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_moves_no_cursor_and_means_the_same() {
-        let value = serde_json::json!({"a": "\u{9b}2J\u{7f}\u{202e}\u{1b}x\n"});
-        let text = json_safe(&serde_json::to_string(&value).expect("JSON"));
-        assert_eq!(text, r#"{"a":"\u009b2J\u007f\u202e\u001bx\n"}"#);
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
-    }
 }
