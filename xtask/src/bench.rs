@@ -111,6 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         step("programs that measure", measuring_programs)?;
     }
     let bench = Bench::new(arguments)?;
+    warn_when_busy();
     let mut all = Vec::new();
     for case in &cases {
         let measured = step(&case.name(), || bench.measure(case));
@@ -122,6 +123,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// Others' work on the machine makes figures worse than they are.
+fn warn_when_busy() {
+    let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = loads.split(' ').next().and_then(|load| load.parse::<f64>().ok());
+    if let Some(load) = load.filter(|load| *load > 0.5) {
+        eprintln!(
+            "==> the machine does other things as well (load {load}): expect figures that are too high"
+        );
+    }
 }
 
 fn chosen(arguments: &Arguments) -> anyhow::Result<Vec<Case>> {

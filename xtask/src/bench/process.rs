@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use wait4::Wait4 as _;
+use wait4::{ResourceUsage, Wait4 as _};
 
 /// What a process took.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +19,16 @@ pub(crate) struct Usage {
     pub(crate) wall: Duration,
     /// From its start to the line that was waited for.
     pub(crate) until: Option<Duration>,
+    /// What the processors spent on it, all together.
+    pub(crate) processor: Duration,
     /// Bytes of memory at most.
     pub(crate) peak: u64,
+}
+
+impl Usage {
+    fn new(start: Instant, until: Option<Duration>, used: &ResourceUsage) -> Self {
+        Self { wall: start.elapsed(), until, processor: used.utime + used.stime, peak: used.maxrss }
+    }
 }
 
 /// Files in a run's folder that hold what the process wrote.
@@ -38,7 +46,7 @@ pub(crate) fn run(command: &mut Command, folder: &Path) -> anyhow::Result<Usage>
         command.current_dir(folder).stdin(Stdio::null()).stdout(stdout).stderr(create(folder, STDERR)?);
     let child = child.spawn().with_context(|| cannot(command))?;
     let result = child.wait4().with_context(|| cannot(command))?;
-    let usage = Usage { wall: start.elapsed(), until: None, peak: result.rusage.maxrss };
+    let usage = Usage::new(start, None, &result.rusage);
     if result.status.success() { Ok(usage) } else { failed(command, &result.status.to_string(), folder) }
 }
 
@@ -62,7 +70,7 @@ pub(crate) fn run_until(command: &mut Command, folder: &Path, needle: &str) -> a
         }
     }
     let result = child.wait4().with_context(|| cannot(command))?;
-    let usage = Usage { wall: start.elapsed(), until, peak: result.rusage.maxrss };
+    let usage = Usage::new(start, until, &result.rusage);
     if !result.status.success() {
         return failed(command, &result.status.to_string(), folder);
     }

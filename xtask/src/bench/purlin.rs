@@ -134,11 +134,7 @@ impl Tool for Purlin {
             Act::Apply | Act::Start => self.up(work, folder)?,
             Act::Destroy => self.destroy(work, folder)?,
         };
-        let mut sample = Sample {
-            seconds: usage.until.unwrap_or(usage.wall).as_secs_f64(),
-            peak: usage.peak as f64,
-            ..Sample::default()
-        };
+        let mut sample = Sample::of(usage);
         if work.act == Act::Apply {
             let state = size(&folder.join(".purlin"))?;
             if state == 0 {

@@ -152,11 +152,7 @@ impl Tool for Terraform {
         };
         let lines = process::last_lines(folder, STDOUT, 16)?;
         ensure!(lines.contains(&said), "Terraform did not say `{said}` but:\n{}", lines.join("\n"));
-        let mut sample = Sample {
-            seconds: usage.until.unwrap_or(usage.wall).as_secs_f64(),
-            peak: usage.peak as f64,
-            ..Sample::default()
-        };
+        let mut sample = Sample::of(usage);
         match act {
             Act::Apply => {
                 let state = folder.join(STATE).metadata()?.len();

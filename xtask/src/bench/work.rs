@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use super::process::Usage;
 use super::shape::Shape;
 
 /// What is done to an environment.
@@ -43,6 +44,16 @@ pub(crate) struct Sample {
     pub(crate) peak: f64,
     /// What else is worth knowing, by name.
     pub(crate) facts: BTreeMap<&'static str, f64>,
+}
+
+impl Sample {
+    /// What a whole process took, or took until the line that was waited for.
+    pub(crate) fn of(usage: Usage) -> Self {
+        let seconds = usage.until.unwrap_or(usage.wall).as_secs_f64();
+        let mut sample = Self { seconds, peak: usage.peak as f64, ..Self::default() };
+        sample.facts.insert("seconds of processors", usage.processor.as_secs_f64());
+        sample
+    }
 }
 
 /// A program that can do it.
