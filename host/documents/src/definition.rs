@@ -99,7 +99,7 @@ fn read_body(
     if foreign {
         fields.entry("name");
     } else {
-        lifecycle = fields.get(reader, "lifecycle").map(|node| read_lifecycle(reader, node));
+        lifecycle = fields.get(reader, "lifecycle").map(|node| crate::lifecycle::of_definition(reader, node));
         if let Some(entry) = fields.refused("requires") {
             reader.not_yet(
                 &entry.key_span,
@@ -321,45 +321,4 @@ fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
         class: class.unwrap_or_else(Class::default_class),
         location: reader.at(&node.span),
     })
-}
-
-fn read_lifecycle(reader: &mut Reader<'_>, node: &Node<'_>) -> Lifecycle {
-    let Some(mut fields) = reader.fields(node, "`lifecycle`") else { return Lifecycle::default() };
-    let mut flag = |name| {
-        let node = fields.get(reader, name)?;
-        reader.boolean(node, &format!("`{name}`"))
-    };
-    let protect = flag("protect").unwrap_or(false);
-    let retain = flag("retain").unwrap_or(false);
-    let delete_before_replace = flag("delete_before_replace").unwrap_or(false);
-    let mut paths = |name| {
-        let node = fields.get(reader, name)?;
-        reader.strings(node, &format!("`{name}`"))
-    };
-    let texts = |paths: Option<Vec<(&str, Span)>>| -> Vec<Arc<str>> {
-        paths.unwrap_or_default().into_iter().map(|(path, _)| path.into()).collect()
-    };
-    let replace_on_changes = texts(paths("replace_on_changes"));
-    let names = paths("depends_on").unwrap_or_default();
-    let depends_on = names
-        .into_iter()
-        .filter_map(|(text, span)| Some((descriptor(reader, text, &span)?, reader.at(&span))))
-        .collect();
-    if let Some(entry) = fields.refused("ignore_changes") {
-        // Without effect it would change just what somebody wants left alone.
-        reader.not_yet(
-            &entry.key_span,
-            "this version does not ignore changes yet",
-            "leave the input out of the definition, or write the value that is there",
-        );
-    }
-    fields.done(reader);
-    Lifecycle {
-        protect,
-        retain,
-        delete_before_replace,
-        ignore_changes: Vec::new(),
-        replace_on_changes,
-        depends_on,
-    }
 }

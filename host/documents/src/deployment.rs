@@ -16,6 +16,8 @@
 //!       containers: {main: {image: worker:1}}
 //!   shared:
 //!     db: {type: postgres}              # the id is `shared.db`
+//!   lifecycle:                          # may also stand at top level
+//!     postgres#shared.db: {protect: true}
 //! ```
 //!
 //! Placeholders of `values` and `shared.*.params` are those of definitions. Several Deployments
@@ -26,8 +28,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use purlin_expression::Dialect;
-use purlin_model::{Location, ResourceRequest, Template, Workload};
+use purlin_model::{Location, ResourceLifecycle, ResourceRequest, Template, Workload};
 
+use crate::lifecycle;
 use crate::names::context_part;
 use crate::reader::{Fields, Reader};
 use crate::request::requests;
@@ -48,6 +51,7 @@ pub(crate) struct Spec {
     pub(crate) namespace: Part,
     pub(crate) values: IndexMap<Arc<str>, (Template, Location)>,
     pub(crate) shared: Vec<ResourceRequest>,
+    pub(crate) lifecycle: Vec<ResourceLifecycle>,
     /// Workloads written in place.
     pub(crate) workloads: Vec<Workload>,
     /// Score files to load, as written.
@@ -68,6 +72,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
         metadata.done(reader);
     }
     let node = top.need(reader, "spec", "{app: APP, env: dev}");
+    let outer = top.entry("lifecycle");
     top.done(reader);
     let mut fields = reader.fields(node?, "`spec`")?;
     let mut spec = Spec {
@@ -91,6 +96,17 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     }
     if let Some(node) = fields.get(reader, "shared") {
         spec.shared = requests(reader, node, "`shared`", Dialect::Definition);
+    }
+    let inner = fields.entry("lifecycle");
+    if let (Some(inner), Some(outer)) = (inner, outer) {
+        let fault = reader
+            .about(&outer.key_span, "lifecycle-twice", "`lifecycle` is given twice")
+            .related(&reader.at(&inner.key_span), "also given here")
+            .help("keep one of them");
+        reader.report(fault);
+    }
+    if let Some(entry) = inner.or(outer) {
+        spec.lifecycle = lifecycle::of_resources(reader, &entry.value);
     }
     if let Some(entry) = fields.refused("requires") {
         let help = "declare what is needed under `shared`, with a definition for its type";

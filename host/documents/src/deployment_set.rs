@@ -19,7 +19,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> (Vec<Workload>, 
         Some(node) => requests(reader, node, "`shared`", Dialect::DeploymentSet),
         None => Vec::new(),
     };
-    top.done(reader);
+    top.done_with(reader, &|name| {
+        let help = "a Deployment Set has none: write it into a Deployment beside it";
+        (name == "lifecycle").then(|| help.to_owned())
+    });
     let names = Names { named: Vec::new(), shared: Some(keys(shared_entries)) };
     for request in &shared {
         check(reader, &names, request.params.as_deref());

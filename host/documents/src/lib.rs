@@ -7,6 +7,7 @@
 mod definition;
 mod deployment;
 mod deployment_set;
+mod lifecycle;
 mod load;
 mod names;
 mod quantity;

@@ -200,6 +200,11 @@ impl<'n, 't> Fields<'n, 't> {
 
     /// Reports the fields that nobody asked for.
     pub(crate) fn done(self, reader: &mut Reader<'_>) {
+        self.done_with(reader, &|_| None);
+    }
+
+    /// The same; `help` knows what some of them are called here.
+    pub(crate) fn done_with(self, reader: &mut Reader<'_>, help: &dyn Fn(&str) -> Option<String>) {
         for entry in self.entries {
             if self.known.contains(&&*entry.key) || self.refused.contains(&&*entry.key) {
                 continue;
@@ -210,7 +215,10 @@ impl<'n, 't> Fields<'n, 't> {
                     "unknown-field",
                     format!("{} has no field `{}`", self.what, entry.key),
                 )
-                .help(did_you_mean(&entry.key, "fields", self.known.iter().copied()));
+                .help(
+                    help(&entry.key)
+                        .unwrap_or_else(|| did_you_mean(&entry.key, "fields", self.known.iter().copied())),
+                );
             reader.report(if reader.foreign {
                 Diagnostic { severity: purlin_model::Severity::Warning, ..fault }
             } else {

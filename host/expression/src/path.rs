@@ -10,25 +10,35 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
     let mut segments = Vec::new();
     let mut at = start;
     while at < end {
-        let rest = &text[at..end];
-        let (segment, length) = if let Some(bracket) = rest.strip_prefix('[') {
-            let (inner, length) = bracketed(bracket, text, at, end)?;
-            (inner.into(), length + 1)
-        } else if let Some(name) = rest.strip_prefix('.') {
-            let (segment, length) = plain(name, at + 1, dialect)?;
-            (segment, length + 1)
-        } else {
-            return Err(Fault::new(
-                "placeholder",
-                "expected `.` or `[` here",
-                at..end,
-                "segments of a path are separated by `.`, or written `['x']`",
-            ));
-        };
+        let (segment, length) = segment(text, at, end, dialect)?;
         segments.push(segment);
         at += length;
     }
     Ok(segments)
+}
+
+/// Reads the one segment that begins with `.` or `[` at `at`, and how many bytes it took.
+pub(crate) fn segment(
+    text: &str,
+    at: usize,
+    end: usize,
+    dialect: Dialect,
+) -> Result<(Arc<str>, usize), Fault> {
+    let rest = &text[at..end];
+    if let Some(bracket) = rest.strip_prefix('[') {
+        let (inner, length) = bracketed(bracket, text, at, end)?;
+        Ok((inner.into(), length + 1))
+    } else if let Some(name) = rest.strip_prefix('.') {
+        let (segment, length) = plain(name, at + 1, dialect)?;
+        Ok((segment, length + 1))
+    } else {
+        Err(Fault::new(
+            "placeholder",
+            "expected `.` or `[` here",
+            at..end,
+            "segments of a path are separated by `.`, or written `['x']`",
+        ))
+    }
 }
 
 /// The inside of `['x']`, `["x"]` or `[0]`, and how many bytes it took behind the `[`.

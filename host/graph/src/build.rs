@@ -8,6 +8,7 @@ mod order;
 mod same;
 mod selectors;
 mod unmatched;
+mod wishes;
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +19,7 @@ use crate::adjacency::{Adjacency, RawEdge};
 use crate::catalogue::{Found, Matcher};
 use crate::docs::{Docs, Match, NodeData, Nodes, Scope, Source};
 use crate::graph::Graph;
+use crate::lifecycle::Wished;
 use crate::node::{EdgeKind, NodeId};
 
 pub(crate) use selectors::Selections;
@@ -36,6 +38,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         matcher: Matcher::new(docs.catalogue, docs.context),
         nodes: Nodes::default(),
         sources: Vec::new(),
+        wished: Wished::new(),
         edges: Vec::new(),
         queue: Vec::new(),
         links: Vec::new(),
@@ -51,6 +54,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     builder.expand();
     builder.check_params();
     builder.check_text();
+    builder.wishes();
     if !builder.faults.is_empty() {
         return Err(once(builder.faults));
     }
@@ -59,7 +63,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     if !builder.faults.is_empty() {
         return Err(once(builder.faults));
     }
-    let Builder { mut nodes, mut sources, edges, .. } = builder;
+    let Builder { mut nodes, mut sources, wished, edges, .. } = builder;
     let adjacency = Adjacency::new(nodes.map.len(), &edges);
     drop(edges);
     sources.sort_unstable();
@@ -73,6 +77,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         deployment: input.deployment.clone(),
         nodes,
         sources,
+        wished,
         adjacency,
         selections,
         levels: Vec::new(),
@@ -123,6 +128,7 @@ struct Builder<'a> {
     nodes: Nodes,
     /// Which documents ask for a node.
     sources: Vec<(NodeId, Source)>,
+    wished: Wished,
     edges: Vec<RawEdge>,
     queue: Vec<Work>,
     /// Placeholders in one node's params that read the params of the node that gave them.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Context, Criterion, Definition, Deployment, Key, Recipe, Reference, Urn};
+use purlin_model::{Context, Criterion, Definition, Deployment, Key, Lifecycle, Recipe, Reference, Urn};
 
 use crate::adjacency::Adjacency;
 use crate::build::Selections;
 use crate::catalogue::Catalogue;
 use crate::docs::{Docs, Match, Nodes, Scope, Source};
+use crate::lifecycle::Wished;
 use crate::node::{EdgeKinds, NodeId};
 use crate::text;
 
@@ -20,6 +21,7 @@ pub struct Graph {
     pub(crate) nodes: Nodes,
     /// Sorted.
     pub(crate) sources: Vec<(NodeId, Source)>,
+    pub(crate) wished: Wished,
     pub(crate) adjacency: Adjacency,
     pub(crate) selections: Selections,
     pub(crate) levels: Vec<Vec<NodeId>>,
@@ -34,6 +36,9 @@ pub struct Node<'a> {
     pub key: &'a Key,
     /// How it is provisioned.
     pub recipe: &'a Arc<Recipe>,
+    /// What is wished for it: its definition's wishes, with the deployment's over them. This and
+    /// not the recipe's own is what counts.
+    pub lifecycle: &'a Lifecycle,
     /// The definition that the recipe is of; none for the built-in echo.
     pub definition: Option<&'a Definition>,
     /// The criterion by which the definition matched.
@@ -111,6 +116,7 @@ impl Graph {
             id,
             key,
             recipe: self.docs().recipe_arc(&self.nodes, id)?,
+            lifecycle: self.lifecycle(id)?,
             definition: row.map(|(definition, _)| definition),
             criterion: row.map(|(_, criterion)| criterion),
             implicit: data.implicit,

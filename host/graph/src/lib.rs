@@ -12,6 +12,7 @@ mod docs;
 mod evaluate;
 mod graph;
 mod input;
+mod lifecycle;
 mod node;
 mod reasons;
 #[cfg(test)]

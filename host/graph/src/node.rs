@@ -36,7 +36,7 @@ pub enum EdgeKind {
     Requires = 1 << 5,
     /// A reference field of a managed resource (SPEC §7).
     Ref = 1 << 6,
-    /// `lifecycle.depends_on`.
+    /// `lifecycle.depends_on`, `replace_with` or `deleted_with`.
     DependsOn = 1 << 7,
 }
 

@@ -7,6 +7,7 @@ use purlin_model::{Key, Location};
 
 use crate::docs::{Params, Scope, Source};
 use crate::graph::{Graph, Resolved};
+use crate::lifecycle;
 use crate::node::{EdgeKind, NodeId};
 use crate::text;
 
@@ -155,8 +156,8 @@ impl Graph {
                     }
                 }
                 EdgeKind::DependsOn => {
-                    let wishes = docs.recipe(&self.nodes, from).map_or(&[][..], |r| &r.lifecycle.depends_on);
-                    for (descriptor, location) in wishes {
+                    let wishes = self.lifecycle(from).into_iter().flat_map(lifecycle::named);
+                    for (_, (descriptor, location)) in wishes {
                         let here = self.nodes.key(from).map(|here| Key::relative(descriptor, here));
                         if here.as_ref() == self.nodes.key(to) {
                             add(Some(location.clone()), None);

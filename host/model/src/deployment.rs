@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::{Class, Location, Template, TypeName};
+use crate::{Class, Location, ResourceLifecycle, Template, TypeName};
 
 /// Everything that is to be deployed into one environment. Several documents become one of these.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Deployment {
     pub shared: Vec<ResourceRequest>,
     /// What `${values.K}` reads.
     pub values: IndexMap<Arc<str>, Template>,
+    /// Wishes about replacing, deleting, adopting and renaming, each key once.
+    pub lifecycle: Vec<ResourceLifecycle>,
 }
 
 /// A workload: from a Score file or a module of a Deployment Set.

@@ -13,12 +13,15 @@ pub struct Implements {
     pub check: bool,
     /// `name`; without it the name is the guresid.
     pub name: bool,
-    /// `read`; without it reality is taken to be what was recorded.
+    /// `read`; without it reality is taken to be what was recorded, and nothing else is found.
     pub read: bool,
     /// `update-impact`; without it every change is an update in place.
     pub update_impact: bool,
     /// `update`; without it every change is a replacement.
     pub update: bool,
+    /// A promise about `create`: with the key of an earlier attempt it returns what that made, or
+    /// it makes nothing outside itself. So it may be called again after a crash (SPEC §10).
+    pub repeat_create: bool,
 }
 
 /// A capability that a driver asks for.
@@ -115,6 +118,17 @@ pub struct ResourceState {
     pub cookie: Vec<u8>,
     /// Manifests to deliver.
     pub manifests: Vec<ManifestFile>,
+}
+
+/// What there is, as `read` found it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// The resource.
+    pub state: ResourceState,
+    /// `inputs.values` as reality has them, a map in the shape that `check` returns. What the
+    /// driver cannot tell is missing; `None` when it can tell nothing. Where it differs from what
+    /// is recorded, the resource has drifted (SPEC §9).
+    pub values: Option<Value>,
 }
 
 /// Inputs as they will be used.

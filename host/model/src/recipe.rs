@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Descriptor, Location, Template};
+use crate::{Descriptor, Lifecycle, Location, Template};
 
 /// A driver by name, and the versions that will do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ pub struct Recipe {
     pub secret_refs: Option<Template>,
     /// Resources to add whenever this recipe is used.
     pub provision: Vec<Provision>,
-    /// Wishes about replacing and deleting.
+    /// Wishes about replacing, deleting and the like.
     pub lifecycle: Lifecycle,
     /// Where the recipe was written.
     pub location: Location,
@@ -53,21 +53,4 @@ pub struct Provision {
     pub params: Option<Arc<Template>>,
     /// Where it was written.
     pub location: Location,
-}
-
-/// Wishes about replacing and deleting (SPEC §9).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lifecycle {
-    /// Deleting or replacing it is refused.
-    pub protect: bool,
-    /// It is forgotten where it would be deleted.
-    pub retain: bool,
-    /// The old one goes before the new one is made.
-    pub delete_before_replace: bool,
-    /// Input paths whose changes do not count.
-    pub ignore_changes: Vec<Arc<str>>,
-    /// Input paths whose changes replace.
-    pub replace_on_changes: Vec<Arc<str>>,
-    /// Further resources that it waits for, each with its place.
-    pub depends_on: Vec<(Descriptor, Location)>,
 }

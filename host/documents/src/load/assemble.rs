@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use purlin_model::{Definition, Diagnostic, Location, ResourceType, Template, Workload, Workspace};
+use purlin_model::{
+    Definition, Diagnostic, Key, Location, ResourceLifecycle, ResourceType, Template, Workload, Workspace,
+};
 
 use super::{Loaded, twice};
 use crate::deployment::{Part, Spec};
@@ -17,6 +19,7 @@ pub(super) struct Assembly {
     workloads: HashMap<Arc<str>, Location>,
     types: HashMap<Arc<str>, Location>,
     values: IndexMap<Arc<str>, Location>,
+    lifecycles: HashMap<Key, Location>,
     context: HashMap<&'static str, Location>,
 }
 
@@ -83,6 +86,24 @@ impl Assembly {
         self.loaded.deployment.shared.extend(spec.shared);
         for (name, (value, place)) in spec.values {
             self.value(name, value, place);
+        }
+        spec.lifecycle.into_iter().for_each(|wish| self.lifecycle(wish));
+    }
+
+    fn lifecycle(&mut self, wish: ResourceLifecycle) {
+        match self.lifecycles.get(&wish.key) {
+            None => {
+                self.lifecycles.insert(wish.key.clone(), wish.location.clone());
+                self.loaded.deployment.lifecycle.push(wish);
+            }
+            Some(first) => {
+                let message = format!("`{}` has two entries in `lifecycle`", wish.key);
+                let fault = Diagnostic::error("lifecycle-twice", message)
+                    .at(&wish.location)
+                    .related(first, "the first one is here")
+                    .help("write all wishes into one of them");
+                self.loaded.diagnostics.push(fault);
+            }
         }
     }
 

@@ -268,7 +268,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What can only be checked when all params are there: that the params that are read exist,
-    /// that no text stands for itself, and that what `depends_on` names is there.
+    /// and that no text stands for itself.
     pub(super) fn check_text(&mut self) {
         for (giver, placeholder) in std::mem::take(&mut self.params_read) {
             let Reference::Param(path) = &placeholder.reference else { continue };
@@ -312,7 +312,6 @@ impl<'a> Builder<'a> {
             }
         }
         self.check_endless();
-        self.depends_on();
     }
 
     fn check_endless(&mut self) {
@@ -336,27 +335,6 @@ impl<'a> Builder<'a> {
                 fault.related.push((step.location.clone(), format!("by {}", step.source)));
             }
             self.faults.push(fault.help("write one of them out"));
-        }
-    }
-
-    fn depends_on(&mut self) {
-        for node in self.nodes.ids() {
-            let Some(recipe) = self.docs.recipe(&self.nodes, node) else { continue };
-            for (descriptor, location) in &recipe.lifecycle.depends_on {
-                let Some(here) = self.nodes.key(node) else { continue };
-                let key = Key::relative(descriptor, here);
-                match self.nodes.id(key.as_str()) {
-                    Some(target) => self.edge(node, target, EdgeKind::DependsOn),
-                    None => self.faults.push(
-                        Diagnostic::error(
-                            "unknown-resource",
-                            format!("`{here}` depends on `{key}`, which is not in the graph"),
-                        )
-                        .at(location)
-                        .help("`depends_on` adds no resource: ask for it, or refer to it"),
-                    ),
-                }
-            }
         }
     }
 }

@@ -1,0 +1,178 @@
+//! Wishes about the life of resources (SPEC §9): whom they are for, what they name, and what
+//! resources were called before.
+
+use std::collections::HashMap;
+
+use purlin_expression::did_you_mean;
+use purlin_model::{Alias, AliasName, Diagnostic, Key, Lifecycle, Location, Urn};
+
+use super::Builder;
+use crate::lifecycle::{self, Field};
+use crate::node::{EdgeKind, NodeId};
+
+/// How many faults look for a near name: each looks through all keys.
+const NEAR: usize = 10;
+
+impl Builder<'_> {
+    /// Takes in the wishes of the deployment and everything that wishes name.
+    pub(super) fn wishes(&mut self) {
+        self.wished();
+        self.named();
+        self.aliases();
+    }
+
+    /// Puts the wishes of the deployment over those of the recipes.
+    fn wished(&mut self) {
+        let mut first: HashMap<NodeId, &Location> = HashMap::new();
+        for (index, wish) in self.docs.deployment.lifecycle.iter().enumerate() {
+            let Some(node) = self.nodes.id(wish.key.as_str()) else {
+                let fault = Diagnostic::error(
+                    "unknown-resource",
+                    format!("`lifecycle` speaks of `{}`, which is not in the graph", wish.key),
+                )
+                .at(&wish.location);
+                let fault = match index < NEAR {
+                    true => fault.help(self.near(&wish.key)),
+                    false => fault,
+                };
+                self.faults.push(fault);
+                continue;
+            };
+            if let Some(other) = first.insert(node, &wish.location) {
+                self.faults.push(
+                    Diagnostic::error(
+                        "lifecycle-twice",
+                        format!("`{}` has two entries in `lifecycle`", wish.key),
+                    )
+                    .at(&wish.location)
+                    .related(other, "the first one is here")
+                    .help("write all wishes into one of them"),
+                );
+                continue;
+            }
+            let none = Lifecycle::default();
+            let base = self.docs.recipe(&self.nodes, node).map_or(&none, |recipe| &recipe.lifecycle);
+            self.wished.insert(node, wish.options.over(base));
+        }
+    }
+
+    /// The resources that have a like name, or are of the same type.
+    fn near(&self, key: &Key) -> String {
+        let of_type = |known: &&Key| known.type_name() == key.type_name();
+        let mut known: Vec<&str> = self.nodes.map.keys().filter(of_type).map(Key::as_str).collect();
+        let what = if known.is_empty() { "resources" } else { "resources of its type" };
+        if known.is_empty() {
+            known.extend(self.nodes.map.keys().map(Key::as_str));
+        }
+        did_you_mean(key.as_str(), what, known)
+    }
+
+    /// Adds the edges to what wishes name.
+    fn named(&mut self) {
+        let mut unknown = 0;
+        for node in self.nodes.ids() {
+            let Some(wishes) = lifecycle::of(self.docs, &self.nodes, &self.wished, node) else { continue };
+            let mut targets = Vec::new();
+            for (field, (descriptor, location)) in lifecycle::named(wishes) {
+                let Some(here) = self.nodes.key(node) else { continue };
+                let key = Key::relative(descriptor, here);
+                if let Some(target) = self.nodes.id(key.as_str()) {
+                    targets.push(target);
+                    continue;
+                }
+                let how = match field {
+                    Field::DependsOn => "depends on",
+                    Field::ReplaceWith => "is to be replaced with",
+                    Field::DeletedWith => "is to be deleted with",
+                };
+                let mut help = format!("`{}` adds no resource: ask for it, or refer to it", field.name());
+                if unknown < NEAR {
+                    help = format!("{}; {help}", self.near(&key));
+                }
+                unknown += 1;
+                self.faults.push(
+                    Diagnostic::error(
+                        "unknown-resource",
+                        format!("`{here}` {how} `{key}`, which is not in the graph"),
+                    )
+                    .at(location)
+                    .help(help),
+                );
+            }
+            for target in targets {
+                self.edge(node, target, EdgeKind::DependsOn);
+            }
+        }
+    }
+
+    /// Checks that each former name is that of one resource only, and of none that there is.
+    fn aliases(&mut self) {
+        let mut claimed: HashMap<Urn, (NodeId, &Location)> = HashMap::new();
+        let mut faults = Vec::new();
+        let mut wished: Vec<(&NodeId, &Lifecycle)> = self.wished.iter().collect();
+        wished.sort_unstable_by_key(|(node, _)| **node);
+        for (node, wishes) in wished {
+            let Some(own) = self.nodes.key(*node) else { continue };
+            for alias in &wishes.aliases {
+                let (urn, key) = self.former(alias);
+                if let Some(fault) = self.taken(alias, key.as_ref(), *node, own) {
+                    faults.push(fault);
+                    continue;
+                }
+                match claimed.get(&urn) {
+                    Some((other, _)) if other == node => {}
+                    Some((other, place)) => {
+                        let other = self.nodes.key(*other).map_or("", Key::as_str);
+                        faults.push(
+                            Diagnostic::error(
+                                "alias-twice",
+                                format!("`{other}` and `{own}` both claim to have been `{}`", alias.name),
+                            )
+                            .at(&alias.location)
+                            .spanning(alias.name.to_string().chars().count())
+                            .related(place, format!("`{other}` claims it here"))
+                            .help("keep the alias of the one that it was"),
+                        );
+                    }
+                    None => {
+                        claimed.insert(urn, (*node, &alias.location));
+                    }
+                }
+            }
+        }
+        self.faults.append(&mut faults);
+    }
+
+    /// The URN that an alias means, and the key if it is of this very context.
+    fn former(&self, alias: &Alias) -> (Urn, Option<Key>) {
+        match &alias.name {
+            AliasName::Key(key) => (Urn::new(self.docs.context, key), Some(key.clone())),
+            AliasName::Urn(urn) => {
+                let here = urn.key().filter(|key| Urn::new(self.docs.context, key) == *urn);
+                (urn.clone(), here)
+            }
+        }
+    }
+
+    /// A fault if the name is one that a resource of the graph has now.
+    fn taken(&self, alias: &Alias, key: Option<&Key>, node: NodeId, own: &Key) -> Option<Diagnostic> {
+        let holder = self.nodes.id(key?.as_str())?;
+        let place =
+            |fault: Diagnostic| fault.at(&alias.location).spanning(alias.name.to_string().chars().count());
+        if holder == node {
+            let fault = Diagnostic::error("alias-of-itself", format!("`{own}` is called that now"));
+            return Some(place(fault).help("write what it was called before, or leave the alias out"));
+        }
+        let name = self.nodes.key(holder)?;
+        let mut fault = place(Diagnostic::error(
+            "alias-in-use",
+            format!("`{own}` claims to have been `{}`, which is a resource of this graph", alias.name),
+        ));
+        let source = self.sources.iter().find(|(asked, _)| *asked == holder);
+        fault = match source.and_then(|(_, source)| self.docs.location(&self.nodes, *source)) {
+            Some(location) => fault.related(location, format!("`{name}` is asked for here")),
+            None => fault.fact(format!("`{name}` is in the graph, though nobody asked for it by name")),
+        };
+        Some(fault.help("leave the alias out, or take the other resource away"))
+    }
+}

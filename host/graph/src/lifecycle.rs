@@ -1,0 +1,78 @@
+//! What is wished for each resource: its definition's wishes, with the deployment's over them
+//! (SPEC §9). Most deployments wish nothing, so only what they do is kept.
+
+use std::collections::HashMap;
+
+use purlin_model::{Descriptor, Key, Lifecycle, Location};
+
+use crate::docs::{Docs, Nodes};
+use crate::graph::Graph;
+use crate::node::NodeId;
+
+/// Wishes of the nodes for which the deployment has some, joined with those of the recipe.
+pub(crate) type Wished = HashMap<NodeId, Lifecycle>;
+
+/// The field that names another resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    DependsOn,
+    ReplaceWith,
+    DeletedWith,
+}
+
+impl Field {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::DependsOn => "depends_on",
+            Self::ReplaceWith => "replace_with",
+            Self::DeletedWith => "deleted_with",
+        }
+    }
+}
+
+/// The wishes for a node; none where a fault was told for want of a recipe.
+pub(crate) fn of<'a>(
+    docs: Docs<'a>,
+    nodes: &Nodes,
+    wished: &'a Wished,
+    node: NodeId,
+) -> Option<&'a Lifecycle> {
+    // The look-up costs what a large graph without wishes should not pay.
+    let own = if wished.is_empty() { None } else { wished.get(&node) };
+    own.or_else(|| docs.recipe(nodes, node).map(|recipe| &recipe.lifecycle))
+}
+
+/// Everything that wishes name: each is something to wait for.
+pub(crate) fn named(lifecycle: &Lifecycle) -> impl Iterator<Item = (Field, &(Descriptor, Location))> {
+    let of = |field| move |named| (field, named);
+    (lifecycle.depends_on.iter().map(of(Field::DependsOn)))
+        .chain(lifecycle.replace_with.iter().map(of(Field::ReplaceWith)))
+        .chain(lifecycle.deleted_with.iter().map(of(Field::DeletedWith)))
+}
+
+impl Graph {
+    /// What is wished for a resource: the wishes of its definition, with those of the deployment
+    /// over them (SPEC §9).
+    pub fn lifecycle(&self, id: NodeId) -> Option<&Lifecycle> {
+        of(self.docs(), &self.nodes, &self.wished, id)
+    }
+
+    /// The resources with which this one is replaced (`lifecycle.replace_with`), each once.
+    pub fn replace_with(&self, id: NodeId) -> Vec<NodeId> {
+        let named = self.lifecycle(id).map_or(&[][..], |lifecycle| &lifecycle.replace_with);
+        let mut nodes: Vec<NodeId> = named.iter().filter_map(|(name, _)| self.meant(id, name)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The resource with which this one goes (`lifecycle.deleted_with`).
+    pub fn deleted_with(&self, id: NodeId) -> Option<NodeId> {
+        let (name, _) = self.lifecycle(id)?.deleted_with.as_ref()?;
+        self.meant(id, name)
+    }
+
+    fn meant(&self, here: NodeId, descriptor: &Descriptor) -> Option<NodeId> {
+        self.nodes.id(Key::relative(descriptor, self.nodes.key(here)?).as_str())
+    }
+}

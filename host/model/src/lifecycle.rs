@@ -1,0 +1,161 @@
+//! Wishes about replacing, deleting, adopting and renaming (SPEC §9 [C]).
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Descriptor, InputPath, Key, Location, Urn};
+
+/// What is wished for a resource when it is changed, replaced, deleted, renamed or adopted.
+///
+/// Descriptors mean what they mean to the resource whose wishes these are: class and id left out
+/// are its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lifecycle {
+    /// Deleting or replacing it is refused.
+    pub protect: bool,
+    /// It is forgotten where it would be deleted.
+    pub retain: bool,
+    /// `Some(true)`: the old one goes before the new one is made. `Some(false)`: that the new one
+    /// is made first is demanded. `None`: as the driver demands, else the new one first.
+    pub delete_before_replace: Option<bool>,
+    /// Inputs whose changes do not count.
+    pub ignore_changes: Vec<InputPath>,
+    /// Inputs whose changes replace.
+    pub replace_on_changes: Vec<InputPath>,
+    /// It is replaced whenever one of these is; it depends on each.
+    pub replace_with: Vec<(Descriptor, Location)>,
+    /// It goes with that one: where that one is deleted, there is no delete call for this one. It
+    /// depends on it.
+    pub deleted_with: Option<(Descriptor, Location)>,
+    /// Further resources that it waits for.
+    pub depends_on: Vec<(Descriptor, Location)>,
+    /// What it was called before.
+    pub aliases: Vec<Alias>,
+    /// The provider id of a thing that exists and is to be adopted.
+    pub import: Option<Arc<str>>,
+    /// The provider id of a thing that is read only, as others manage it. Never together with
+    /// `import`.
+    pub observe: Option<Arc<str>>,
+    /// Where `import` or `observe` was written; some where one of them is.
+    pub id_location: Option<Location>,
+}
+
+/// A former name of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The name.
+    pub name: AliasName,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// How a former name is given.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AliasName {
+    /// Within the same organisation, application and environment.
+    Key(Key),
+    /// In full, such as that of another application of the environment.
+    Urn(Urn),
+}
+
+impl fmt::Display for AliasName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => key.fmt(f),
+            Self::Urn(urn) => urn.fmt(f),
+        }
+    }
+}
+
+/// Wishes as one document writes them: what it does not say is left as it is elsewhere.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LifecycleOptions {
+    /// See [`Lifecycle::protect`].
+    pub protect: Option<bool>,
+    /// See [`Lifecycle::retain`].
+    pub retain: Option<bool>,
+    /// Everything that says by itself whether it was written; its `protect` and `retain` are not
+    /// looked at.
+    pub rest: Lifecycle,
+}
+
+impl LifecycleOptions {
+    /// These wishes over those of `base`: what is said here wins, and lists are joined, those of
+    /// `base` first.
+    #[must_use]
+    pub fn over(&self, base: &Lifecycle) -> Lifecycle {
+        fn joined<T: Clone>(base: &[T], own: &[T]) -> Vec<T> {
+            base.iter().chain(own).cloned().collect()
+        }
+        let rest = &self.rest;
+        let identified = rest.import.is_some() || rest.observe.is_some();
+        let id = if identified { rest } else { base };
+        Lifecycle {
+            protect: self.protect.unwrap_or(base.protect),
+            retain: self.retain.unwrap_or(base.retain),
+            delete_before_replace: rest.delete_before_replace.or(base.delete_before_replace),
+            ignore_changes: joined(&base.ignore_changes, &rest.ignore_changes),
+            replace_on_changes: joined(&base.replace_on_changes, &rest.replace_on_changes),
+            replace_with: joined(&base.replace_with, &rest.replace_with),
+            deleted_with: rest.deleted_with.as_ref().or(base.deleted_with.as_ref()).cloned(),
+            depends_on: joined(&base.depends_on, &rest.depends_on),
+            aliases: joined(&base.aliases, &rest.aliases),
+            import: id.import.clone(),
+            observe: id.observe.clone(),
+            id_location: id.id_location.clone(),
+        }
+    }
+}
+
+/// Wishes of a Deployment for one resource of its graph, however that came into it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceLifecycle {
+    /// The resource.
+    pub key: Key,
+    /// What is wished for it, over what its definition wishes.
+    pub options: LifecycleOptions,
+    /// Where the resource was named.
+    pub location: Location,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(pointers: &[&str]) -> Vec<InputPath> {
+        pointers
+            .iter()
+            .map(|text| InputPath {
+                text: (*text).into(),
+                pointer: (*text).into(),
+                location: Location::default(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_is_said_wins_and_lists_are_joined() {
+        let base = Lifecycle {
+            protect: true,
+            retain: true,
+            delete_before_replace: Some(true),
+            ignore_changes: paths(&["/values/a"]),
+            ..Lifecycle::default()
+        };
+        let options = LifecycleOptions {
+            protect: Some(false),
+            retain: None,
+            rest: Lifecycle {
+                delete_before_replace: Some(false),
+                ignore_changes: paths(&["/values/b"]),
+                import: Some("i-1".into()),
+                ..Lifecycle::default()
+            },
+        };
+        let merged = options.over(&base);
+        assert_eq!((merged.protect, merged.retain, merged.delete_before_replace), (false, true, Some(false)));
+        assert_eq!(merged.ignore_changes, paths(&["/values/a", "/values/b"]));
+        assert_eq!(merged.import.as_deref(), Some("i-1"));
+        assert_eq!(LifecycleOptions::default().over(&base), base);
+    }
+}
