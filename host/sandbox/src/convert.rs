@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use purlin_model::driver::{
-    Checked, Failure, Impact, Inputs, InvalidInput, ManifestFile, ResourceState, Subject,
+    Checked, Failure, Impact, Inputs, InvalidInput, ManifestFile, Observed, ResourceState, Subject,
 };
 use purlin_model::{Map, Value};
 
@@ -201,6 +201,21 @@ impl Reader<'_> {
             cookie: state.cookie,
             manifests,
         })
+    }
+
+    /// What `read` found. Values are secret where the inputs have a secret in the same place, and
+    /// where a secret of the call stands in them.
+    pub(crate) fn observed(&self, observed: wit::Observed, given: &Inputs) -> Result<Observed, CallError> {
+        self.fits(observed.values.iter().map(String::len))?;
+        let state = self.state(observed.state)?;
+        let values = match &observed.values {
+            Some(text) => {
+                let values = remark(Value::Map(self.map("observed values", text)?), &given.values);
+                Some(self.needles.taint(values))
+            }
+            None => None,
+        };
+        Ok(Observed { state, values })
     }
 
     pub(crate) fn name(&self, name: String) -> Result<String, CallError> {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::driver::{Checked, Impact, Inputs, Manifest, ResourceState};
+use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::call::{Given, Runner};
@@ -153,11 +153,16 @@ impl Driver {
         answer.map_or_else(|failure| Err(reader.failure(failure)), |state| reader.state(state))
     }
 
-    /// Looks at the resource as it is: by `id`, or by `name` after a lost answer. `None` when it
-    /// is gone.
+    /// Looks at the resource as it is: by `id`, or by `name` after a lost answer; `state` is what
+    /// is recorded, if anything. `None` when it is gone.
+    ///
+    /// A driver without `read` is not asked: what is recorded is taken for real, and nothing but
+    /// that can be found.
     ///
     /// # Errors
-    /// [`CallError::Failure`], or what ended the call.
+    /// [`CallError::Failure`], also when nothing is recorded and the driver has no `read`;
+    /// [`CallError::Junk`] when it answers with another id than the recorded one; or what ended
+    /// the call.
     pub async fn read(
         &self,
         context: &CallContext<'_>,
@@ -165,9 +170,14 @@ impl Driver {
         name: &str,
         inputs: &Inputs,
         state: Option<&ResourceState>,
-    ) -> Result<Option<ResourceState>, CallError> {
+    ) -> Result<Option<Observed>, CallError> {
         if !self.0.manifest.implements.read {
-            return Ok(state.cloned());
+            // Nothing found would be taken for nothing there.
+            let Some(state) = state.cloned() else {
+                let message = format!("the driver `{}` cannot look for what exists", self.name());
+                return Err(CallError::Failure(Failure::Failed(message)));
+            };
+            return Ok(Some(Observed { state, values: None }));
         }
         let given = Given::new(context, &[Some(inputs)], state);
         let request = wit::ReadRequest {
@@ -185,7 +195,14 @@ impl Driver {
             .await?;
         let reader = self.reader(&given);
         match answer {
-            Ok(Some(state)) => reader.state(state).map(Some),
+            Ok(Some(observed)) => {
+                let observed = reader.observed(observed, inputs)?;
+                let recorded = state.map(|state| state.id.as_str()).filter(|recorded| id == Some(recorded));
+                if recorded.is_some_and(|recorded| recorded != observed.state.id) {
+                    return Err(reader.junk("`read` answered with another id than the one asked for"));
+                }
+                Ok(Some(observed))
+            }
             Ok(None) | Err(wit::Failure::NotFound(_)) => Ok(None),
             Err(failure) => Err(reader.failure(failure)),
         }

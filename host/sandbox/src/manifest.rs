@@ -56,6 +56,7 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
             read: has(wit::Implements::READ),
             update_impact: has(wit::Implements::UPDATE_IMPACT),
             update: has(wit::Implements::UPDATE),
+            repeat_create: has(wit::Implements::REPEAT_CREATE),
         },
         types,
         wishes: manifest
@@ -79,8 +80,8 @@ struct Stored {
     name: String,
     version: semver::Version,
     description: String,
-    /// check, name, read, update-impact, update.
-    implements: [bool; 5],
+    /// check, name, read, update-impact, update, repeat-create.
+    implements: [bool; 6],
     types: Vec<(String, serde_json::Value, serde_json::Value)>,
     wishes: Vec<(String, String, String)>,
 }
@@ -91,7 +92,7 @@ pub(crate) fn to_json(manifest: &Manifest) -> Vec<u8> {
         name: manifest.name.clone(),
         version: manifest.version.clone(),
         description: manifest.description.clone(),
-        implements: [i.check, i.name, i.read, i.update_impact, i.update],
+        implements: [i.check, i.name, i.read, i.update_impact, i.update, i.repeat_create],
         types: manifest
             .types
             .iter()
@@ -110,12 +111,12 @@ pub(crate) fn to_json(manifest: &Manifest) -> Vec<u8> {
 
 pub(crate) fn from_json(bytes: &[u8]) -> Option<Manifest> {
     let stored: Stored = serde_json::from_slice(bytes).ok()?;
-    let [check, name, read, update_impact, update] = stored.implements;
+    let [check, name, read, update_impact, update, repeat_create] = stored.implements;
     Some(Manifest {
         name: stored.name,
         version: stored.version,
         description: stored.description,
-        implements: Implements { check, name, read, update_impact, update },
+        implements: Implements { check, name, read, update_impact, update, repeat_create },
         types: stored
             .types
             .into_iter()

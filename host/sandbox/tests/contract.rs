@@ -6,9 +6,9 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use common::{PASSWORD, create, guest, inputs, seconds, subject, with_password};
-use purlin_model::driver::{Failure, Impact, Inputs, ResourceState};
+use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
 use purlin_model::{Limits, Map, Value};
-use purlin_sandbox::{CallContext, CallError, Change, CheckpointSink};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Progress};
 use serde_json::json;
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn a_life_from_check_to_delete() {
     assert_eq!(state.cookie, b"cookie");
 
     let read = driver.read(&context, Some(&state.id), &name, &given, Some(&state)).await.expect("read");
-    assert_eq!(read.as_ref(), Some(&state));
+    assert_eq!(read, Some(Observed { state: state.clone(), values: None }));
     for gone in ["gone", "missing"] {
         let read = driver.read(&context, Some(gone), &name, &given, Some(&state)).await;
         assert_eq!(read, Ok(None), "{gone}");
@@ -118,6 +118,137 @@ async fn what_a_secret_touched_comes_back_secret() {
         json!({"url": "[secret]", "plain": "host", "list": ["[secret]"], "json": "[secret]"})
     );
     assert_eq!(state.manifests[0].data.redact(), json!({"url": "[secret]", "open": 1}));
+}
+
+#[tokio::test]
+async fn reality_is_read_by_id_else_by_name_and_believed_in_nothing() {
+    let driver = guest(Limits::default()).await;
+    assert!(driver.manifest().implements.repeat_create);
+    let subject = subject();
+    let context = CallContext::new(&subject, "key-1");
+    let none = inputs(json!({}));
+    let found = driver.read(&context, None, "a-name", &none, None).await.expect("read").expect("there");
+    assert_eq!((found.state.id.as_str(), found.values), ("a-name", None));
+    let found = driver.read(&context, Some("an-id"), "a-name", &none, None).await.expect("read");
+    assert_eq!(found.expect("there").state.id, "an-id");
+
+    let reality = json!({"host": "db2", "url": "changed", "copy": format!("x{PASSWORD}")}).to_string();
+    let mut given = with_password(json!({"host": "db", "url": null, "reality": reality}));
+    if let Value::Map(values) = &mut given.values {
+        values.insert("url".into(), Value::from("x://secret-word@h").into_secret());
+    }
+    let state = ResourceState { id: "i".into(), ..ResourceState::default() };
+    let seen =
+        driver.read(&context, Some("i"), "n", &given, Some(&state)).await.expect("read").expect("there");
+    let values = seen.values.expect("told");
+    assert_eq!(values.redact(), json!({"host": "db2", "url": "[secret]", "copy": "[secret]"}));
+    assert_eq!(values.reveal().expect("known")["url"], "changed");
+
+    for (reality, fault) in [
+        ("[1]", "its observed values is a list, not a JSON object"),
+        ("{oops", "its observed values is not JSON"),
+        (&format!("{{\"a\":{}", "[".repeat(1 << 18)), "its observed values is not JSON"),
+    ] {
+        let given = inputs(json!({"reality": reality}));
+        let error = driver.read(&context, Some("i"), "n", &given, Some(&state)).await.expect_err("junk");
+        assert!(error.to_string().contains(fault), "{error}");
+    }
+    let astray = ResourceState { id: "astray".into(), ..state };
+    let error = driver.read(&context, Some("astray"), "n", &none, Some(&astray)).await.expect_err("junk");
+    assert!(error.to_string().contains("another id"), "{error}");
+}
+
+#[tokio::test]
+async fn every_call_with_effects_knows_its_key_and_its_deadline() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let context = |key| CallContext { time: Some(seconds(7)), ..CallContext::new(&subject, key) };
+    let none = inputs(json!({}));
+    let state = ResourceState { id: "facts".into(), ..ResourceState::default() };
+    let told = |facts: &serde_json::Value, key: &str| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        let left = facts["deadline"].as_u64().expect("a time").saturating_sub(now.as_millis() as u64);
+        assert!(facts["key"] == key && (1..=7_000).contains(&left), "{facts}, {left} ms left");
+    };
+    let read = driver.read(&context("k-read"), Some("facts"), "n", &none, Some(&state)).await.expect("read");
+    told(&read.expect("there").state.outputs.redact(), "k-read");
+    let change = Change { state: &state, before: &none, after: &none, name: "n" };
+    let updated = driver.update(&context("k-update"), change).await.expect("updated");
+    told(&updated.outputs.redact(), "k-update");
+    match driver.delete(&context("k-delete"), &state, &none).await {
+        Err(CallError::Failure(Failure::Failed(facts))) => {
+            told(&serde_json::from_str(&facts).expect("facts"), "k-delete");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn every_call_with_effects_can_be_asked_to_end_and_be_cut_off() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let state = ResourceState { id: "do".into(), ..ResourceState::default() };
+    let waits = inputs(json!({"do": "wait-for-cancel"}));
+    for cut in [false, true] {
+        let cancel = CancelToken::default();
+        let context = CallContext { cancel: cancel.clone(), ..CallContext::new(&subject, "k") };
+        let change = Change { state: &state, before: &waits, after: &waits, name: "n" };
+        let calls = async {
+            tokio::join!(
+                async { driver.create(&context, &waits, "n").await.map(drop) },
+                async { driver.read(&context, Some("do"), "n", &waits, Some(&state)).await.map(drop) },
+                async { driver.update(&context, change).await.map(drop) },
+                driver.delete(&context, &state, &waits),
+            )
+        };
+        let stop = async {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            if cut { cancel.cut() } else { cancel.request() }
+        };
+        let ((create, read, update, delete), ()) = tokio::join!(calls, stop);
+        for ended in [create, read, update, delete] {
+            match ended {
+                Err(CallError::Cancelled) => assert!(cut),
+                Err(CallError::Failure(Failure::Failed(why))) => {
+                    assert!(!cut && why == "cancelled, so it stopped", "{why}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+/// Keeps an id only when it is told to.
+struct Slow(tokio::sync::Semaphore);
+
+#[async_trait::async_trait]
+impl CheckpointSink for Slow {
+    async fn checkpoint(&self, _: &str) -> Result<(), String> {
+        self.0.acquire().await.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+#[tokio::test]
+async fn nothing_happens_between_a_checkpoint_and_its_safety() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let slow = Arc::new(Slow(tokio::sync::Semaphore::new(0)));
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let context = CallContext {
+        checkpoint: Some(slow.clone()),
+        progress: Some(Arc::new(move |progress: Progress| {
+            heard.lock().expect("ours").push(progress.message)
+        })),
+        ..CallContext::new(&subject, "k")
+    };
+    let given = inputs(json!({"do": "checkpoint", "id": "real", "then": "say"}));
+    let mut call = std::pin::pin!(driver.create(&context, &given, "n"));
+    let early = tokio::time::timeout(seconds(1), &mut call).await;
+    assert!(early.is_err() && said.lock().expect("ours").is_empty(), "{early:?}");
+    slow.0.add_permits(1);
+    call.await.expect("made");
+    assert_eq!(*said.lock().expect("ours"), ["after the checkpoint"]);
 }
 
 struct Kept(Mutex<Vec<String>>);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Impact, ImpactRequest, NameRequest,
-    ReadRequest, State, UpdateRequest, Wish,
+    Observed, ReadRequest, State, UpdateRequest, Wish,
 };
 
 /// What a driver says about one resource type.
@@ -34,6 +34,10 @@ pub trait Driver: Sized {
     const NAME: &'static str;
     /// What it provisions, in a sentence.
     const DESCRIPTION: &'static str;
+    /// Whether `create`, called again with the idempotency key of an earlier attempt, finds what
+    /// that made and returns it, or makes nothing outside itself. After a crash the host then
+    /// calls it again; else it may have to ask a person what became of the attempt.
+    const REPEAT_CREATE: bool = false;
     /// What `{"values":…,"secrets":…,"params":…}` is read as, [`crate::Anything`] for whatever
     /// comes. What does not fit is refused before the driver is asked.
     type Inputs: DeserializeOwned;
@@ -82,13 +86,16 @@ pub trait Name: Driver {
     fn name(request: NameRequest<Self::Inputs>) -> Result<String, Failure>;
 }
 
-/// Looks at the resource as it is. Without it reality is taken to be what was recorded.
+/// Looks at the resource as it is. Without it reality is taken to be what was recorded: nobody
+/// sees drift, nothing can be imported, and a lost answer cannot be found again.
 pub trait Read: Driver {
-    /// What exists; `None` when it is gone. No effects.
+    /// What exists; `None` only when it is certain that it is gone, for `create` may follow. By
+    /// name, only what is this resource's own: another that has the name is
+    /// [`Failure::Conflict`]. No effects.
     ///
     /// # Errors
     /// Any but [`Failure::Partial`]; [`Failure::NotFound`] counts as `None`.
-    fn read(request: ReadRequest<Self::Inputs>) -> Result<Option<State>, Failure>;
+    fn read(request: ReadRequest<Self::Inputs>) -> Result<Option<Observed>, Failure>;
 }
 
 /// Says which changes replace. Without it every change is an update in place.

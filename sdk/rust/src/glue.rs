@@ -11,7 +11,7 @@ pub use crate::bindings::exports::purlin::driver::lifecycle as raw;
 use crate::bindings::purlin::driver::types;
 use crate::{
     Check, CheckRequest, CreateRequest, DeleteRequest, Driver, Failure, ImpactRequest, Inputs, ManifestFile,
-    Name, NameRequest, Object, Raw, Read, ReadRequest, State, Update, UpdateImpact, UpdateRequest,
+    Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, State, Update, UpdateImpact, UpdateRequest,
 };
 
 /// Says a driver's panic in its log before the instance dies of it.
@@ -20,7 +20,7 @@ fn begin() {
     std::panic::set_hook(Box::new(|panic| crate::log::error(format!("the driver panicked: {panic}"))));
 }
 
-pub fn describe<D: Driver>(version: &str, implements: [(raw::Implements, bool); 5]) -> raw::Manifest {
+pub fn describe<D: Driver>(version: &str, implements: [(raw::Implements, bool); 6]) -> raw::Manifest {
     let implements = implements.into_iter().filter(|(_, it_does)| *it_does).map(|(flag, _)| flag);
     let types = D::types().into_iter().map(|schema| raw::TypeSchema {
         type_name: schema.type_name,
@@ -95,14 +95,17 @@ impl<D: Name> Probe<D> {
 
 pub trait WithoutRead {
     const READ: bool = false;
-    fn read(request: raw::ReadRequest) -> Result<Option<raw::State>, raw::Failure> {
-        Ok(request.state)
+    fn read(request: raw::ReadRequest) -> Result<Option<raw::Observed>, raw::Failure> {
+        match request.state {
+            Some(state) => Ok(Some(raw::Observed { state, values: None })),
+            None => Err(raw::Failure::Failed("this driver cannot look for what exists".to_owned())),
+        }
     }
 }
 impl<D> WithoutRead for Probe<D> {}
 impl<D: Read> Probe<D> {
     pub const READ: bool = true;
-    pub fn read(request: raw::ReadRequest) -> Result<Option<raw::State>, raw::Failure> {
+    pub fn read(request: raw::ReadRequest) -> Result<Option<raw::Observed>, raw::Failure> {
         begin();
         let raw::ReadRequest { resource, id, name, inputs, state, call } = request;
         let (inputs, state) = (raw_inputs(inputs)?, state.map(record).transpose()?);
@@ -195,6 +198,20 @@ impl TryFrom<types::State> for State {
     }
 }
 
+impl From<Observed> for raw::Observed {
+    fn from(observed: Observed) -> Self {
+        Self { state: observed.state.into(), values: observed.values.map(text) }
+    }
+}
+
+impl TryFrom<raw::Observed> for Observed {
+    type Error = serde_json::Error;
+    fn try_from(observed: raw::Observed) -> Result<Self, Self::Error> {
+        let values = observed.values.as_deref().map(serde_json::from_str).transpose()?;
+        Ok(Self { state: observed.state.try_into()?, values })
+    }
+}
+
 /// A JSON object as text.
 fn text(object: Object) -> String {
     Value::Object(object).to_string()
@@ -278,6 +295,7 @@ macro_rules! export {
                         (raw::Implements::READ, Probe::<$driver>::READ),
                         (raw::Implements::UPDATE_IMPACT, Probe::<$driver>::UPDATE_IMPACT),
                         (raw::Implements::UPDATE, Probe::<$driver>::UPDATE),
+                        (raw::Implements::REPEAT_CREATE, <$driver as $crate::Driver>::REPEAT_CREATE),
                     ];
                     $crate::glue::describe::<$driver>(env!("CARGO_PKG_VERSION"), implements)
                 }
@@ -290,7 +308,7 @@ macro_rules! export {
                 fn create(request: raw::CreateRequest) -> Result<raw::State, raw::Failure> {
                     $crate::glue::create::<$driver>(request)
                 }
-                fn read(request: raw::ReadRequest) -> Result<Option<raw::State>, raw::Failure> {
+                fn read(request: raw::ReadRequest) -> Result<Option<raw::Observed>, raw::Failure> {
                     Probe::<$driver>::read(request)
                 }
                 fn update_impact(request: raw::Change) -> Result<raw::Impact, raw::Failure> {

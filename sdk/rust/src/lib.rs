@@ -19,8 +19,8 @@ pub use failure::{Failure, Faults};
 pub use host::{log, metrics, operation};
 pub use inputs::{Anything, Inputs, Raw};
 pub use request::{
-    CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, ReadRequest,
-    UpdateRequest,
+    CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, Observed,
+    ReadRequest, UpdateRequest,
 };
 pub use serde_json::{self, Map as JsonMap, Value as Json};
 pub use state::{ManifestFile, State};

@@ -1,9 +1,11 @@
 //! What a driver is asked, and what it answers. Inputs that are to be applied come as the driver's
 //! own type; inputs that may have holes, or may stem from an older version, come as [`Raw`].
 
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Call, Inputs, InvalidInput, Raw, Resource, State};
+use crate::state::object;
+use crate::{Call, Failure, Inputs, InvalidInput, Object, Raw, Resource, State};
 
 /// Inputs to look at.
 pub struct CheckRequest<I> {
@@ -69,12 +71,38 @@ pub struct ReadRequest<I> {
     pub id: Option<String>,
     /// What `name` returned.
     pub name: String,
-    /// The inputs it was last provisioned with.
+    /// The inputs it was last provisioned with, or is to be provisioned with.
     pub inputs: Raw<I>,
-    /// What is recorded, if anything.
+    /// What is recorded; nothing in an import and after a lost answer.
     pub state: Option<State>,
     /// Facts about this call.
     pub call: Call,
+}
+
+/// What there is. A bare [`State`] turns into one that says nothing about inputs.
+#[derive(Clone)]
+pub struct Observed {
+    /// The resource, with the id that was asked for.
+    pub state: State,
+    /// `values` as reality has them, in the shape that `check` returns; without what cannot be
+    /// told, and without anything from `secrets`. What differs from the record is drift.
+    pub values: Option<Object>,
+}
+
+impl Observed {
+    /// What exists, with the inputs that reality has.
+    ///
+    /// # Errors
+    /// When they do not serialise as a JSON object.
+    pub fn new(state: State, values: impl Serialize) -> Result<Self, Failure> {
+        Ok(Self { state, values: Some(object(values, "observed values")?) })
+    }
+}
+
+impl From<State> for Observed {
+    fn from(state: State) -> Self {
+        Self { state, values: None }
+    }
 }
 
 /// A change to judge.

@@ -75,7 +75,7 @@ impl State {
     }
 }
 
-fn object(value: impl Serialize, what: &str) -> Result<Object, Failure> {
+pub(crate) fn object(value: impl Serialize, what: &str) -> Result<Object, Failure> {
     match serde_json::to_value(value)? {
         Value::Object(object) => Ok(object),
         _ => Err(Failure::Failed(format!("the {what} of this driver are not a JSON object"))),

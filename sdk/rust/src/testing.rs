@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::bindings::exports::purlin::driver::lifecycle as raw;
 use crate::bindings::purlin::driver::types;
 use crate::glue::failure;
-use crate::{Checked, Failure, Impact, Raw, State, log::Level};
+use crate::{Checked, Failure, Impact, Observed, Raw, State, log::Level};
 
 pub use raw::Guest as Exported;
 pub use types::Inputs as GivenInputs;
@@ -125,13 +125,31 @@ pub fn create<D: Exported>(inputs: types::Inputs) -> Result<State, Failure> {
 ///
 /// # Errors
 /// What the driver fails with.
-pub fn read<D: Exported>(inputs: types::Inputs, state: &State) -> Result<Option<State>, Failure> {
+pub fn read<D: Exported>(inputs: types::Inputs, state: &State) -> Result<Option<Observed>, Failure> {
+    look::<D>(inputs, Some(&state.id), Some(state))
+}
+
+/// Looks for a resource of which nothing is recorded: by the id of an import or a checkpoint, or
+/// without one by the name that the driver gives it.
+///
+/// # Errors
+/// What the driver fails with.
+pub fn find<D: Exported>(inputs: types::Inputs, id: Option<&str>) -> Result<Option<Observed>, Failure> {
+    look::<D>(inputs, id, None)
+}
+
+fn look<D: Exported>(
+    inputs: types::Inputs,
+    id: Option<&str>,
+    state: Option<&State>,
+) -> Result<Option<Observed>, Failure> {
+    let name = D::name(raw::NameRequest { resource: resource(), inputs: inputs.clone() }).map_err(failure)?;
     let request = raw::ReadRequest {
         resource: resource(),
-        id: Some(state.id.clone()),
-        name: String::new(),
+        id: id.map(str::to_owned),
+        name,
         inputs,
-        state: Some(state.clone().into()),
+        state: state.cloned().map(Into::into),
         call: call(),
     };
     D::read(request).map_err(failure)?.map(TryInto::try_into).transpose().map_err(Failure::from)

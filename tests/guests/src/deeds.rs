@@ -4,9 +4,23 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
-use crate::bindings::purlin::driver::types::{Denial, Inputs, InvalidInput, ManifestFile, Partial, Retry};
+use crate::bindings::purlin::driver::types::{
+    Call, Denial, Inputs, InvalidInput, ManifestFile, Partial, Retry,
+};
 use crate::bindings::purlin::driver::{log, metrics, operation};
 use serde_json::{Value, json};
+
+/// A state that holds what the host said about the call.
+pub(crate) fn facts(id: &str, call: &Call) -> State {
+    let outputs = json!({"key": call.idempotency_key, "deadline": call.deadline}).to_string();
+    State { outputs, ..found(id) }
+}
+
+/// What lies about in the world without a record.
+pub(crate) fn found(id: &str) -> State {
+    let (outputs, secrets) = (json!({"found": id}).to_string(), "{}".into());
+    State { id: id.into(), outputs, secrets, cookie: vec![], manifests: vec![] }
+}
 
 pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
     let values: Value = serde_json::from_str(&inputs.values).unwrap();
@@ -105,6 +119,9 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
                 loop {
                     std::hint::spin_loop();
                 }
+            }
+            if values["then"] == "say" {
+                operation::progress("after the checkpoint", None);
             }
             state(json!({"after": "checkpoint"}))
         }

@@ -23,7 +23,7 @@ mod deeds;
 
 use bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements,
-    Manifest, NameRequest, ReadRequest, State, TypeSchema, Wish,
+    Manifest, NameRequest, Observed, ReadRequest, State, TypeSchema, Wish,
 };
 use serde_json::Value;
 
@@ -39,7 +39,8 @@ impl Guest for Adversary {
                 | Implements::NAME
                 | Implements::READ
                 | Implements::UPDATE_IMPACT
-                | Implements::UPDATE,
+                | Implements::UPDATE
+                | Implements::REPEAT_CREATE,
             types: vec![TypeSchema {
                 type_name: "*".into(),
                 inputs: r#"{"type":"object"}"#.into(),
@@ -72,12 +73,22 @@ impl Guest for Adversary {
         deeds::perform(&request.inputs, &format!("id-{}", request.resource.guresid))
     }
 
-    fn read(request: ReadRequest) -> Result<Option<State>, Failure> {
-        match request.id.as_deref() {
-            Some("gone") => Ok(None),
-            Some("missing") => Err(Failure::NotFound("it is missing".into())),
-            _ => Ok(request.state),
-        }
+    /// Reality has the values that `values.reality` says, word by word.
+    fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
+        let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
+        let state = match (request.id.as_deref(), request.state) {
+            (Some("gone"), _) => return Ok(None),
+            (Some("missing"), _) => return Err(Failure::NotFound("it is missing".into())),
+            (Some("do"), _) => deeds::perform(&request.inputs, "do")?,
+            (Some("facts"), _) => deeds::facts("facts", &request.call),
+            (Some("astray"), Some(state)) => State { id: "another".into(), ..state },
+            (_, Some(state)) => state,
+            // Nothing is recorded: by id, else by name.
+            (Some(id), None) => deeds::found(id),
+            (None, None) => deeds::found(&request.name),
+        };
+        let values = values.get("reality").map(|text| text.as_str().unwrap().to_owned());
+        Ok(Some(Observed { state, values }))
     }
 
     fn update_impact(request: Change) -> Result<Impact, Failure> {
@@ -88,12 +99,17 @@ impl Guest for Adversary {
     }
 
     fn update(request: Change) -> Result<State, Failure> {
+        if request.state.id == "facts" {
+            return Ok(deeds::facts("facts", &request.call));
+        }
         deeds::perform(&request.after, &request.state.id)
     }
 
     fn delete(request: DeleteRequest) -> Result<(), Failure> {
         match request.state.id.as_str() {
             "missing" => Err(Failure::NotFound("it is missing".into())),
+            "facts" => Err(Failure::Failed(deeds::facts("facts", &request.call).outputs)),
+            "do" => deeds::perform(&request.inputs, "do").map(drop),
             _ => Ok(()),
         }
     }
