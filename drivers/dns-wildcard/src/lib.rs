@@ -30,6 +30,8 @@ struct Values {
 impl Driver for DnsWildcard {
     const NAME: &str = "purlin/dns-wildcard";
     const DESCRIPTION: &str = "A name below a domain that a wildcard record serves.";
+    /// It makes nothing outside itself.
+    const REPEAT_CREATE: bool = true;
     type Inputs = Inputs;
 
     fn types() -> Vec<TypeSchema> {

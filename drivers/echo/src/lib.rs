@@ -12,6 +12,8 @@ pub struct Echo;
 impl Driver for Echo {
     const NAME: &str = "purlin/echo";
     const DESCRIPTION: &str = "Values become outputs, secrets become secret outputs.";
+    /// It makes nothing outside itself.
+    const REPEAT_CREATE: bool = true;
     type Inputs = Anything;
 
     fn types() -> Vec<TypeSchema> {
@@ -102,9 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn it_updates_in_place_and_implements_nothing_else() {
+    fn it_updates_in_place_and_may_be_asked_again() {
         use purlin_sdk::glue::raw::Implements;
-        assert_eq!(testing::describe::<Echo>().implements.bits(), Implements::UPDATE.bits());
+        assert_eq!(
+            testing::describe::<Echo>().implements.bits(),
+            (Implements::UPDATE | Implements::REPEAT_CREATE).bits()
+        );
         let before = testing::inputs(&json!({"values": {"a": 1}}));
         let state = testing::create::<Echo>(before.clone()).expect("created");
         let after = testing::inputs(&json!({"values": {"b": 2}}));

@@ -1,6 +1,6 @@
 //! What the driver is given.
 
-use purlin_sdk::{Failure, Faults, Json};
+use purlin_sdk::{Failure, Faults, Json, Raw};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -38,6 +38,11 @@ impl FileInputs {
         content.map(String::as_bytes).unwrap_or_default()
     }
 
+    /// Whether the content is a secret.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.secrets.content.is_some()
+    }
+
     /// Permission bits, if any are wished.
     pub(crate) fn mode(&self) -> Option<u32> {
         self.values.mode.as_ref().and_then(|mode| parse_mode(mode))
@@ -69,6 +74,19 @@ pub(crate) fn normal(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let root = if path.starts_with('/') { "/" } else { "" };
     format!("{root}{}", parts.join("/"))
+}
+
+/// Values written in the one way that there is: what reality says can then be compared with them.
+pub(crate) fn normalise<I>(inputs: &mut Raw<I>) {
+    let unknown = |name: &str| inputs.is_unknown(&format!("/values/{name}"));
+    let absent: Vec<&str> = ["content", "mode"].into_iter().filter(|name| !unknown(name)).collect();
+    let Some(values) = inputs.document_mut().pointer_mut("/values").and_then(Json::as_object_mut) else {
+        return;
+    };
+    values.retain(|name, value| !(value.is_null() && absent.contains(&name.as_str())));
+    if let Some(Json::String(path)) = values.get_mut("path") {
+        *path = normal(path);
+    }
 }
 
 /// Refuses what could lead out of the folder, or names none or too much.

@@ -5,12 +5,17 @@ mod store;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact, UpdateRequest, Wish,
-    operation,
+    ImpactRequest, Name, NameRequest, Object, Observed, Read, ReadRequest, State, TypeSchema, Update,
+    UpdateImpact, UpdateRequest, Wish, operation,
 };
 use serde_json::json;
 
 use inputs::FileInputs;
+use store::Found;
+
+/// Bytes of the largest content that is shown when somebody changed it. As JSON it can be six times
+/// as large, and still fits into an answer.
+const LARGEST_SHOWN: usize = 512 << 10;
 
 /// A file in a folder that the operator granted.
 pub struct File;
@@ -18,6 +23,8 @@ pub struct File;
 impl Driver for File {
     const NAME: &str = "purlin/file";
     const DESCRIPTION: &str = "A file in a folder that the operator granted.";
+    /// The same content in the same place is recognised.
+    const REPEAT_CREATE: bool = true;
     type Inputs = FileInputs;
 
     fn types() -> Vec<TypeSchema> {
@@ -36,11 +43,8 @@ impl Driver for File {
         let inputs = &request.inputs.given;
         inputs.validate()?;
         let path = inputs.path();
-        // What another attempt at this call has written already is ours; anything else is not.
-        if let Some(there) = store::read(&path)?
-            && there.as_slice() != inputs.content()
-        {
-            return Err(Failure::Conflict(format!("`{path}` exists already, with other content")));
+        if let Some(there) = store::look(&path, 0)? {
+            ours(&path, &there, inputs)?;
         }
         operation::checkpoint(&path);
         write(inputs)
@@ -65,22 +69,59 @@ impl Check for File {
             None => {}
         }
         faults.into_result()?;
-        Ok(Checked::unchanged(request.inputs))
+        let mut inputs = request.inputs;
+        inputs::normalise(&mut inputs);
+        Ok(Checked::unchanged(inputs))
+    }
+}
+
+/// A file has no name but its path.
+impl Name for File {
+    fn name(request: NameRequest<FileInputs>) -> Result<String, Failure> {
+        let mut faults = Faults::default();
+        let path = request.inputs.path();
+        inputs::check_path(&path, &mut faults);
+        faults.into_result()?;
+        Ok(path)
     }
 }
 
 impl Read for File {
-    fn read(request: ReadRequest<FileInputs>) -> Result<Option<State>, Failure> {
-        let path = match (request.id, request.inputs.get("/values/path")) {
-            (Some(id), _) => id,
-            (None, Some(path)) => inputs::normal(path.as_str().unwrap_or_default()),
-            (None, None) => return Ok(None),
-        };
-        Ok(match store::read(&path)? {
-            Some(content) => Some(state(&path, &content)?),
-            None => None,
-        })
+    fn read(request: ReadRequest<FileInputs>) -> Result<Option<Observed>, Failure> {
+        let path = inputs::normal(request.id.as_ref().unwrap_or(&request.name));
+        let mut faults = Faults::default();
+        inputs::check_path(&path, &mut faults);
+        faults.into_result()?;
+        let Some(found) = store::look(&path, LARGEST_SHOWN)? else { return Ok(None) };
+        // Inputs of an older version may not fit; what is there can be told all the same.
+        let inputs = request.inputs.parse().ok();
+        if let (None, Some(inputs)) = (&request.id, &inputs) {
+            ours(&path, &found, inputs)?;
+        }
+        let mut values = Object::new();
+        values.insert("path".to_owned(), path.as_str().into());
+        if let Some(content) = shown(&found, inputs.as_ref()) {
+            values.insert("content".to_owned(), content.into());
+        }
+        Observed::new(state(&path, found.size, &found.sha256)?, values).map(Some)
     }
+}
+
+/// Content that may be shown: not where it is a secret, and not where it is too large.
+fn shown(found: &Found, inputs: Option<&FileInputs>) -> Option<String> {
+    match inputs {
+        Some(inputs) if inputs.is_secret() => None,
+        Some(inputs) if found.holds(inputs.content()) => String::from_utf8(inputs.content().to_vec()).ok(),
+        _ => found.content.as_deref().map(|content| String::from_utf8_lossy(content).into_owned()),
+    }
+}
+
+/// Refuses a file that is not what an attempt at these inputs would have left, for it is another's.
+fn ours(path: &str, there: &Found, inputs: &FileInputs) -> Result<(), Failure> {
+    if there.holds(inputs.content()) {
+        return Ok(());
+    }
+    Err(Failure::Conflict(format!("`{path}` exists already, with other content")))
 }
 
 impl UpdateImpact for File {
@@ -112,13 +153,11 @@ purlin_sdk::export!(File);
 fn write(inputs: &FileInputs) -> Result<State, Failure> {
     let path = inputs.path();
     store::write(&path, inputs.content(), inputs.mode())?;
-    state(&path, inputs.content())
+    state(&path, inputs.content().len() as u64, &store::digest(inputs.content()))
 }
 
-fn state(path: &str, content: &[u8]) -> Result<State, Failure> {
-    State::new(path).outputs(json!({
-        "path": path, "size": content.len(), "sha256": store::digest(content),
-    }))
+fn state(path: &str, size: u64, sha256: &str) -> Result<State, Failure> {
+    State::new(path).outputs(json!({"path": path, "size": size, "sha256": sha256}))
 }
 
 #[cfg(test)]

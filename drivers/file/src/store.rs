@@ -1,7 +1,7 @@
 //! The file system, as far as it was granted.
 
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use purlin_sdk::Failure;
@@ -12,17 +12,61 @@ pub(crate) fn digest(content: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(content))
 }
 
-/// What is in the file; `None` where there is no file.
-pub(crate) fn read(path: &str) -> Result<Option<Vec<u8>>, Failure> {
-    match fs::read(path) {
-        Ok(content) => Ok(Some(content)),
+/// A file that is there.
+pub(crate) struct Found {
+    pub(crate) size: u64,
+    /// As [`digest`] writes it.
+    pub(crate) sha256: String,
+    /// All of it, unless it is larger than was asked for.
+    pub(crate) content: Option<Vec<u8>>,
+}
+
+impl Found {
+    /// Whether just this is in it.
+    pub(crate) fn holds(&self, content: &[u8]) -> bool {
+        self.size == content.len() as u64 && self.sha256 == digest(content)
+    }
+}
+
+/// What is in the file, however large somebody has made it; `None` where there is no file. Content
+/// of up to `keep` bytes is kept.
+pub(crate) fn look(path: &str, keep: usize) -> Result<Option<Found>, Failure> {
+    // Opening a pipe or a device could take for ever.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(Failure::Conflict(format!("`{path}` exists already, and is not a file")));
+    }
+    match fs::File::open(path).and_then(|file| digest_of(file, keep)) {
+        Ok(found) => Ok(Some(found)),
         // A missing file and a folder that was never granted look alike from in here.
         Err(error) if gone(&error) => granted(path).map(|()| None),
         Err(error) => Err(failure(path, "read", &error)),
     }
 }
 
-/// Writes the whole file or nothing: a temporary one beside it takes its place.
+fn digest_of(mut file: fs::File, keep: usize) -> io::Result<Found> {
+    let mut hasher = Sha256::new();
+    let (mut size, mut content) = (0u64, Some(Vec::new()));
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let length = match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let part = buffer.get(..length).unwrap_or_default();
+        hasher.update(part);
+        size += length as u64;
+        content = content.filter(|kept| kept.len() + length <= keep);
+        if let Some(kept) = &mut content {
+            kept.extend_from_slice(part);
+        }
+    }
+    Ok(Found { size, sha256: data_encoding::HEXLOWER.encode(&hasher.finalize()), content })
+}
+
+/// Writes the whole file or nothing, even when it is killed: a temporary one beside it takes its
+/// place once it is on disk. What a killed attempt left of that is overwritten.
 pub(crate) fn write(path: &str, content: &[u8], mode: Option<u32>) -> Result<(), Failure> {
     granted(path)?;
     let target = Path::new(path);
@@ -33,7 +77,7 @@ pub(crate) fn write(path: &str, content: &[u8], mode: Option<u32>) -> Result<(),
     let written = write_new(&temporary, content)
         .and_then(|()| set_mode(&temporary, mode))
         .and_then(|()| fs::rename(&temporary, target));
-    written.map_err(|error| {
+    written.map(|()| settle(target)).map_err(|error| {
         // What is left of it is of no use; that it could not be removed changes nothing.
         let _ = fs::remove_file(&temporary);
         failure(path, "write", &error)
@@ -41,13 +85,27 @@ pub(crate) fn write(path: &str, content: &[u8], mode: Option<u32>) -> Result<(),
 }
 
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = fs::File::create(path)?;
+    match fs::remove_file(path) {
+        Err(error) if !gone(&error) => return Err(error),
+        _ => {}
+    }
+    // Never through a link that somebody put there.
+    let mut file = fs::File::options().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
 
-/// Removes the file; one that is gone already is a success.
+/// Has the new entry of the folder on disk too, where the system knows how. The file is whole
+/// either way, and `read` tells if it is missing after a power failure.
+fn settle(target: &Path) {
+    let folder = folder(target).unwrap_or(Path::new("."));
+    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+/// Removes the file and what a killed attempt left; one that is gone already is a success.
 pub(crate) fn remove(path: &str) -> Result<(), Failure> {
+    // It is of no use to anybody; whether it was there changes nothing.
+    let _ = fs::remove_file(temporary(Path::new(path)));
     match fs::remove_file(path) {
         Ok(()) => Ok(()),
         Err(error) if gone(&error) => granted(path),

@@ -23,13 +23,15 @@ fn a_file_is_made_read_changed_and_deleted() {
     assert_eq!(state.outputs["sha256"], "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
     assert_eq!(fs::read_dir(folder.path().join("a/b")).expect("a folder").count(), 1, "nothing else is left");
 
+    assert!(testing::find::<File>(before.clone(), None).expect("looked").is_some(), "its name is its path");
     let again = testing::create::<File>(before.clone()).expect("the same attempt once more");
     assert_eq!(again.outputs, state.outputs);
     assert!(matches!(testing::create::<File>(given(&path, "other")), Err(Failure::Conflict(_))));
 
     fs::write(&real, "drifted").expect("written");
     let seen = testing::read::<File>(before.clone(), &state).expect("read").expect("there");
-    assert_eq!((seen.outputs["size"].as_u64(), seen.id == state.id), (Some(7), true));
+    assert_eq!((seen.state.outputs["size"].as_u64(), seen.state.id == state.id), (Some(7), true));
+    assert_eq!(seen.values.map(Json::Object), Some(json!({"path": real, "content": "drifted"})));
 
     let after = inputs(&json!({"values": {"path": real, "mode": "0600"}, "secrets": {"content": "s"}}));
     let impact = testing::update_impact::<File>(before.clone(), after.clone(), &state).expect("asked");
@@ -59,6 +61,93 @@ fn another_path_is_another_file() {
     let unknown = testing::unknown(inputs(&json!({"values": {"path": null}})), &["/values/path"]);
     let impact = testing::update_impact::<File>(before, unknown, &state).expect("asked");
     assert_eq!(impact.replaces, ["/values/path"]);
+}
+
+#[test]
+fn what_nobody_touched_reads_as_it_was_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = format!("{}/.//a", folder.path().display());
+    let given = inputs(&json!({"values": {"path": path, "content": "x", "mode": null}}));
+    let checked = testing::check::<File>(given, None).expect("valid");
+    assert_eq!(checked.values["mode"], Json::Null, "there is none");
+    let checked = inputs(&json!({"values": checked.values}));
+    let again = testing::check::<File>(checked.clone(), None).expect("valid");
+    let state = testing::create::<File>(checked.clone()).expect("made");
+    let seen = testing::read::<File>(checked, &state).expect("read").expect("there");
+    assert_eq!(seen.values.map(Json::Object), Some(again.values));
+    assert_eq!(seen.state.outputs, state.outputs);
+}
+
+#[test]
+fn a_secret_content_is_not_shown_but_its_change_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = format!("{}/a", folder.path().display());
+    let given = inputs(&json!({"values": {"path": path}, "secrets": {"content": "hush"}}));
+    let state = testing::create::<File>(given.clone()).expect("made");
+    fs::write(&path, "hush, changed").expect("written");
+    let seen = testing::read::<File>(given, &state).expect("read").expect("there");
+    assert_eq!(seen.values.map(Json::Object), Some(json!({"path": path})));
+    assert_ne!(seen.state.outputs["sha256"], state.outputs["sha256"]);
+}
+
+#[test]
+fn whatever_became_of_it_can_be_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = format!("{}/a", folder.path().display());
+    let given = given(&path, "mine");
+    let state = testing::create::<File>(given.clone()).expect("made");
+    let read = || testing::read::<File>(given.clone(), &state);
+    fs::write(&path, [0xff, b'x']).expect("written");
+    let values = read().expect("read").expect("there").values.expect("told");
+    assert_eq!(values["content"], "\u{fffd}x", "not text, and yet not the same");
+    fs::write(&path, vec![b'x'; 3 << 20]).expect("written");
+    let seen = read().expect("read").expect("there");
+    assert_eq!(
+        (seen.values.expect("told").get("content"), &seen.state.outputs["size"]),
+        (None, &json!(3 << 20))
+    );
+    fs::remove_file(&path).expect("removed");
+    fs::create_dir(&path).expect("made");
+    assert!(matches!(read(), Err(Failure::Conflict(_))), "gone would mean that it can be made");
+    fs::remove_dir(&path).expect("removed");
+    assert!(read().expect("read").is_none());
+}
+
+#[test]
+fn an_interrupted_attempt_is_found_again_and_a_stranger_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = format!("{}/a", folder.path().display());
+    let given = given(&path, "mine");
+    assert!(testing::find::<File>(given.clone(), None).expect("looked").is_none());
+    // Killed between the temporary file and its move, and once more.
+    fs::write(folder.path().join(".a.purlin-new"), "mi").expect("written");
+    assert!(testing::find::<File>(given.clone(), Some(&path)).expect("looked").is_none());
+    let state = testing::create::<File>(given.clone()).expect("made");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing else is left");
+    let found = testing::find::<File>(given.clone(), None).expect("looked").expect("there");
+    assert_eq!(found.state.outputs, state.outputs);
+    // Killed in an update: what is left of that goes with the file.
+    fs::write(folder.path().join(".a.purlin-new"), "new").expect("written");
+    testing::delete::<File>(given.clone(), &state).expect("deleted");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+
+    fs::write(&path, "a stranger's").expect("written");
+    assert!(matches!(testing::find::<File>(given.clone(), None), Err(Failure::Conflict(_))));
+    assert!(matches!(testing::create::<File>(given.clone()), Err(Failure::Conflict(_))));
+    let import = testing::find::<File>(given.clone(), Some(&path)).expect("looked").expect("there");
+    assert_eq!(import.values.expect("told")["content"], "a stranger's", "a person asked for this one");
+    assert!(testing::find::<File>(given, Some("../a")).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_lead_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("treasure"), "gold").expect("written");
+    std::os::unix::fs::symlink(at("treasure"), at(".a.purlin-new")).expect("linked");
+    testing::create::<File>(given(&at("a").display().to_string(), "x")).expect("made");
+    assert_eq!(fs::read_to_string(at("treasure")).expect("there"), "gold");
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub struct Random;
 impl Driver for Random {
     const NAME: &str = "purlin/random";
     const DESCRIPTION: &str = "Passwords, ids, names and numbers, stable until their keepers change.";
+    /// It makes nothing outside itself.
+    const REPEAT_CREATE: bool = true;
     type Inputs = Inputs;
 
     fn types() -> Vec<TypeSchema> {

@@ -22,6 +22,8 @@ pub struct Template;
 impl Driver for Template {
     const NAME: &str = "purlin/template";
     const DESCRIPTION: &str = "Outputs, secrets and manifests made by Go templates with Sprig's functions.";
+    /// It makes nothing outside itself.
+    const REPEAT_CREATE: bool = true;
     type Inputs = TemplateInputs;
 
     fn types() -> Vec<TypeSchema> {
