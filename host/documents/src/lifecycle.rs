@@ -202,16 +202,14 @@ fn aliases(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<Alias> {
     let mut aliases = Vec::with_capacity(texts.len());
     for (text, span) in texts {
         let name = if text.starts_with("urn:") {
-            match Urn::parse(text) {
-                Ok(urn) => Some(AliasName::Urn(urn)),
-                Err(_) => {
-                    let fault = reader
-                        .about(&span, "bad-urn", format!("`{text}` is no URN of Purlin"))
-                        .help("write `urn:purlin:ENV/ORG::APP::MODULE::TYPE.CLASS::ID`, or a key such as `postgres#shared.db`");
-                    reader.report(fault);
-                    None
-                }
+            let urn = Urn::parse(text).ok().filter(is_whole);
+            if urn.is_none() {
+                let fault = reader
+                    .about(&span, "bad-urn", format!("`{text}` is no URN of Purlin"))
+                    .help("write `urn:purlin:ENV/ORG::APP::MODULE::TYPE.CLASS::ID`, or a key such as `postgres#shared.db`");
+                reader.report(fault);
             }
+            urn.map(AliasName::Urn)
         } else {
             let descriptor = descriptor(reader, text, &span, Owner::Resource);
             descriptor.and_then(|descriptor| descriptor.absolute()).map(AliasName::Key)
@@ -219,6 +217,19 @@ fn aliases(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<Alias> {
         aliases.extend(name.map(|name| Alias { name, location: reader.at(&span) }));
     }
     aliases
+}
+
+/// Whether a URN is written as Purlin writes it: others would be the name of nothing.
+fn is_whole(urn: &Urn) -> bool {
+    let whole = |key: purlin_model::Key| {
+        let module = key.workload().unwrap_or("shared");
+        let end = format!("::{module}::{}.{}::{}", key.type_name(), key.class(), key.id());
+        let place = urn.as_str().strip_prefix("urn:purlin:")?.strip_suffix(&end)?;
+        let (place, app) = place.split_once("::")?;
+        let (env, org) = place.split_once('/')?;
+        Some([env, org, app].iter().all(|part| !part.is_empty() && !part.contains([':', '/'])))
+    };
+    urn.key().and_then(whole).unwrap_or(false)
 }
 
 /// `import` or `observe`: whose a thing that exists is.

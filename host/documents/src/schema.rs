@@ -2,6 +2,7 @@
 
 mod definition;
 mod deployment;
+mod lifecycle;
 mod resource_type;
 mod score;
 mod workspace;

@@ -91,6 +91,51 @@ fn a_workspace() {
 }
 
 #[test]
+fn wishes() {
+    let definition = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: db}
+spec:
+  type: postgres
+  driver: purlin/echo
+  lifecycle:
+    prevent_destroy: true
+    create_before_destroy: true
+    retainOnDelete: true
+    dependsOn: [a]
+    moved: []
+    aliases: [postgres#old]
+    import: x
+    ignore_changes: [size, value.size, 'values.a b', /values/~2]
+    replace_with: ['dns<x']
+";
+    let deployment = "---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  lifecycle:
+    protect: true
+    postgres: {protect: true}
+    postgres#shared.db:
+      import: i-1
+      observe: i-2
+      aliases: [postgres, 'urn:purlin:dev']
+      depends_on: [dns.@#x]
+    postgres.default#shared.db: {import: '${values.id}', observ: x}
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+lifecycle: {}
+spec:
+  lifecycle: {postgres#shared.db: {protect: true}}
+---
+modules: {}
+lifecycle: {}
+";
+    insta::assert_snapshot!(shown(&format!("{definition}{deployment}")));
+}
+
+#[test]
 fn context_is_said_once_or_alike() {
     let head = "apiVersion: purlin.dev/v1\nkind: Deployment\n";
     insta::assert_snapshot!(shown(&format!(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CLASS, DIALECT, DRIVER, closed, head, text};
+use super::{CLASS, DIALECT, DRIVER, closed, head, lifecycle, text};
 
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("Definition");
@@ -50,7 +50,7 @@ fn spec() -> Value {
                 "additionalProperties": provision(),
             },
             "criteria": criteria(),
-            "lifecycle": lifecycle(),
+            "lifecycle": lifecycle::of_definition(),
         }),
     )
 }
@@ -105,21 +105,4 @@ fn criteria() -> Value {
         "description": "When the definition is used; never without a criterion.",
         "oneOf": [{"type": "array", "items": criterion.clone()}, criterion],
     })
-}
-
-fn lifecycle() -> Value {
-    let list =
-        |description: &str| json!({"description": description, "type": "array", "items": {"type": "string"}});
-    let flag = |description: &str| json!({"description": description, "type": "boolean"});
-    closed(
-        "Wishes about replacing and deleting.",
-        &[],
-        json!({
-            "protect": flag("Deleting or replacing it is refused."),
-            "retain": flag("It is forgotten where it would be deleted."),
-            "delete_before_replace": flag("The old one goes before the new one is made."),
-            "replace_on_changes": list("Paths of inputs whose changes replace."),
-            "depends_on": list("Descriptors of further resources that it waits for."),
-        }),
-    )
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DIALECT, closed, head, namespace, part, requests, score, text};
+use super::{DIALECT, closed, head, lifecycle, namespace, part, requests, score, text};
 
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("Deployment");
@@ -14,11 +14,17 @@ pub(super) fn schema() -> Value {
             "kind": kind,
             "metadata": closed("What names it.", &[], json!({"name": text("A name for people.")})),
             "spec": spec(),
+            "lifecycle": lifecycle::of_deployment(),
         }),
     );
     schema["$schema"] = DIALECT.into();
     schema["title"] = "Purlin Deployment".into();
     schema["$defs"] = score::definitions();
+    // One place for wishes is enough.
+    schema["not"] = json!({
+        "required": ["lifecycle"],
+        "properties": {"spec": {"required": ["lifecycle"]}},
+    });
     schema
 }
 
@@ -53,6 +59,7 @@ fn spec() -> Value {
                 },
             },
             "shared": requests("Resources that workloads share; the id is `shared.NAME`.", false),
+            "lifecycle": lifecycle::of_deployment(),
         }),
     )
 }

@@ -50,7 +50,12 @@ fn definitions() {
             "inputs": {"values": {"a": "${context.app.id}"}, "secrets": {}},
             "provision": {"dns.public": {"is_dependent": true, "match_dependents": false, "params": {}}, "x": null},
             "criteria": [{}, {"app_id": "a", "class": "big"}],
-            "lifecycle": {"protect": true, "replace_on_changes": ["a"], "depends_on": ["dns#x"]},
+            "lifecycle": {
+                "protect": true, "retain": false, "delete_before_replace": false,
+                "ignore_changes": ["values.a", "/values/a~1b/*", "account", "params.list[0]['a.b']", "values[*].x"],
+                "replace_on_changes": ["/secrets", "values.*.size"],
+                "replace_with": ["dns.@#x", "vpc"], "deleted_with": "vpc#@", "depends_on": ["dns#x"],
+            },
         },
     });
     agree(
@@ -85,7 +90,22 @@ fn definitions() {
             with(&good, "/spec/criteria", json!("x")),
             with(&good, "/criteria", json!([])),
             with(&good, "/spec/lifecycle/protect", json!("x")),
+            with(&good, "/spec/lifecycle/delete_before_replace", json!("no")),
+            with(&good, "/spec/lifecycle/ignore_changes", json!(["a"])),
+            with(&good, "/spec/lifecycle/ignore_changes", json!(["/a/b"])),
+            with(&good, "/spec/lifecycle/ignore_changes", json!(["/values/~"])),
+            with(&good, "/spec/lifecycle/ignore_changes", json!(["values.a b"])),
+            with(&good, "/spec/lifecycle/ignore_changes", json!(["values.a*"])),
+            with(&good, "/spec/lifecycle/ignore_changes", json!(["account.x"])),
+            with(&good, "/spec/lifecycle/ignore_changes", json!("values.a")),
+            with(&good, "/spec/lifecycle/replace_on_changes", json!(["values."])),
+            with(&good, "/spec/lifecycle/replace_with", json!(["dns<x"])),
+            with(&good, "/spec/lifecycle/deleted_with", json!(["vpc"])),
+            with(&good, "/spec/lifecycle/depends_on", json!(["dns.Big"])),
+            with(&good, "/spec/lifecycle/prevent_destroy", json!(true)),
             with(&good, "/spec/lifecycle/aliases", json!([])),
+            with(&good, "/spec/lifecycle/import", json!("i-1")),
+            with(&good, "/spec/lifecycle/observe", json!("i-1")),
             with(&good, "/spec/requires", json!([])),
         ],
     );
@@ -132,6 +152,58 @@ fn deployments() {
             with(&good, "/metadata/id", json!("x")),
         ],
     );
+}
+
+#[test]
+fn wishes_of_deployments() {
+    let good = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Deployment",
+        "spec": {"app": "shop", "lifecycle": {
+            "postgres#shared.db": {
+                "protect": false, "retain": true, "delete_before_replace": true,
+                "ignore_changes": ["values.a"], "replace_on_changes": ["/values/a"],
+                "replace_with": ["dns.big#x"], "deleted_with": "vpc#@x", "depends_on": ["dns#x"],
+                "aliases": ["postgres.big#old", "urn:purlin:dev/acme::shop::shared::postgres.default::old"],
+                "import": "i-1$\\{x}$",
+            },
+            "acme/x.y-1#modules.web.externals.x": {"observe": "i-2"},
+        }},
+    });
+    let mut outer = with(&good, "/spec/lifecycle", Value::Null);
+    outer["lifecycle"] = good["spec"]["lifecycle"].clone();
+    agree(
+        SchemaKind::Deployment,
+        true,
+        [good.clone(), outer.clone(), with(&good, "/spec/lifecycle", json!({}))],
+    );
+    let mut twice = outer.clone();
+    twice["spec"]["lifecycle"] = json!({});
+    let db = "/spec/lifecycle/postgres#shared.db";
+    let mut bad = vec![twice, with(&good, "/spec/lifecycle", json!([]))];
+    for key in ["postgres", "postgres#@", "postgres.@#x", "postgres.Big#x", "a<b#x", "post gres#x", "protect"]
+    {
+        bad.push(with(&good, &format!("/spec/lifecycle/{key}"), json!({})));
+    }
+    for (field, value) in [
+        ("protect", json!("yes")),
+        ("observe", json!("i-2")),
+        ("import", json!("")),
+        ("import", json!(7)),
+        ("import", json!("${values.id}")),
+        ("aliases", json!("x#y")),
+        ("aliases", json!(["x"])),
+        ("aliases", json!(["urn:purlin:dev"])),
+        ("aliases", json!(["urn:purlin:dev/acme::shop::shared::postgres::old"])),
+        ("aliases", json!(["urn:aws:dev/acme::shop::shared::postgres.default::old"])),
+        ("replace_with", json!(["dns"])),
+        ("deleted_with", json!("dns.@#x")),
+        ("depends_on", json!(["dns#@"])),
+        ("ignore_changes", json!(["value.x"])),
+        ("prevent_destroy", json!(true)),
+    ] {
+        bad.push(with(&good, &format!("{db}/{field}"), value));
+    }
+    agree(SchemaKind::Deployment, false, bad);
 }
 
 #[test]
