@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use purlin_expression::{Dialect, parse_descriptor, parse_text};
 use purlin_model::{
-    Class, Context, Criterion, Definition, Deployment, Diagnostic, DriverRequirement, EnvironmentId,
-    Lifecycle, Location, Provision, Recipe, ResourceRequest, Template, TypeName, Value, Workload,
+    Alias, AliasName, Class, Context, Criterion, Definition, Deployment, Diagnostic, DriverRequirement,
+    EnvironmentId, Key, Lifecycle, LifecycleOptions, Location, Provision, Recipe, ResourceLifecycle,
+    ResourceRequest, Template, TypeName, Urn, Value, Workload,
 };
 use serde_json::{Value as Json, json};
 
@@ -40,14 +41,13 @@ pub(crate) fn context() -> Context {
 }
 
 /// A definition; `spec` as in a document: `values`, `secrets`, `secret_refs`, `account`,
-/// `provision`, `depends_on`, `criteria` (matching everything where it is left out).
+/// `provision`, `criteria` (matching everything where it is left out), and what [`lifecycle`] reads.
 pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition {
     let part = |name: &str| spec.get(name).map(|json| template(id, json, Dialect::Definition));
     let text = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).map(Arc::from);
     let location = Location::new(id, 1, 1);
     let provision = spec.get("provision").and_then(Json::as_object).into_iter().flatten();
     let criteria = spec.get("criteria").cloned().unwrap_or(json!([{}]));
-    let depends_on = spec.get("depends_on").and_then(Json::as_array).into_iter().flatten();
     let recipe = Recipe {
         name: Some(id.into()),
         driver: DriverRequirement { name: "purlin/echo".into(), range: None, location: location.clone() },
@@ -64,13 +64,7 @@ pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition
                 location: Location::new(id, 2, 1),
             })
             .collect(),
-        lifecycle: Lifecycle {
-            depends_on: depends_on
-                .filter_map(Json::as_str)
-                .map(|text| (parse_descriptor(text).expect("a descriptor"), Location::new(id, 3, 1)))
-                .collect(),
-            ..Lifecycle::default()
-        },
+        lifecycle: lifecycle(id, &spec),
         location: location.clone(),
     };
     let criteria = criteria.as_array().into_iter().flatten();
@@ -91,6 +85,40 @@ pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition
             })
             .collect(),
         location,
+    }
+}
+
+/// Wishes: `protect`, `depends_on`, `replace_with` and `deleted_with`, each at line 3.
+pub(crate) fn lifecycle(file: &str, json: &Json) -> Lifecycle {
+    let named = |text: &str| (parse_descriptor(text).expect("a descriptor"), Location::new(file, 3, 1));
+    let list = |name: &str| -> Vec<_> {
+        let items = json.get(name).and_then(Json::as_array).into_iter().flatten();
+        items.filter_map(Json::as_str).map(named).collect()
+    };
+    Lifecycle {
+        protect: json["protect"] == true,
+        depends_on: list("depends_on"),
+        replace_with: list("replace_with"),
+        deleted_with: json["deleted_with"].as_str().map(named),
+        ..Lifecycle::default()
+    }
+}
+
+/// Wishes of the deployment for a resource; also reads `aliases`, the first at line 7.
+pub(crate) fn wish(key: &str, json: &Json) -> ResourceLifecycle {
+    let aliases = json["aliases"].as_array().into_iter().flatten().filter_map(Json::as_str);
+    let aliases = (7..).zip(aliases).map(|(line, text)| Alias {
+        name: match Urn::parse(text) {
+            Ok(urn) => AliasName::Urn(urn),
+            Err(_) => AliasName::Key(Key::parse(text).expect("a key")),
+        },
+        location: Location::new(key, line, 1),
+    });
+    let rest = Lifecycle { aliases: aliases.collect(), ..lifecycle(key, json) };
+    ResourceLifecycle {
+        key: Key::parse(key).expect("a key"),
+        options: LifecycleOptions { protect: json["protect"].as_bool(), retain: None, rest },
+        location: Location::new(key, 6, 1),
     }
 }
 

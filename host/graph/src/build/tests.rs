@@ -5,3 +5,4 @@ mod random;
 mod rules;
 mod sources;
 mod values;
+mod wishes;

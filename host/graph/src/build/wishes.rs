@@ -85,19 +85,14 @@ impl Builder<'_> {
                     Field::ReplaceWith => "is to be replaced with",
                     Field::DeletedWith => "is to be deleted with",
                 };
-                let mut help = format!("`{}` adds no resource: ask for it, or refer to it", field.name());
+                let message = format!("`{here}` {how} `{key}`, which is not in the graph");
+                let mut fault = Diagnostic::error("unknown-resource", message).at(location);
                 if unknown < NEAR {
-                    help = format!("{}; {help}", self.near(&key));
+                    fault = fault.fact(self.near(&key));
                 }
                 unknown += 1;
-                self.faults.push(
-                    Diagnostic::error(
-                        "unknown-resource",
-                        format!("`{here}` {how} `{key}`, which is not in the graph"),
-                    )
-                    .at(location)
-                    .help(help),
-                );
+                let help = format!("`{}` adds no resource: ask for it, or refer to it", field.name());
+                self.faults.push(fault.help(help));
             }
             for target in targets {
                 self.edge(node, target, EdgeKind::DependsOn);
@@ -129,7 +124,6 @@ impl Builder<'_> {
                                 format!("`{other}` and `{own}` both claim to have been `{}`", alias.name),
                             )
                             .at(&alias.location)
-                            .spanning(alias.name.to_string().chars().count())
                             .related(place, format!("`{other}` claims it here"))
                             .help("keep the alias of the one that it was"),
                         );
@@ -157,17 +151,17 @@ impl Builder<'_> {
     /// A fault if the name is one that a resource of the graph has now.
     fn taken(&self, alias: &Alias, key: Option<&Key>, node: NodeId, own: &Key) -> Option<Diagnostic> {
         let holder = self.nodes.id(key?.as_str())?;
-        let place =
-            |fault: Diagnostic| fault.at(&alias.location).spanning(alias.name.to_string().chars().count());
         if holder == node {
             let fault = Diagnostic::error("alias-of-itself", format!("`{own}` is called that now"));
-            return Some(place(fault).help("write what it was called before, or leave the alias out"));
+            let help = "write what it was called before, or leave the alias out";
+            return Some(fault.at(&alias.location).help(help));
         }
         let name = self.nodes.key(holder)?;
-        let mut fault = place(Diagnostic::error(
+        let mut fault = Diagnostic::error(
             "alias-in-use",
             format!("`{own}` claims to have been `{}`, which is a resource of this graph", alias.name),
-        ));
+        )
+        .at(&alias.location);
         let source = self.sources.iter().find(|(asked, _)| *asked == holder);
         fault = match source.and_then(|(_, source)| self.docs.location(&self.nodes, *source)) {
             Some(location) => fault.related(location, format!("`{name}` is asked for here")),
