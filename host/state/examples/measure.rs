@@ -83,7 +83,7 @@ fn load(folder: &Path) {
     let store = store.expect("open");
     let open_peak = peak();
     let mut records = Vec::new();
-    let loaded = time(|| records = block_on(store.load(&environment())).expect("loads"));
+    let loaded = time(|| records = block_on(store.load(&environment())).expect("loads").records);
     println!("  open {opened:.1} ms, load {loaded:.1} ms of {} records", records.len());
     println!(
         "  memory at most: {} KiB before, {} KiB open, {} KiB with all records loaded",

@@ -55,10 +55,10 @@ pub enum Error {
         detail: String,
     },
     /// A record cannot be written down in this format.
-    #[error("the record of `{urn}` cannot be written: {detail}")]
+    #[error("the record of `{name}` cannot be written: {detail}")]
     Unwritable {
-        /// The URN.
-        urn: String,
+        /// The URN, or what else it is.
+        name: String,
         /// Why.
         detail: &'static str,
     },

@@ -6,39 +6,32 @@
 //! bytes safe. This crate must not know plans, graphs or drivers; it prints nothing, reads neither
 //! environment nor home folder, and starts no runtime: what blocks runs on threads of its own.
 
+mod change;
 mod codec;
+mod deployment;
 mod disk;
+mod encode;
 mod environment;
 mod error;
+mod intent;
 mod keys;
+mod keyspace;
 mod locks;
 mod memory;
 mod record;
 mod sled_store;
 mod snapshot;
 mod store;
+mod table;
 
+pub use change::{Change, Snapshot};
+pub use codec::{decode_changes, encode_changes};
+pub use deployment::{Deployment, Outcome};
 pub use environment::Environment;
 pub use error::Error;
+pub use intent::{Intent, Operation};
 pub use keys::KeyProvider;
 pub use memory::MemoryStore;
-pub use record::{Change, DriverVersion, Record, Status};
+pub use record::{DriverVersion, Record, RecordId, Status};
 pub use sled_store::{OpenOptions, SledStore};
-pub use store::{Holder, Lock, Store};
-
-/// Turns changes into writes of finished bytes. Says which key something was sealed with.
-fn encode(changes: Vec<Change>, keys: &keys::Keyring) -> Result<(Vec<disk::Write>, Option<String>), Error> {
-    let mut sealed_for = None;
-    let mut writes = Vec::with_capacity(changes.len());
-    for change in changes {
-        writes.push(match change {
-            Change::Put(record) => {
-                let encoded = codec::encode(&record, keys)?;
-                sealed_for = sealed_for.or(encoded.key.map(|key| key.name.clone()));
-                disk::Write::Put { urn: record.urn.clone(), bytes: encoded.bytes }
-            }
-            Change::Remove(urn) => disk::Write::Remove { urn },
-        });
-    }
-    Ok((writes, sealed_for))
-}
+pub use store::{Durable, Holder, Lock, Store};

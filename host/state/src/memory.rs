@@ -1,22 +1,22 @@
 //! A store that is gone with the process, for tests and for programs that keep no state. Records
 //! go through the same bytes as in the embedded store, so what works here works there.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use purlin_model::Urn;
+use zeroize::Zeroizing;
 
-use crate::disk::{Named, Write};
+use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::locks::Locks;
-use crate::snapshot::Snapshot;
-use crate::{Change, Environment, Error, Holder, Lock, Record, Store, encode};
+use crate::table::Table;
+use crate::{
+    Change, Deployment, Durable, Environment, Error, Holder, Lock, Snapshot, Store, codec, snapshot,
+};
 
 /// A store in memory.
 pub struct MemoryStore {
-    records: Mutex<Option<BTreeMap<Urn, Vec<u8>>>>,
+    table: Mutex<Option<Table>>,
     keys: Keyring,
     locks: Locks,
 }
@@ -25,14 +25,30 @@ impl MemoryStore {
     /// An empty store, with a key of its own.
     pub fn new() -> Self {
         Self {
-            records: Mutex::new(Some(BTreeMap::new())),
+            table: Mutex::new(Some(Table::default())),
             keys: Keyring::in_memory(),
             locks: Locks::default(),
         }
     }
 
-    fn records(&self) -> MutexGuard<'_, Option<BTreeMap<Urn, Vec<u8>>>> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, Option<Table>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Table) -> Result<T, Error>) -> Result<T, Error> {
+        self.table().as_ref().ok_or(Error::Closed).and_then(read)
+    }
+
+    fn write(&self, changes: &[Change]) -> Result<(), Error> {
+        let writes = Writes::of(changes, &self.keys)?.writes;
+        let mut table = self.table();
+        let table = table.as_mut().ok_or(Error::Closed)?;
+        let mut entries = Vec::with_capacity(writes.len());
+        table.resolve(writes, &mut entries);
+        for (key, value) in entries {
+            table.apply(key, value);
+        }
+        Ok(())
     }
 }
 
@@ -44,40 +60,32 @@ impl Default for MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn load(&self, environment: &Environment) -> Result<Vec<Record>, Error> {
-        let prefix = environment.urn_prefix();
-        let stored = {
-            let records = self.records();
-            let all = records.as_ref().ok_or(Error::Closed)?;
-            all.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded))
-                .take_while(|(urn, _)| urn.as_str().starts_with(&prefix))
-                .map(|(urn, bytes)| Named { name: urn.to_string(), bytes: bytes.clone() })
-                .collect()
-        };
-        let mut snapshot = Snapshot::new(environment, &self.keys);
-        snapshot.add(stored)?;
-        Ok(snapshot.finish())
+    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
+        self.read(|table| snapshot::snapshot(table, environment, &self.keys))
     }
 
     async fn environments(&self) -> Result<Vec<Environment>, Error> {
-        let records = self.records();
-        let all = records.as_ref().ok_or(Error::Closed)?;
-        let mut environments: Vec<_> = all.keys().filter_map(Environment::of_urn).collect();
-        environments.dedup();
-        Ok(environments)
+        self.read(snapshot::environments)
     }
 
-    async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
-        let (writes, _) = encode(changes, &self.keys)?;
-        let mut records = self.records();
-        let all = records.as_mut().ok_or(Error::Closed)?;
-        for write in writes {
-            match write {
-                Write::Put { urn, bytes } => all.insert(urn, bytes),
-                Write::Remove { urn } => all.remove(&urn),
-            };
-        }
-        Ok(())
+    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+        self.read(|table| snapshot::history(table, environment))
+    }
+
+    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
+        self.read(|table| snapshot::documents(table, digest, &self.keys))
+    }
+
+    fn submit(&self, changes: Vec<Change>) -> Durable {
+        Box::pin(std::future::ready(self.write(&changes)))
+    }
+
+    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
+        self.read(|_| Ok(codec::encode_blob(plain, &self.keys)?.bytes))
+    }
+
+    async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.read(|_| codec::decode_blob(sealed, &self.keys))
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
@@ -85,7 +93,7 @@ impl Store for MemoryStore {
     }
 
     async fn close(&self) -> Result<(), Error> {
-        *self.records() = None;
+        *self.table() = None;
         Ok(())
     }
 }

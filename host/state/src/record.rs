@@ -1,5 +1,6 @@
 //! What is recorded about a resource.
 
+use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::Urn;
@@ -16,6 +17,9 @@ pub enum Status {
         /// What failed, without secrets: it is stored in clear.
         message: String,
     },
+    /// It was deleted so that a new one can take its place, and that was not made yet. Nothing
+    /// exists; the record keeps its place in the graph.
+    Absent,
 }
 
 /// The driver that made a resource.
@@ -29,12 +33,40 @@ pub struct DriverVersion {
     pub digest: Arc<str>,
 }
 
+/// Which record: the current one of a URN, or an old copy that was replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordId {
+    /// The stable logical name.
+    pub urn: Urn,
+    /// The number of an old copy that waits to be deleted; none for the current one.
+    pub superseded: Option<u32>,
+}
+
+impl RecordId {
+    /// The current record of a URN.
+    pub fn current(urn: Urn) -> Self {
+        Self { urn, superseded: None }
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.superseded {
+            None => self.urn.fmt(f),
+            Some(number) => write!(f, "{} (replaced, copy {number})", self.urn),
+        }
+    }
+}
+
 /// All that is known about one resource. Its edges are the direct ones only, so that the cost of
 /// a change follows the change and not the size of the state (SPEC §10).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The stable logical name; the key of the record.
+    /// The stable logical name.
     pub urn: Urn,
+    /// The number of an old copy that was replaced and waits to be deleted; none for the current
+    /// record of the URN.
+    pub superseded: Option<u32>,
     /// Whether it is whole.
     pub status: Status,
     /// What made it.
@@ -43,18 +75,27 @@ pub struct Record {
     pub definition: Option<Arc<str>>,
     /// What the driver's `name` said.
     pub name: String,
-    /// The checked inputs it was last provisioned with.
+    /// The checked inputs it was last provisioned with, or, where its driver could tell, found with.
     pub inputs: Inputs,
     /// What the driver said about it.
     pub state: ResourceState,
-    /// Direct dependencies.
+    /// Direct dependencies, by URN.
     pub dependencies: Vec<Urn>,
-    /// Digest of resolved inputs, recipe and driver. Secret where the inputs hold secrets.
+    /// Digest of resolved inputs, recipe and driver. Secret where the inputs hold secrets. All
+    /// zero where the resource has to be looked at again.
     pub digest: [u8; 32],
     /// Refuse to delete it (SPEC §9, `lifecycle.protect`).
     pub protect: bool,
+    /// Refuse to delete it whatever documents say (`purlin state protect`).
+    pub pinned: bool,
     /// Forget it in place of deleting it (SPEC §9, `lifecycle.retain`).
     pub retain: bool,
+    /// It is only observed: others manage it, and it is never changed or deleted.
+    pub external: bool,
+    /// It is to be replaced at the next occasion.
+    pub tainted: bool,
+    /// It goes when this one goes, without a call of its own (`lifecycle.deleted_with`).
+    pub deleted_with: Option<Urn>,
     /// When it was first recorded, milliseconds since 1970.
     pub created: u64,
     /// When it was last changed, milliseconds since 1970.
@@ -64,6 +105,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// Which record this is.
+    pub fn id(&self) -> RecordId {
+        RecordId { urn: self.urn.clone(), superseded: self.superseded }
+    }
+
     /// Whether its inputs hold anything secret, so that their digest could be guessed from.
     pub(crate) fn has_secret_inputs(&self) -> bool {
         let inputs = &self.inputs;
@@ -79,13 +125,4 @@ pub(crate) fn is_something(value: &purlin_model::Value) -> bool {
         purlin_model::Value::List(list) => !list.is_empty(),
         _ => true,
     }
-}
-
-/// One step of a commit.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// Record a resource, in place of what is recorded under its URN.
-    Put(Box<Record>),
-    /// Forget a resource; nothing happens where none is recorded.
-    Remove(Urn),
 }

@@ -1,18 +1,24 @@
 //! The embedded store: a folder, no server (SPEC §10).
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::oneshot;
+use zeroize::Zeroizing;
 
+use crate::codec::SealedKey;
 use crate::disk::{Folder, Index, Job, Writer};
+use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::locks::Locks;
-use crate::snapshot::{self, Snapshot};
-use crate::{Change, Environment, Error, Holder, KeyProvider, Lock, Record, Store, encode};
+use crate::table::Table;
+use crate::{
+    Change, Deployment, Durable, Environment, Error, Holder, KeyProvider, Lock, Snapshot, Store, codec,
+    keyspace, snapshot,
+};
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -34,9 +40,8 @@ pub struct SledStore {
 }
 
 struct Open {
-    // Dropped in this order: the writer empties its queue, then the index lets go of the folder.
     writer: Writer,
-    index: Arc<Index>,
+    table: Arc<RwLock<Table>>,
 }
 
 impl SledStore {
@@ -49,12 +54,21 @@ impl SledStore {
     /// [`Error::Io`] when it cannot be read.
     pub fn open(folder: &Path, options: OpenOptions) -> Result<Self, Error> {
         let index = Index::open(Folder::open(folder, &options.holder, options.wait)?)?;
-        let recipient = index.recipient()?;
-        let keys = Keyring::open(&options.key, recipient.as_deref())?;
-        let index = Arc::new(index);
-        let writer = Writer::start(index.clone(), recipient)?;
+        let mut table = Table::default();
+        index.entries(&mut |key, value| table.apply(key, Some(value)))?;
+        let stored = match (table.get(keyspace::DATA_KEY), table.get(keyspace::RECIPIENT)) {
+            (Some(key), _) => Some(codec::decode_key(key)?),
+            (None, Some(recipient)) => {
+                Some(SealedKey { recipient: String::from_utf8_lossy(recipient).into_owned(), sealed: None })
+            }
+            (None, None) => None,
+        };
+        let key_stored = stored.as_ref().is_some_and(|stored| stored.sealed.is_some());
+        let keys = Keyring::open(&options.key, stored)?;
+        let table = Arc::new(RwLock::new(table));
+        let writer = Writer::start(index, table.clone(), key_stored)?;
         Ok(Self {
-            open: Mutex::new(Some(Open { writer, index })),
+            open: Mutex::new(Some(Open { writer, table })),
             keys: Arc::new(keys),
             locks: Locks::default(),
         })
@@ -74,39 +88,58 @@ impl SledStore {
     /// Runs what reads, on a thread of its own.
     async fn read<T: Send + 'static>(
         &self,
-        call: impl FnOnce(&Index, &Keyring) -> Result<T, Error> + Send + 'static,
+        call: impl FnOnce(&Table, &Keyring) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let index = self.with(|open| Ok(open.index.clone()))?;
+        let table = self.with(|open| Ok(open.table.clone()))?;
         let keys = self.keys.clone();
-        blocking("purlin-state-read", move || call(&index, &keys)).await?
+        let call = move || call(&table.read().unwrap_or_else(PoisonError::into_inner), &keys);
+        blocking("purlin-state-read", call).await?
+    }
+
+    fn send(&self, writes: Writes) -> Result<oneshot::Receiver<Result<(), Error>>, Error> {
+        let (done, answer) = oneshot::channel();
+        self.with(|open| open.writer.send(Job { writes, done }))?;
+        Ok(answer)
     }
 }
 
 #[async_trait]
 impl Store for SledStore {
-    async fn load(&self, environment: &Environment) -> Result<Vec<Record>, Error> {
+    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
         let environment = environment.clone();
-        self.read(move |index, keys| {
-            let mut snapshot = Snapshot::new(&environment, keys);
-            index.records(&environment, snapshot.at_once(), &mut |some| snapshot.add(some))?;
-            Ok(snapshot.finish())
-        })
-        .await
+        self.read(move |table, keys| snapshot::snapshot(table, &environment, keys)).await
     }
 
     async fn environments(&self) -> Result<Vec<Environment>, Error> {
-        self.read(|index, _| snapshot::environments(index.first_records()?)).await
+        self.read(|table, _| snapshot::environments(table)).await
     }
 
-    async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
-        if changes.is_empty() {
-            return self.with(|_| Ok(()));
-        }
-        // Here, so that commits at the same time are encoded and sealed on as many threads.
-        let (writes, recipient) = encode(changes, &self.keys)?;
-        let (done, answer) = oneshot::channel();
-        self.with(|open| open.writer.send(Job { writes, recipient, done }))?;
-        answer.await.unwrap_or(Err(Error::Closed))
+    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+        let environment = environment.clone();
+        self.read(move |table, _| snapshot::history(table, &environment)).await
+    }
+
+    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
+        let digest = *digest;
+        self.read(move |table, keys| snapshot::documents(table, &digest, keys)).await
+    }
+
+    fn submit(&self, changes: Vec<Change>) -> Durable {
+        // Encoded here, so that commits at the same time are encoded and sealed on as many threads.
+        let sent = Writes::of(&changes, &self.keys).and_then(|writes| self.send(writes));
+        Box::pin(async move { sent?.await.unwrap_or(Err(Error::Closed)) })
+    }
+
+    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
+        let sealed = codec::encode_blob(plain, &self.keys)?;
+        // What sealed it has to last as long as what it sealed.
+        let answer = self.send(Writes { writes: Vec::new(), key: sealed.key })?;
+        answer.await.unwrap_or(Err(Error::Closed))?;
+        Ok(sealed.bytes)
+    }
+
+    async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.with(|_| codec::decode_blob(sealed, &self.keys))
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {

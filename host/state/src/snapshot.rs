@@ -1,82 +1,120 @@
-//! From the bytes of many records to the records.
+//! From entries to what they say.
 
 use std::thread;
 
-use crate::disk::Named;
 use crate::keys::Keyring;
-use crate::{Environment, Error, Record, codec};
+use crate::keyspace::{self, Kind};
+use crate::table::Table;
+use crate::{Deployment, Environment, Error, Intent, Record, Snapshot, codec};
 
 /// So many records are worth a thread.
 const SHARE: usize = 256;
 
-/// Collects the records of an environment. Opening sealed ones is what takes time, so all
-/// processors help.
-pub(crate) struct Snapshot<'a> {
-    environment: &'a Environment,
-    keys: &'a Keyring,
-    prefix: String,
-    helpers: usize,
-    records: Vec<Record>,
+/// Everything that is recorded in an environment. Records come first out of their bytes and then
+/// out of their seals, which takes time, so all processors help.
+pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Snapshot, Error> {
+    let place = keyspace::place(environment);
+    let of = |kind| keyspace::prefix(kind, &place);
+    let (records, intents, hold) = (of(Kind::Record), of(Kind::Intent), of(Kind::Hold));
+    let mut records = read_records(&table.range(&records).collect::<Vec<_>>(), environment, keys)?;
+    // Long names are not stored in this order.
+    records.sort_by(|a, b| a.urn.cmp(&b.urn).then(a.superseded.cmp(&b.superseded)));
+    let pending = table.range(&intents).map(|(key, value)| {
+        let name = keyspace::describe(key, Some(environment));
+        let mut intent = codec::decode_intent(value, &name, keys)?;
+        if keyspace::of(Kind::Intent, &intent.id()).as_deref() != Some(key) {
+            return Err(misplaced(name, &intent.id().to_string()));
+        }
+        let mut checkpoint = key.to_vec();
+        if let Some(kind) = checkpoint.first_mut() {
+            *kind = Kind::Checkpoint as u8;
+        }
+        if let Some(value) = table.get(&checkpoint) {
+            intent.checkpoint = Some(codec::decode_checkpoint(value, &name)?);
+        }
+        Ok(intent)
+    });
+    let mut pending = pending.collect::<Result<Vec<Intent>, Error>>()?;
+    pending.sort_by_cached_key(Intent::id);
+    let held = match table.get(&hold) {
+        Some(value) => Some(codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)))?),
+        None => None,
+    };
+    Ok(Snapshot { records, pending, held })
 }
 
-impl<'a> Snapshot<'a> {
-    pub(crate) fn new(environment: &'a Environment, keys: &'a Keyring) -> Self {
-        let helpers = thread::available_parallelism().map_or(1, usize::from);
-        Self { environment, keys, prefix: environment.urn_prefix(), helpers, records: Vec::new() }
+fn read_records(
+    stored: &[(&[u8], &[u8])],
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Vec<Record>, Error> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(stored.len() / (SHARE / 2));
+    if threads < 2 {
+        return read_part(stored, environment, keys);
     }
-
-    /// How many records should come at once.
-    pub(crate) fn at_once(&self) -> usize {
-        SHARE * self.helpers
+    let parts: Vec<_> = thread::scope(|scope| {
+        let parts = stored.chunks(stored.len().div_ceil(threads));
+        let threads: Vec<_> =
+            parts.map(|part| scope.spawn(move || read_part(part, environment, keys))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Closed))).collect()
+    });
+    let mut records = Vec::with_capacity(stored.len());
+    for part in parts {
+        records.extend(part?);
     }
-
-    /// Adds records.
-    pub(crate) fn add(&mut self, stored: Vec<Named>) -> Result<(), Error> {
-        let threads = self.helpers.min(stored.len() / (SHARE / 2));
-        if threads < 2 {
-            self.records.extend(self.read(&stored)?);
-            return Ok(());
-        }
-        let this = &*self;
-        let parts: Vec<_> = thread::scope(|scope| {
-            let parts = stored.chunks(stored.len().div_ceil(threads));
-            let threads: Vec<_> = parts.map(|part| scope.spawn(move || this.read(part))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Closed))).collect()
-        });
-        for part in parts {
-            self.records.extend(part?);
-        }
-        Ok(())
-    }
-
-    fn read(&self, part: &[Named]) -> Result<Vec<Record>, Error> {
-        let records = part.iter().map(|Named { name, bytes }| {
-            let record = codec::decode(bytes, name, self.keys)?;
-            if !record.urn.as_str().starts_with(&self.prefix) {
-                let detail = format!("it is that of `{}`, which is not in {}", record.urn, self.environment);
-                return Err(Error::Damaged { name: name.clone(), detail });
-            }
-            Ok(record)
-        });
-        records.collect()
-    }
-
-    /// The records, sorted by URN.
-    pub(crate) fn finish(mut self) -> Vec<Record> {
-        // Long names are not stored in this order.
-        self.records.sort_by(|a, b| a.urn.cmp(&b.urn));
-        self.records
-    }
+    Ok(records)
 }
 
-/// The environments that records lie in, sorted by what their URNs begin with.
-pub(crate) fn environments(stored: Vec<Named>) -> Result<Vec<Environment>, Error> {
-    let mut environments = Vec::with_capacity(stored.len());
-    for Named { name, bytes } in stored {
-        let urn = codec::decode_urn(&bytes, &name)?;
-        environments.extend(Environment::of_urn(&urn));
+fn read_part(
+    part: &[(&[u8], &[u8])],
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Vec<Record>, Error> {
+    let records = part.iter().map(|(key, value)| {
+        let name = || keyspace::describe(key, Some(environment));
+        let record = codec::decode(value, &name(), keys)?;
+        // What is in the wrong place was not put there by us.
+        let place = keyspace::name(environment, &record.id());
+        if place.is_none() || place.as_deref() != key.get(17..) {
+            return Err(misplaced(name(), &record.id().to_string()));
+        }
+        Ok(record)
+    });
+    records.collect()
+}
+
+fn misplaced(name: String, found: &str) -> Error {
+    Error::Damaged { name, detail: format!("it is that of `{found}`") }
+}
+
+/// The environments that records or deployments lie in, sorted by what their URNs begin with.
+pub(crate) fn environments(table: &Table) -> Result<Vec<Environment>, Error> {
+    let mut environments = Vec::new();
+    for kind in [Kind::Record, Kind::Deployment] {
+        for (key, value) in table.first_of_each(kind) {
+            environments.extend(codec::decode_environment(value, &keyspace::describe(key, None))?);
+        }
     }
     environments.sort_by_cached_key(Environment::urn_prefix);
     environments.dedup();
     Ok(environments)
+}
+
+/// The deployments of an environment, the oldest first.
+pub(crate) fn history(table: &Table, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+    let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+    let deployments = table.range(&prefix).map(|(key, value)| {
+        let name = keyspace::describe(key, Some(environment));
+        let number = keyspace::deployment_number(key)
+            .ok_or_else(|| Error::Damaged { name: name.clone(), detail: "its number is lost".into() })?;
+        codec::decode_deployment(value, number, &name)
+    });
+    deployments.collect()
+}
+
+/// The documents with a digest.
+pub(crate) fn documents(table: &Table, digest: &[u8; 32], keys: &Keyring) -> Result<Option<Vec<u8>>, Error> {
+    let prefix = keyspace::all_documents(digest);
+    let found = table.range(&prefix).next();
+    found.map(|(_, value)| codec::decode_documents(value, digest, keys)).transpose()
 }

@@ -3,33 +3,71 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
-use crate::{Change, Environment, Error, Record};
+use crate::{Change, Deployment, Environment, Error, Snapshot};
+
+/// Resolves once what was submitted survives a crash of the program and of the machine.
+pub type Durable = BoxFuture<'static, Result<(), Error>>;
 
 /// A store of records (SPEC §10).
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Every record of an environment, sorted by URN.
+    /// Everything that is recorded in an environment.
     ///
     /// # Errors
     /// When a record cannot be read whole: the error names it. Nobody should work from the rest.
-    async fn load(&self, environment: &Environment) -> Result<Vec<Record>, Error>;
+    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error>;
 
-    /// The environments that have records, sorted by URN prefix.
+    /// The environments that have records or a history, sorted by URN prefix.
     ///
     /// # Errors
     /// When the store cannot be read.
     async fn environments(&self) -> Result<Vec<Environment>, Error>;
 
-    /// Records changes, all of them or none; later changes of one URN win over earlier ones.
-    /// When it returns they survive a crash of the program and of the machine. Commits that wait
-    /// at the same time share the cost of being made durable, so let them wait together.
+    /// The deployments of an environment, the oldest first.
     ///
     /// # Errors
-    /// When a record cannot be encoded or sealed (nothing was recorded), or when the disk fails
-    /// (then it is unknown whether it was, and the store takes no more).
-    async fn commit(&self, changes: Vec<Change>) -> Result<(), Error>;
+    /// When the store cannot be read.
+    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error>;
+
+    /// The documents with this digest; none where they are not kept any more.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or they do not have the digest.
+    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Takes changes, all of them or none; later changes of one record win over earlier ones.
+    /// They are in the order in which this is called: whoever waits for a later submission to be
+    /// durable knows that the earlier ones are. What is
+    /// submitted is written whether or not anybody waits. Submissions that wait at the same time
+    /// share the cost of being made durable, so let them wait together.
+    ///
+    /// The future fails when a record cannot be encoded or sealed (nothing was recorded), or when
+    /// the disk fails (then it is unknown whether it was, and the store takes no more).
+    fn submit(&self, changes: Vec<Change>) -> Durable;
+
+    /// Submits changes and waits until they are durable.
+    ///
+    /// # Errors
+    /// As [`Store::submit`].
+    async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
+        self.submit(changes).await
+    }
+
+    /// Seals bytes that are kept elsewhere, such as a saved plan, with the store's own key.
+    ///
+    /// # Errors
+    /// When there is no key to be had, or it cannot be recorded.
+    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error>;
+
+    /// Opens what [`Store::seal`] of this store sealed, with the key that it has now.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when it was sealed with another key, or was changed.
+    async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error>;
 
     /// Takes the lock of an environment: one deployment at a time. It is held until the [`Lock`]
     /// is dropped or the process is gone.

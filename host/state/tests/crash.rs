@@ -31,6 +31,7 @@ fn helper_process() {
     runtime.block_on(async {
         let next = futures::executor::block_on(store.load(&environment()))
             .expect("loads")
+            .records
             .iter()
             .map(number)
             .max()
@@ -114,7 +115,8 @@ fn killed_at_any_instant() {
         }
 
         let store = open(&folder).expect("opens after a kill");
-        let records = futures::executor::block_on(store.load(&environment())).expect("loads after a kill");
+        let records =
+            futures::executor::block_on(store.load(&environment())).expect("loads after a kill").records;
         for (task, acknowledged) in acknowledged.iter().enumerate() {
             let own: Vec<_> = records
                 .iter()
@@ -129,7 +131,7 @@ fn killed_at_any_instant() {
                 let mut expected: Vec<_> = group(task, found);
                 expected.sort_by_key(|change| match change {
                     purlin_state::Change::Put(record) => record.urn.clone(),
-                    purlin_state::Change::Remove(urn) => urn.clone(),
+                    _ => panic!("only records are put"),
                 });
                 let own: Vec<_> = own.into_iter().cloned().map(put).collect();
                 assert!(own == expected, "a record is not what was committed");

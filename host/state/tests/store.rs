@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use common::*;
 use purlin_model::{Urn, Value};
-use purlin_state::{Change, Environment, Error, KeyProvider, MemoryStore, OpenOptions, SledStore, Store};
+use purlin_state::{
+    Change, Environment, Error, KeyProvider, MemoryStore, OpenOptions, RecordId, SledStore, Store,
+};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
     futures::executor::block_on(future)
@@ -36,29 +38,21 @@ fn keeps(store: &dyn Store) {
         store.commit(vec![put(stranger)]).await.expect("commits");
         let expected: Vec<_> =
             (0..40).map(|n| if n % 2 == 0 { record(n) } else { secret_record(n) }).collect();
-        assert_eq!(store.load(&environment()).await.expect("loads"), expected);
+        assert_eq!(store.load(&environment()).await.expect("loads").records, expected);
         assert_eq!(store.environments().await.expect("lists"), [environment(), other.clone()]);
-        assert_eq!(store.load(&other).await.expect("loads").len(), 1);
+        assert_eq!(store.load(&other).await.expect("loads").records.len(), 1);
 
         // The last change of a URN wins, and removing what is not there is nothing.
         let mut changed = record(3);
         changed.protect = true;
-        store
-            .commit(vec![
-                Change::Remove(urn(3)),
-                put(changed.clone()),
-                Change::Remove(urn(4)),
-                Change::Remove(urn(999)),
-            ])
-            .await
-            .expect("commits");
-        let records = store.load(&environment()).await.expect("loads");
+        store.commit(vec![remove(3), put(changed.clone()), remove(4), remove(999)]).await.expect("commits");
+        let records = store.load(&environment()).await.expect("loads").records;
         assert_eq!(records.len(), 39);
         assert!(records.contains(&changed));
 
-        store.commit(vec![Change::Remove(elsewhere)]).await.expect("commits");
+        store.commit(vec![Change::Remove(RecordId::current(elsewhere))]).await.expect("commits");
         assert_eq!(store.environments().await.expect("lists"), [environment()]);
-        assert_eq!(store.load(&other).await.expect("loads"), []);
+        assert_eq!(store.load(&other).await.expect("loads").records, []);
 
         let lock = store.lock(&environment(), holder()).await.expect("free");
         let error = store.lock(&environment(), holder()).await.expect_err("taken");
@@ -90,7 +84,7 @@ fn sled_keeps() {
     let folder = temporary();
     keeps(&open(&folder.path().join("state")).expect("opens"));
     let store = open(&folder.path().join("state")).expect("opens again");
-    assert_eq!(run(store.load(&environment())).expect("loads").len(), 39);
+    assert_eq!(run(store.load(&environment())).expect("loads").records.len(), 39);
 }
 
 #[test]
@@ -141,7 +135,7 @@ fn nothing_secret_is_on_disk_but_in_the_key() {
     assert!(searched > 10_000);
     let store = open(folder.path()).expect("opens");
     assert_eq!(store.generated_key(), None);
-    assert_eq!(run(store.load(&environment())).expect("loads"), [record(1), secret_record(2), long]);
+    assert_eq!(run(store.load(&environment())).expect("loads").records, [record(1), secret_record(2), long]);
 }
 
 fn walk(folder: &Path, look: &mut dyn FnMut(&Path, &[u8])) {
@@ -182,7 +176,7 @@ fn a_wrong_or_lost_key_is_refused_by_name() {
     let text = fs::read_to_string(folder.path().join("key")).expect("a key");
     assert!(text.contains(expected));
     let store = with(KeyProvider::Value(text.into())).expect("the right key, by value");
-    assert_eq!(run(store.load(&environment())).expect("loads"), [secret_record(1)]);
+    assert_eq!(run(store.load(&environment())).expect("loads").records, [secret_record(1)]);
     drop(store);
     fs::remove_file(folder.path().join("key")).expect("removed");
     let Err(error) = open(folder.path()) else { panic!("no key") };
@@ -210,7 +204,7 @@ fn what_a_kill_at_the_start_leaves_is_set_aside() {
     drop(open(folder.path()).expect("writes a snapshot"));
     fs::write(folder.path().join("sled/snap.00000000000FFFFF.generating"), b"torn").expect("written");
     let store = open(folder.path()).expect("opens all the same");
-    assert_eq!(run(store.load(&environment())).expect("loads"), [record(1)]);
+    assert_eq!(run(store.load(&environment())).expect("loads").records, [record(1)]);
     assert!(folder.path().join("stale/snap.00000000000FFFFF.generating").exists());
 }
 
@@ -244,7 +238,7 @@ fn large_values_are_cut_and_leave_nothing_behind() {
         {
             let expected = large(size, seed);
             store.commit(vec![put(expected.clone())]).await.expect("commits");
-            let records = store.load(&environment()).await.expect("loads");
+            let records = store.load(&environment()).await.expect("loads").records;
             assert_eq!(records.len(), 30);
             assert!(records[7] == expected, "{size}");
         }
@@ -255,9 +249,9 @@ fn large_values_are_cut_and_leave_nothing_behind() {
     assert_eq!(blobs, 0, "sled does not sync what it writes beside its log");
     assert!(entries > 1000);
     let store = open(folder.path()).expect("opens");
-    assert!(run(store.load(&environment())).expect("loads")[7] == large(5 << 20, 59));
-    run(store.commit(vec![Change::Remove(urn(7))])).expect("commits");
-    assert_eq!(run(store.load(&environment())).expect("loads").len(), 29);
+    assert!(run(store.load(&environment())).expect("loads").records[7] == large(5 << 20, 59));
+    run(store.commit(vec![remove(7)])).expect("commits");
+    assert_eq!(run(store.load(&environment())).expect("loads").records.len(), 29);
     drop(store);
     assert_eq!(underneath(folder.path()), (29, 0));
 }
@@ -278,7 +272,7 @@ fn full_leaves_stay_in_the_log() {
             run(store.commit(vec![put(record)])).expect("commits");
         }
     }
-    assert_eq!(run(store.load(&environment())).expect("loads").len(), 60);
+    assert_eq!(run(store.load(&environment())).expect("loads").records.len(), 60);
     drop(store);
     assert_eq!(underneath(folder.path()).1, 0);
 }
@@ -306,7 +300,7 @@ fn a_damaged_record_is_named() {
     assert_eq!(error.to_string(), format!("the record of `{}` is damaged: its checksum is wrong", urn(5)));
     // What happens is still written down.
     run(store.commit(vec![put(record(5))])).expect("commits");
-    assert_eq!(run(store.load(&environment())).expect("loads").len(), 20);
+    assert_eq!(run(store.load(&environment())).expect("loads").records.len(), 20);
 }
 
 /// sled panics on files that it does not understand; the caller gets an error or its records.
@@ -369,7 +363,7 @@ fn nobody_reads_half_a_commit() {
         let writer =
             scope.spawn(|| (1..100).for_each(|round| run(store.commit(commit(round))).expect("commits")));
         while !writer.is_finished() {
-            let records = run(store.load(&environment())).expect("loads");
+            let records = run(store.load(&environment())).expect("loads").records;
             assert_eq!(records.len(), 50);
             assert!(records.iter().all(|record| record.created == records[0].created));
         }

@@ -1,102 +1,340 @@
-//! Records as bytes and back.
+//! What is stored as bytes and back.
 //!
 //! ```text
-//! version, 1 byte │ CRC-32 of the rest, 4 bytes │ sealed part: length, age file │ clear part
+//! version, 1 byte │ CRC-32 of the rest, 4 bytes │ sealed part: length, bytes │ clear part
 //! ```
 //!
 //! The clear part has a hole wherever something secret stands; what belongs into the holes lies in
-//! the sealed part, in the order of the holes. A record without secrets has no sealed part. This
-//! module knows bytes only: neither where they are kept nor where keys come from. A later format
-//! gets the next version and a reader of its own beside `v1`; this one stays.
+//! the sealed part, in the order of the holes. What has no secrets has no sealed part. Since version
+//! 2 the clear part begins with what kind of thing it is, and the sealed part opens only beside the
+//! clear part that it was made with. This module knows bytes only: neither where they are kept nor
+//! where keys come from. A later format gets the next version and a reader of its own beside `v1`
+//! and `v2`; these stay.
 
+mod changes;
+mod entries;
 mod v1;
+mod v2;
 mod value;
 mod wire;
 
 use std::sync::Arc;
 
-use purlin_model::Urn;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
-use crate::keys::{Key, Keyring};
-use crate::{Error, Record};
+pub(crate) use self::entries::SealedKey;
+use self::value::{Parts, Source};
+use self::wire::Reader;
+use crate::keys::{DataKey, Keyring};
+use crate::{Change, Deployment, Environment, Error, Holder, Intent, Record};
 
-/// The version of records that is written.
-const VERSION: u8 = 1;
+/// The version that is written.
+const VERSION: u8 = 2;
 /// Version and checksum.
 const HEADER: usize = 5;
 
-/// Why bytes are no record, or a record cannot become bytes.
+const RECORD: u8 = b'r';
+const INTENT: u8 = b'i';
+const CHECKPOINT: u8 = b'k';
+const DEPLOYMENT: u8 = b'h';
+const DOCUMENTS: u8 = b'd';
+const HOLD: u8 = b'l';
+const KEY: u8 = b'm';
+const BLOB: u8 = b'b';
+
+/// Why bytes are nothing of ours, or something cannot become bytes.
 pub(crate) type Fault = &'static str;
 
-/// A record as bytes.
+/// Something as bytes.
 pub(crate) struct Encoded {
     pub(crate) bytes: Vec<u8>,
     /// The key that something in it was sealed with.
-    pub(crate) key: Option<Arc<Key>>,
+    pub(crate) key: Option<Arc<DataKey>>,
 }
 
 /// Writes a record, sealing what is secret; the key is asked for only where something is.
 pub(crate) fn encode(record: &Record, keys: &Keyring) -> Result<Encoded, Error> {
-    let parts = v1::write(record).map_err(|detail| unwritable(record, detail))?;
-    let key = if parts.secret.is_empty() { None } else { Some(keys.key()?) };
-    let sealed = key.as_ref().map(|key| key.seal(&parts.secret)).transpose();
-    let sealed =
-        sealed.map_err(|_| unwritable(record, "its secrets cannot be encrypted"))?.unwrap_or_default();
-    let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + parts.clear.len());
-    bytes.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
-    wire::put_bytes(&mut bytes, &sealed);
-    bytes.extend_from_slice(&parts.clear);
-    if u32::try_from(bytes.len()).is_err() {
-        return Err(unwritable(record, "it is larger than 4 GiB"));
-    }
-    let checksum = crc32fast::hash(&bytes[HEADER..]);
-    bytes[1..HEADER].copy_from_slice(&checksum.to_le_bytes());
+    pack(RECORD, record.urn.as_str(), keys, |parts| v2::put(parts, record))
+}
+
+/// Writes an intent.
+pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Encoded, Error> {
+    pack(INTENT, intent.id().urn.as_str(), keys, |parts| entries::put_intent(parts, intent))
+}
+
+/// Writes what a driver said meanwhile.
+pub(crate) fn encode_checkpoint(provider_id: &str) -> Vec<u8> {
+    framed(CHECKPOINT, |out| wire::put_text(out, provider_id))
+}
+
+/// Writes a deployment, without its number.
+pub(crate) fn encode_deployment(
+    environment: &Environment,
+    deployment: &Deployment,
+) -> Result<Vec<u8>, Error> {
+    let mut clear = vec![DEPLOYMENT];
+    let name = &deployment.id;
+    entries::put_deployment(&mut clear, environment, deployment)
+        .map_err(|detail| unwritable(name, detail))?;
+    assemble(&[], &clear).map_err(|detail| unwritable(name, detail))
+}
+
+/// Writes documents; their digest stays in clear.
+pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Encoded, Error> {
+    pack(DOCUMENTS, "the documents", keys, |parts| {
+        parts.clear.extend_from_slice(&Sha256::digest(documents));
+        parts.secret.extend_from_slice(documents);
+        // So that there is something to seal.
+        parts.secret.push(0);
+        Ok(())
+    })
+}
+
+/// Writes who closed an environment.
+pub(crate) fn encode_hold(holder: &Holder) -> Vec<u8> {
+    framed(HOLD, |out| entries::put_holder(out, holder))
+}
+
+/// Writes the data key.
+pub(crate) fn encode_key(key: &SealedKey) -> Vec<u8> {
+    framed(KEY, |out| entries::put_key(out, key))
+}
+
+/// Seals bytes that are kept elsewhere.
+pub(crate) fn encode_blob(bytes: &[u8], keys: &Keyring) -> Result<Encoded, Error> {
+    pack(BLOB, "what was to be sealed", keys, |parts| {
+        parts.secret.extend_from_slice(bytes);
+        parts.secret.push(0);
+        Ok(())
+    })
+}
+
+/// Writes changes without sealing anything: the whole is to be sealed by [`crate::Store::seal`]
+/// before it leaves the memory.
+///
+/// # Errors
+/// [`Error::Unwritable`], by name, when a change does not read back.
+pub fn encode_changes(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    changes::put(changes).map_err(|(at, detail)| {
+        let name = changes.get(at).map_or_else(String::new, |change| change.subject());
+        Error::Unwritable { name, detail }
+    })
+}
+
+/// Reads changes.
+///
+/// # Errors
+/// [`Error::Damaged`] when these are not the bytes of changes.
+pub fn decode_changes(bytes: &[u8]) -> Result<Vec<Change>, Error> {
+    changes::get(bytes).map_err(|detail| damaged("the changes", detail))
+}
+
+fn framed(kind: u8, put: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut clear = vec![kind];
+    put(&mut clear);
+    // Larger than 4 GiB it cannot be: it holds a few short texts.
+    assemble(&[], &clear).unwrap_or_default()
+}
+
+fn pack(
+    kind: u8,
+    name: &str,
+    keys: &Keyring,
+    put: impl FnOnce(&mut Parts) -> Result<(), Fault>,
+) -> Result<Encoded, Error> {
+    let mut parts = Parts::default();
+    parts.clear.reserve(512);
+    parts.clear.push(kind);
+    put(&mut parts).map_err(|detail| unwritable(name, detail))?;
+    let key = if parts.secret.is_empty() { None } else { Some(keys.data()?) };
+    let sealed = match &key {
+        Some(key) => key
+            .seal(&parts.clear, &parts.secret)
+            .ok_or_else(|| unwritable(name, "its secrets cannot be encrypted"))?,
+        None => Vec::new(),
+    };
+    let bytes = assemble(&sealed, &parts.clear).map_err(|detail| unwritable(name, detail))?;
     Ok(Encoded { bytes, key })
 }
 
-fn unwritable(record: &Record, detail: Fault) -> Error {
-    Error::Unwritable { urn: record.urn.to_string(), detail }
+fn assemble(sealed: &[u8], clear: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + clear.len());
+    bytes.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
+    wire::put_bytes(&mut bytes, sealed);
+    bytes.extend_from_slice(clear);
+    if u32::try_from(bytes.len()).is_err() {
+        return Err("it is larger than 4 GiB");
+    }
+    let (header, rest) = bytes.split_at_mut(HEADER);
+    if let [_, checksum @ ..] = header {
+        checksum.copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
+    }
+    Ok(bytes)
+}
+
+fn unwritable(name: &str, detail: Fault) -> Error {
+    Error::Unwritable { name: name.to_owned(), detail }
 }
 
 /// Reads a record. `name` is what to call it where its own name cannot be read.
 pub(crate) fn decode(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Record, Error> {
-    let (sealed, clear) = open(bytes, name)?;
-    let secret = match sealed {
-        [] => None,
-        sealed => {
-            Some(keys.key()?.unseal(sealed).ok_or_else(|| damaged(name, "its secrets cannot be decrypted"))?)
-        }
-    };
-    v1::read(clear, secret.as_ref().map_or(&[], |secret| secret.as_slice()))
-        .map_err(|detail| damaged(name, detail))
+    let stored = Stored::open(bytes, name)?;
+    if stored.version == 1 {
+        let secret = match stored.sealed {
+            [] => None,
+            sealed => Some(keys.key()?.unseal(sealed).ok_or_else(|| damaged(name, UNSEALED))?),
+        };
+        let secret = secret.as_ref().map_or(&[][..], |secret| secret.as_slice());
+        return v1::read(Reader::new(stored.clear), secret).map_err(|detail| damaged(name, detail));
+    }
+    stored.read(RECORD, name, keys, v2::get)
 }
 
-/// Reads the URN of a record alone; needs no key.
-pub(crate) fn decode_urn(bytes: &[u8], name: &str) -> Result<Urn, Error> {
-    let (_, mut clear) = open(bytes, name)?;
-    v1::read_urn(&mut clear).map_err(|detail| damaged(name, detail))
+/// Reads the environment of a record alone; needs no key.
+pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Environment>, Error> {
+    let stored = Stored::open(bytes, name)?;
+    let mut clear = Reader::new(stored.clear);
+    if stored.version == 1 {
+        let urn = v1::read_urn(&mut clear).map_err(|detail| damaged(name, detail))?;
+        return Ok(Environment::of_urn(&urn));
+    }
+    let environment = match clear.byte() {
+        Ok(RECORD) => v2::get_id(&mut clear).map(|id| Environment::of_urn(&id.urn)),
+        Ok(DEPLOYMENT) => entries::get_environment(&mut clear).map(Some),
+        Ok(_) => Err(KIND),
+        Err(fault) => Err(fault),
+    };
+    environment.map_err(|detail| damaged(name, detail))
 }
 
-/// Checks version and checksum, and takes the parts apart.
-fn open<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], wire::Reader<'a>), Error> {
-    match bytes.first() {
-        None => return Err(damaged(name, "it is empty")),
-        Some(&VERSION) => {}
-        Some(0) => return Err(damaged(name, "it has no version")),
-        Some(&newer) => {
-            let what = format!("the record of `{name}`");
-            return Err(Error::Newer { what, found: newer.into(), supported: VERSION.into() });
+/// Reads an intent.
+pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Intent, Error> {
+    Stored::open(bytes, name)?.read(INTENT, name, keys, entries::get_intent)
+}
+
+/// Reads what a driver said meanwhile.
+pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str) -> Result<String, Error> {
+    Stored::open(bytes, name)?.read_clear(CHECKPOINT, name, |reader| reader.text().map(Into::into))
+}
+
+/// Reads a deployment.
+pub(crate) fn decode_deployment(bytes: &[u8], number: u64, name: &str) -> Result<Deployment, Error> {
+    Stored::open(bytes, name)?.read_clear(DEPLOYMENT, name, |reader| entries::get_deployment(reader, number))
+}
+
+/// Reads documents, which must have this digest.
+pub(crate) fn decode_documents(bytes: &[u8], digest: &[u8; 32], keys: &Keyring) -> Result<Vec<u8>, Error> {
+    let name = "the documents of a deployment";
+    let found = Stored::open(bytes, name)?.read(DOCUMENTS, name, keys, |source| {
+        let stored: [u8; 32] = source.clear.array()?;
+        Ok((stored, sealed_bytes(source)?))
+    });
+    let (stored, documents) = found?;
+    if stored != *digest || Sha256::digest(&documents)[..] != digest[..] {
+        return Err(damaged(name, "they do not have their digest"));
+    }
+    Ok(documents)
+}
+
+/// Reads who closed an environment.
+pub(crate) fn decode_hold(bytes: &[u8], name: &str) -> Result<Holder, Error> {
+    Stored::open(bytes, name)?.read_clear(HOLD, name, entries::get_holder)
+}
+
+/// Reads the data key.
+pub(crate) fn decode_key(bytes: &[u8]) -> Result<SealedKey, Error> {
+    let name = "the data key";
+    Stored::open(bytes, name)?.read_clear(KEY, name, entries::get_key)
+}
+
+/// Opens what [`encode_blob`] sealed.
+pub(crate) fn decode_blob(bytes: &[u8], keys: &Keyring) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let name = "what was sealed";
+    Stored::open(bytes, name)?.read(BLOB, name, keys, |source| sealed_bytes(source).map(Zeroizing::new))
+}
+
+fn sealed_bytes(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
+    let all = source.sealed.rest();
+    match all.split_last() {
+        Some((0, bytes)) => Ok(bytes.to_vec()),
+        _ => Err("it is cut short"),
+    }
+}
+
+const UNSEALED: Fault = "its secrets cannot be decrypted";
+const KIND: Fault = "it is something else than it should be";
+
+/// Bytes taken apart.
+struct Stored<'a> {
+    version: u8,
+    sealed: &'a [u8],
+    clear: &'a [u8],
+}
+
+impl<'a> Stored<'a> {
+    /// Checks version and checksum, and takes the parts apart.
+    fn open(bytes: &'a [u8], name: &str) -> Result<Self, Error> {
+        let version = match bytes.first() {
+            None => return Err(damaged(name, "it is empty")),
+            Some(0) => return Err(damaged(name, "it has no version")),
+            Some(&version) if version <= VERSION => version,
+            Some(&newer) => {
+                let what = format!("the record of `{name}`");
+                return Err(Error::Newer { what, found: newer.into(), supported: VERSION.into() });
+            }
+        };
+        let (Some(checksum), Some(rest)) = (bytes.get(1..HEADER), bytes.get(HEADER..)) else {
+            return Err(damaged(name, "it is cut short"));
+        };
+        if crc32fast::hash(rest).to_le_bytes() != checksum {
+            return Err(damaged(name, "its checksum is wrong"));
         }
+        let mut reader = Reader::new(rest);
+        let sealed = reader.bytes().map_err(|detail| damaged(name, detail))?;
+        Ok(Self { version, sealed, clear: reader.rest() })
     }
-    let (Some(checksum), Some(rest)) = (bytes.get(1..HEADER), bytes.get(HEADER..)) else {
-        return Err(damaged(name, "it is cut short"));
-    };
-    if crc32fast::hash(rest).to_le_bytes() != checksum {
-        return Err(damaged(name, "its checksum is wrong"));
+
+    fn read<T>(
+        &self,
+        kind: u8,
+        name: &str,
+        keys: &Keyring,
+        read: impl FnOnce(&mut Source<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let secret = match self.sealed {
+            [] => None,
+            sealed => Some(keys.data()?.unseal(self.clear, sealed).ok_or_else(|| damaged(name, UNSEALED))?),
+        };
+        let secret = secret.as_ref().map_or(&[][..], |secret| secret.as_slice());
+        let mut source = Source::new(Reader::new(self.clear), secret);
+        let all = || {
+            if self.version != VERSION || source.clear.byte()? != kind {
+                return Err(KIND);
+            }
+            let read = read(&mut source)?;
+            source.finish()?;
+            Ok(read)
+        };
+        all().map_err(|detail| damaged(name, detail))
     }
-    let mut reader = wire::Reader::new(rest);
-    let sealed = reader.bytes().map_err(|detail| damaged(name, detail))?;
-    Ok((sealed, reader))
+
+    fn read_clear<T>(
+        &self,
+        kind: u8,
+        name: &str,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let mut reader = Reader::new(self.clear);
+        let all = || {
+            if self.version != VERSION || !self.sealed.is_empty() || reader.byte()? != kind {
+                return Err(KIND);
+            }
+            let read = read(&mut reader)?;
+            if reader.is_empty() { Ok(read) } else { Err("it is longer than it should be") }
+        };
+        all().map_err(|detail| damaged(name, detail))
+    }
 }
 
 fn damaged(name: &str, detail: &str) -> Error {

@@ -1,10 +1,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
-use purlin_model::{Map, Unknown, Value};
+use purlin_model::{Map, Unknown, Urn, Value};
 
 use super::*;
-use crate::{DriverVersion, Status};
+use crate::{DriverVersion, Operation, Outcome, RecordId, Status};
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -41,13 +41,19 @@ prop_compose! {
         (values, secrets, params, outputs) in (value(), value(), value(), value()),
         cookie in vec(any::<u8>(), 0..40),
         manifests in vec((".{0,5}", ".{0,5}", value()), 0..3),
-        (digest, protect, retain) in (any::<[u8; 32]>(), any::<bool>(), any::<bool>()),
+        (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 5]>(), any::<bool>()),
+        (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
         (created, updated) in (any::<u64>(), any::<u64>()),
     ) -> Record {
         let [name, driver, version, hex, id, deployment] = <[String; 6]>::try_from(texts).expect("six");
         Record {
             urn,
-            status: message.map_or(Status::Ready, |message| Status::Partial { message }),
+            superseded,
+            status: match (message, absent) {
+                (Some(message), _) => Status::Partial { message },
+                (None, true) => Status::Absent,
+                (None, false) => Status::Ready,
+            },
             driver: DriverVersion { name: driver.into(), version: version.into(), digest: hex.into() },
             definition: definition.map(Into::into),
             name,
@@ -60,13 +66,91 @@ prop_compose! {
             },
             dependencies,
             digest,
-            protect,
-            retain,
+            protect: flags[0],
+            pinned: flags[4],
+            retain: flags[1],
+            external: flags[2],
+            tainted: flags[3],
+            deleted_with,
             created,
             updated,
             deployment: deployment.into(),
         }
     }
+}
+
+fn holder() -> impl Strategy<Value = Holder> {
+    (vec(".{0,5}", 3), any::<u32>(), any::<u64>()).prop_map(|(texts, pid, since)| Holder {
+        user: texts[0].clone(),
+        host: texts[1].clone(),
+        command: texts[2].clone(),
+        pid,
+        since,
+    })
+}
+
+fn deployment() -> impl Strategy<Value = Deployment> {
+    let steps = vec((urn(), "[a-z]{0,4}".prop_map(Into::into), any::<bool>()), 0..5);
+    let outcome = prop::sample::select(vec![
+        Outcome::Unfinished,
+        Outcome::Succeeded,
+        Outcome::Failed,
+        Outcome::Cancelled,
+    ]);
+    let about = (".{0,5}", any::<u64>(), holder(), proptest::option::of(any::<u64>()));
+    (about, outcome, steps, proptest::option::of(any::<[u8; 32]>())).prop_map(
+        |((id, number, holder, ended), outcome, steps, documents)| Deployment {
+            id: id.into(),
+            number,
+            holder,
+            ended,
+            outcome,
+            steps,
+            documents,
+        },
+    )
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let id = || {
+        (urn(), proptest::option::of(any::<u32>())).prop_map(|(urn, superseded)| RecordId { urn, superseded })
+    };
+    let operation = prop_oneof![
+        record().prop_map(|record| Operation::Create(record.into())),
+        record().prop_map(|record| Operation::Update(record.into())),
+        id().prop_map(Operation::Delete),
+    ];
+    let intent = (operation, ".{0,9}", proptest::option::of(".{0,9}"), any::<u64>()).prop_map(
+        |(operation, idempotency_key, checkpoint, since)| Intent {
+            operation,
+            idempotency_key,
+            checkpoint,
+            since,
+        },
+    );
+    let environment = || {
+        vec("[a-z]{0,4}", 3).prop_map(|texts| Environment {
+            org: texts[0].as_str().into(),
+            app: texts[1].as_str().into(),
+            env: texts[2].as_str().into(),
+        })
+    };
+    prop_oneof![
+        record().prop_map(|record| Change::Put(record.into())),
+        id().prop_map(Change::Remove),
+        intent.prop_map(|intent| Change::Intend(intent.into())),
+        (id(), ".{0,9}").prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id }),
+        id().prop_map(Change::Settle),
+        (environment(), deployment(), proptest::option::of(vec(any::<u8>(), 0..9))).prop_map(
+            |(environment, deployment, documents)| Change::Deployed {
+                environment,
+                deployment: deployment.into(),
+                documents,
+            }
+        ),
+        (environment(), proptest::option::of(holder()))
+            .prop_map(|(environment, holder)| Change::Hold { environment, holder }),
+    ]
 }
 
 proptest! {
@@ -76,8 +160,40 @@ proptest! {
     fn records_read_back(record in record()) {
         let keys = Keyring::in_memory();
         let encoded = encode(&record, &keys).expect("writes");
-        prop_assert_eq!(&decode_urn(&encoded.bytes, "").expect("reads"), &record.urn);
+        let environment = decode_environment(&encoded.bytes, "").expect("reads");
+        prop_assert_eq!(environment, Environment::of_urn(&record.urn));
         prop_assert_eq!(decode(&encoded.bytes, "", &keys).expect("reads"), record);
+    }
+
+    #[test]
+    fn changes_read_back(changes in vec(change(), 0..5)) {
+        let bytes = encode_changes(&changes).expect("writes");
+        prop_assert_eq!(decode_changes(&bytes).expect("reads"), changes);
+        prop_assert!(decode_changes(&bytes[..bytes.len() - 1]).is_err());
+    }
+
+    #[test]
+    fn intents_and_deployments_read_back(change in change()) {
+        let keys = Keyring::in_memory();
+        match change {
+            Change::Intend(intent) => {
+                let encoded = encode_intent(&intent, &keys).expect("writes");
+                prop_assert_eq!(decode_intent(&encoded.bytes, "", &keys).expect("reads"), *intent);
+                prop_assert!(decode(&encoded.bytes, "", &keys).is_err());
+            }
+            Change::Deployed { environment, deployment, .. } => {
+                let bytes = encode_deployment(&environment, &deployment).expect("writes");
+                prop_assert_eq!(decode_deployment(&bytes, deployment.number, "").expect("reads"), *deployment);
+                prop_assert_eq!(decode_environment(&bytes, "").expect("reads"), Some(environment));
+            }
+            Change::Hold { holder: Some(holder), .. } => {
+                prop_assert_eq!(decode_hold(&encode_hold(&holder), "").expect("reads"), holder);
+            }
+            Change::Checkpoint { provider_id, .. } => {
+                prop_assert_eq!(decode_checkpoint(&encode_checkpoint(&provider_id), "").expect("reads"), provider_id);
+            }
+            _ => {}
+        }
     }
 
     #[test]
@@ -94,7 +210,13 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_refused_or_read(bytes in vec(any::<u8>(), 0..300)) {
         let _ = decode(&bytes, "x", &Keyring::in_memory());
-        let _ = v1::read(wire::Reader::new(&bytes), &bytes);
+        let source = || Source::new(Reader::new(&bytes), &bytes);
+        let _ = v1::read(Reader::new(&bytes), &bytes);
+        let _ = v2::get(&mut source());
+        let _ = entries::get_intent(&mut source());
+        let _ = entries::get_deployment(&mut Reader::new(&bytes), 1);
+        let _ = entries::get_key(&mut Reader::new(&bytes));
+        let _ = decode_changes(&bytes);
     }
 
     /// Past the checksum: what a right checksum over wrong bytes would let through.
@@ -103,20 +225,22 @@ proptest! {
         record in record(),
         hits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let parts = v1::write(&record).expect("writes");
+        let mut parts = Parts::default();
+        v2::put(&mut parts, &record).expect("writes");
         let (mut clear, mut secret) = (parts.clear.clone(), parts.secret.to_vec());
         for (at, byte) in hits {
             let part = if byte % 2 == 0 && !secret.is_empty() { &mut secret } else { &mut clear };
             let at = at.index(part.len());
             part[at] = byte;
         }
-        let _ = v1::read(wire::Reader::new(&clear), &secret);
+        let _ = v2::get(&mut Source::new(Reader::new(&clear), &secret));
     }
 }
 
 fn plain() -> Record {
     Record {
         urn: Urn::parse("urn:purlin:dev/o::a::shared::dns.default::shared.x").expect("a URN"),
+        superseded: None,
         status: Status::Ready,
         driver: DriverVersion { name: "purlin/echo".into(), version: "1.0.0".into(), digest: "".into() },
         definition: None,
@@ -126,7 +250,11 @@ fn plain() -> Record {
         dependencies: Vec::new(),
         digest: [0xd1; 32],
         protect: false,
+        pinned: false,
         retain: false,
+        external: false,
+        tainted: false,
+        deleted_with: None,
         created: 1,
         updated: 2,
         deployment: "1".into(),
@@ -170,9 +298,9 @@ fn what_is_secret_is_nowhere_in_clear() {
 fn a_newer_record_is_refused_by_name() {
     let keys = Keyring::in_memory();
     let mut bytes = encode(&plain(), &keys).expect("writes").bytes;
-    bytes[0] = 2;
+    bytes[0] = 3;
     let error = decode(&bytes, "urn:x", &keys).expect_err("newer");
-    assert!(matches!(error, Error::Newer { found: 2, supported: 1, .. }));
+    assert!(matches!(error, Error::Newer { found: 3, supported: 2, .. }));
     assert!(error.to_string().contains("urn:x"));
 }
 
@@ -193,5 +321,5 @@ fn depth_has_an_end() {
     record.state.outputs = deep;
     assert!(matches!(encode(&record, &keys), Err(Error::Unwritable { .. })));
     let bytes = [8, 1].repeat(1 << 20);
-    assert!(v1::read(wire::Reader::new(&bytes), &[]).is_err());
+    assert!(v2::get(&mut Source::new(Reader::new(&bytes), &[])).is_err());
 }

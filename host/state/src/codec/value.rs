@@ -5,9 +5,9 @@
 
 use purlin_model::{Map, Unknown, Value};
 use serde_json::Number;
+use zeroize::Zeroizing;
 
 use super::Fault;
-use super::v1::Parts;
 use super::wire::{Reader, put_number, put_text};
 
 const NULL: u8 = 0;
@@ -33,6 +33,22 @@ const DEEPEST: usize = 256;
 pub(super) enum Part {
     Clear,
     Sealed,
+}
+
+/// What something falls into when it is written.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) clear: Vec<u8>,
+    pub(super) secret: Zeroizing<Vec<u8>>,
+}
+
+impl Parts {
+    pub(super) fn of(&mut self, part: Part) -> &mut Vec<u8> {
+        match part {
+            Part::Clear => &mut self.clear,
+            Part::Sealed => &mut self.secret,
+        }
+    }
 }
 
 /// Appends a value to a part.
@@ -105,6 +121,19 @@ impl<'a> Source<'a> {
         match part {
             Part::Clear => &mut self.clear,
             Part::Sealed => &mut self.sealed,
+        }
+    }
+
+    pub(super) fn new(clear: Reader<'a>, sealed: &'a [u8]) -> Self {
+        Self { clear, sealed: Reader::new(sealed) }
+    }
+
+    /// Nothing may be left in the end.
+    pub(super) fn finish(&self) -> Result<(), Fault> {
+        if self.clear.is_empty() && self.sealed.is_empty() {
+            Ok(())
+        } else {
+            Err("it is longer than it should be")
         }
     }
 

@@ -1,6 +1,8 @@
 //! Numbers and lengths on the wire. Everything read is checked; nothing here can panic or reserve
 //! more memory than the bytes at hand justify.
 
+use purlin_model::Urn;
+
 use super::Fault;
 
 /// Appends a number: seven bits a byte, the lowest first.
@@ -23,7 +25,43 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_bytes(out, text.as_bytes());
 }
 
+/// Appends a URN as what differs from `base`: dependencies mostly live next door.
+pub(super) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fault> {
+    if Urn::parse(urn.as_str()).is_err() {
+        return Err(
+            "a URN in it does not read back, because the application or environment has `::` in its name",
+        );
+    }
+    let shared = base.bytes().zip(urn.as_str().bytes()).take_while(|(a, b)| a == b).count();
+    put_number(out, shared as u64);
+    put_bytes(out, urn.as_str().as_bytes().get(shared..).unwrap_or_default());
+    Ok(())
+}
+
+/// Reads a URN that differs from `base`.
+pub(super) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault> {
+    const WRONG: Fault = "it holds a URN that is none";
+    let shared = usize::try_from(reader.number()?).map_err(|_| WRONG)?;
+    let rest = reader.bytes()?;
+    let mut bytes = base.as_bytes().get(..shared).ok_or(WRONG)?.to_vec();
+    bytes.extend_from_slice(rest);
+    Urn::parse(std::str::from_utf8(&bytes).map_err(|_| WRONG)?).map_err(|_| WRONG)
+}
+
+/// Appends what may be missing.
+pub(super) fn put_optional<T: ?Sized>(
+    out: &mut Vec<u8>,
+    value: Option<&T>,
+    put: impl FnOnce(&mut Vec<u8>, &T),
+) {
+    out.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        put(out, value);
+    }
+}
+
 /// Reads from the front of bytes.
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -35,6 +73,11 @@ impl<'a> Reader<'a> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
+    }
+
+    /// All that is left.
+    pub(super) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.rest)
     }
 
     pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], Fault> {
@@ -80,5 +123,22 @@ impl<'a> Reader<'a> {
 
     pub(super) fn text(&mut self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.bytes()?).map_err(|_| "it holds text that is not UTF-8")
+    }
+
+    /// Whether something holds.
+    pub(super) fn flag(&mut self) -> Result<bool, Fault> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err("it holds flags that are not known"),
+        }
+    }
+
+    /// What may be missing.
+    pub(super) fn optional<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<Option<T>, Fault> {
+        if self.flag()? { read(self).map(Some) } else { Ok(None) }
     }
 }

@@ -2,36 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::ops::Bound;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use purlin_model::Urn;
 use sled::{Batch, Db, IVec};
 
+use super::cut::{self, Stored};
 use super::guard::guarded;
-use super::keyspace::{self, Stored};
-use super::writer::Write;
 use super::{Folder, files};
-use crate::{Environment, Error};
+use crate::table::Entry;
+use crate::{Error, keyspace};
 
 /// How long sled may take to let go of a database that was closed in this very process.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The bytes of a record, and what to call it where its own name cannot be read.
-pub(crate) struct Named {
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
-}
+/// So many entries are read at once.
+const AT_ONCE: usize = 1024;
 
 /// The records of a store. Whoever drops it last lets go of the folder.
 pub(crate) struct Index {
     // Fields are dropped in this order: sled before the lock of the folder.
     db: Db,
-    /// Held for writing while a batch goes in, so that nobody reads half of one.
-    gate: RwLock<()>,
     file: File,
     folder: Folder,
 }
@@ -54,7 +46,7 @@ impl Index {
         }
         // sled renames its snapshot at every start.
         files::sync_folder(&path)?;
-        Ok(Self { db, gate: RwLock::new(()), file, folder })
+        Ok(Self { db, file, folder })
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -65,53 +57,33 @@ impl Index {
         guarded(self.folder.path(), call)
     }
 
-    /// The public half of the key that secrets are encrypted for.
-    pub(crate) fn recipient(&self) -> Result<Option<String>, Error> {
-        let value = self.guarded(|| self.db.get(keyspace::RECIPIENT))?;
-        Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
-    }
-
-    /// Applies writes, all or none; later ones win. Not durable until [`Self::sync`] returns.
-    pub(super) fn apply<'w>(
-        &self,
-        writes: impl Iterator<Item = &'w Write>,
-        recipient: Option<&str>,
-    ) -> Result<(), Error> {
-        let last: BTreeMap<&Urn, Option<&[u8]>> = writes
-            .map(|write| match write {
-                Write::Put { urn, bytes } => (urn, Some(bytes.as_slice())),
-                Write::Remove { urn } => (urn, None),
-            })
-            .collect();
+    /// Applies entries, all or none; later ones win. Not durable until [`Self::sync`] returns.
+    pub(super) fn apply(&self, entries: &[Entry]) -> Result<(), Error> {
+        let last: BTreeMap<&[u8], Option<&[u8]>> =
+            entries.iter().map(|(key, value)| (key.as_slice(), value.as_deref())).collect();
         let mut batch = Batch::default();
-        for (urn, record) in last {
-            self.stage(&mut batch, urn, record)?;
+        for (key, value) in last {
+            self.stage(&mut batch, key, value)?;
         }
-        if let Some(recipient) = recipient {
-            batch.insert(keyspace::RECIPIENT, recipient);
-        }
-        let _gate = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         self.guarded(|| self.db.apply_batch(batch))
     }
 
-    fn stage(&self, batch: &mut Batch, urn: &Urn, record: Option<&[u8]>) -> Result<(), Error> {
-        // A URN that lies in no environment was never recorded, and the codec writes none.
-        let Some(key) = keyspace::record(urn) else { return Ok(()) };
-        let old = self.guarded(|| self.db.get(&key))?;
+    fn stage(&self, batch: &mut Batch, key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
+        let old = self.guarded(|| self.db.get(key))?;
         let old_pieces = old.as_deref().and_then(Stored::from_value).map_or(0, |stored| stored.pieces());
         let mut pieces = 0;
-        if let Some(record) = record {
-            let stored = Stored::of(record);
+        if let Some(value) = value {
+            let stored = Stored::of(value);
             pieces = stored.pieces();
-            for (number, piece) in (0..pieces).zip(record.chunks(keyspace::PIECE)) {
-                batch.insert(keyspace::piece(&key, number), piece);
+            for (number, piece) in (0..pieces).zip(value.chunks(cut::PIECE)) {
+                batch.insert(cut::piece(key, number), piece);
             }
-            batch.insert(key.as_slice(), stored.to_value());
+            batch.insert(key, stored.to_value());
         } else if old.is_some() {
-            batch.remove(key.as_slice());
+            batch.remove(key);
         }
         for number in pieces..old_pieces {
-            batch.remove(keyspace::piece(&key, number));
+            batch.remove(cut::piece(key, number));
         }
         Ok(())
     }
@@ -122,45 +94,26 @@ impl Index {
         self.file.sync_data().map_err(Error::io("make durable", self.folder.path()))
     }
 
-    /// The bytes of every record of an environment, by what to call each, some at a time: all of
-    /// them together would take as much memory as the records themselves.
-    pub(crate) fn records(
-        &self,
-        environment: &Environment,
-        at_once: usize,
-        take: &mut dyn FnMut(Vec<Named>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-        let mut entries = self.db.scan_prefix(keyspace::environment_prefix(environment));
-        let prefix = environment.urn_prefix();
+    /// Every entry, put together.
+    pub(crate) fn entries(&self, take: &mut dyn FnMut(Vec<u8>, Vec<u8>)) -> Result<(), Error> {
+        let mut entries = self.db.iter();
         loop {
-            let some: Vec<(IVec, IVec)> = self.guarded(|| entries.by_ref().take(at_once).collect())?;
+            let some: Vec<(IVec, IVec)> = self.guarded(|| entries.by_ref().take(AT_ONCE).collect())?;
             if some.is_empty() {
                 return Ok(());
             }
-            let assembled = some.into_iter().map(|(key, value)| {
-                let rest = key.get(17..).unwrap_or_default();
-                let name = format!("{prefix}{}", String::from_utf8_lossy(rest));
-                let bytes = self.assemble(&key, &value, &name)?;
-                Ok(Named { name, bytes })
-            });
-            take(assembled.collect::<Result<_, Error>>()?)?;
-        }
-    }
-
-    /// The bytes of the first record of each environment.
-    pub(crate) fn first_records(&self) -> Result<Vec<Named>, Error> {
-        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-        let mut found = Vec::new();
-        let mut from = vec![keyspace::RECORDS];
-        loop {
-            let range = (Bound::Excluded(from.as_slice()), Bound::Excluded(&[keyspace::RECORDS + 1][..]));
-            let next = self.guarded(|| self.db.range::<&[u8], _>(range).next().transpose())?;
-            let Some((key, value)) = next else { return Ok(found) };
-            let name = String::from_utf8_lossy(key.get(17..).unwrap_or_default()).into_owned();
-            let bytes = self.assemble(&key, &value, &name)?;
-            found.push(Named { name, bytes });
-            from = keyspace::after_environment(&key);
+            for (key, value) in some {
+                if key.first() == Some(&cut::PIECES) {
+                    continue;
+                }
+                // Version 1 kept this one as it is.
+                let whole = if &*key == keyspace::RECIPIENT {
+                    value.to_vec()
+                } else {
+                    self.assemble(&key, &value, &keyspace::describe(&key, None))?
+                };
+                take(key.to_vec(), whole);
+            }
         }
     }
 
@@ -177,7 +130,7 @@ impl Index {
             if record.len() >= length {
                 break;
             }
-            let piece = self.guarded(|| self.db.get(keyspace::piece(key, number)))?;
+            let piece = self.guarded(|| self.db.get(cut::piece(key, number)))?;
             record.extend_from_slice(&piece.ok_or_else(|| damaged("a piece of it is missing"))?);
         }
         if record.len() == length { Ok(record) } else { Err(damaged("its pieces have the wrong length")) }

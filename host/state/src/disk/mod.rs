@@ -9,13 +9,13 @@
 //! <folder>/stale/        what a crash left behind, moved out of the way
 //! ```
 
+mod cut;
 pub(crate) mod files;
 mod folder;
 mod guard;
 mod index;
-mod keyspace;
 mod writer;
 
 pub(crate) use folder::Folder;
-pub(crate) use index::{Index, Named};
-pub(crate) use writer::{Job, Write, Writer};
+pub(crate) use index::Index;
+pub(crate) use writer::{Job, Writer};

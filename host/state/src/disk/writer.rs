@@ -4,41 +4,23 @@
 //! A commit arrives as writes of finished bytes. Whatever has to hold them before the index does
 //! can take them from here, in order.
 
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
-use purlin_model::Urn;
 use tokio::sync::oneshot;
 
 use super::Index;
-use crate::Error;
+use crate::encode::Writes;
+use crate::table::Table;
+use crate::{Error, codec, keyspace};
 
 /// The most bytes that are gathered into one batch.
 const BATCH: usize = 8 << 20;
 
-/// One step of a commit.
-pub(crate) enum Write {
-    /// A record's bytes, in place of what is there.
-    Put { urn: Urn, bytes: Vec<u8> },
-    /// No record any more.
-    Remove { urn: Urn },
-}
-
-impl Write {
-    fn len(&self) -> usize {
-        match self {
-            Self::Put { bytes, .. } => bytes.len(),
-            Self::Remove { .. } => 0,
-        }
-    }
-}
-
 /// A commit.
 pub(crate) struct Job {
-    pub(crate) writes: Vec<Write>,
-    /// The public half of the key that something in it was sealed with.
-    pub(crate) recipient: Option<String>,
+    pub(crate) writes: Writes,
     /// Told once the commit is durable, or failed.
     pub(crate) done: oneshot::Sender<Result<(), Error>>,
 }
@@ -50,12 +32,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(index: Arc<Index>, recipient: Option<String>) -> Result<Self, Error> {
+    pub(crate) fn start(index: Index, table: Arc<RwLock<Table>>, key_stored: bool) -> Result<Self, Error> {
         let (jobs, receiver) = mpsc::channel();
         let path = index.folder().to_owned();
         let thread = thread::Builder::new()
             .name("purlin-state".into())
-            .spawn(move || Writing { index, recipient, failed: None }.run(&receiver))
+            .spawn(move || Writing { index, table, key_stored, failed: None }.run(&receiver))
             .map_err(Error::io("start a thread for", &path))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
@@ -77,9 +59,10 @@ impl Drop for Writer {
 }
 
 struct Writing {
-    index: Arc<Index>,
-    /// The public half that is recorded.
-    recipient: Option<String>,
+    index: Index,
+    table: Arc<RwLock<Table>>,
+    /// Whether the data key is recorded.
+    key_stored: bool,
     /// Why nothing is written any more: after a failed write nobody knows what the disk has.
     failed: Option<String>,
 }
@@ -87,18 +70,20 @@ struct Writing {
 impl Writing {
     fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(first) = jobs.recv() {
-            let mut size = size(&first);
+            let mut size = first.writes.size();
             let mut group = vec![first];
             while size < BATCH
                 && let Ok(next) = jobs.try_recv()
             {
-                size += self::size(&next);
+                size += next.writes.size();
                 group.push(next);
             }
-            let result = self.write(&group);
-            for job in group {
+            let (commits, waiting): (Vec<_>, Vec<_>) =
+                group.into_iter().map(|job| (job.writes, job.done)).unzip();
+            let result = self.write(commits);
+            for done in waiting {
                 // Nobody listens any more when a commit was given up; it is written all the same.
-                let _ = job.done.send(result.as_ref().copied().map_err(|detail| Error::Write {
+                let _ = done.send(result.as_ref().copied().map_err(|detail| Error::Write {
                     folder: self.index.folder().to_owned(),
                     detail: detail.clone(),
                 }));
@@ -106,30 +91,32 @@ impl Writing {
         }
     }
 
-    fn write(&mut self, group: &[Job]) -> Result<(), String> {
+    fn write(&mut self, commits: Vec<Writes>) -> Result<(), String> {
         if let Some(failed) = &self.failed {
             return Err(format!("an earlier write failed: {failed}"));
         }
-        let new =
-            if self.recipient.is_none() { group.iter().find_map(|job| job.recipient.clone()) } else { None };
-        let writes = group.iter().flat_map(|job| &job.writes);
-        let result = self.index.apply(writes, new.as_deref()).and_then(|()| self.index.sync());
-        match result {
-            Ok(()) => {
-                self.recipient = self.recipient.take().or(new);
-                Ok(())
-            }
-            Err(error) => {
-                let detail = with_cause(&error);
-                self.failed = Some(detail.clone());
-                Err(detail)
+        let mut entries = Vec::new();
+        {
+            let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+            for commit in commits {
+                if let Some(key) = commit.key.filter(|_| !self.key_stored) {
+                    entries.push((keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&key.stored))));
+                    self.key_stored = true;
+                }
+                table.resolve(commit.writes, &mut entries);
             }
         }
+        if let Err(error) = self.index.apply(&entries).and_then(|()| self.index.sync()) {
+            let detail = with_cause(&error);
+            self.failed = Some(detail.clone());
+            return Err(detail);
+        }
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in entries {
+            table.apply(key, value);
+        }
+        Ok(())
     }
-}
-
-fn size(job: &Job) -> usize {
-    job.writes.iter().map(Write::len).sum()
 }
 
 fn with_cause(error: &Error) -> String {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Urn, Value};
 use purlin_state::{
-    Change, DriverVersion, Environment, Error, Holder, KeyProvider, OpenOptions, Record, SledStore, Status,
+    Change, DriverVersion, Environment, Error, Holder, KeyProvider, OpenOptions, Record, RecordId, SledStore,
+    Status,
 };
 use serde_json::json;
 
@@ -45,6 +46,7 @@ pub fn record(number: usize) -> Record {
     let values: Value = json!({"input": format!("value-{number}"), "size": number}).into();
     Record {
         urn: urn(number),
+        superseded: None,
         status: Status::Ready,
         driver: DriverVersion {
             name: "purlin/echo".into(),
@@ -63,7 +65,11 @@ pub fn record(number: usize) -> Record {
         dependencies: number.checked_sub(1).map(urn).into_iter().collect(),
         digest: [number as u8; 32],
         protect: false,
+        pinned: false,
         retain: false,
+        external: false,
+        tainted: false,
+        deleted_with: None,
         created: 1_790_000_000_000,
         updated: 1_790_000_000_001,
         deployment: "01J8X5R7Q2".into(),
@@ -84,4 +90,8 @@ pub fn secret_record(number: usize) -> Record {
 
 pub fn put(record: Record) -> Change {
     Change::Put(Box::new(record))
+}
+
+pub fn remove(number: usize) -> Change {
+    Change::Remove(RecordId::current(urn(number)))
 }

@@ -1,0 +1,64 @@
+//! What a commit consists of, and what a store gives back.
+
+use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
+
+/// One step of a commit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Record a resource, in place of what is recorded under its [`Record::id`].
+    Put(Box<Record>),
+    /// Forget a record; nothing happens where there is none.
+    Remove(RecordId),
+    /// A driver is about to be called. Replaces an earlier intent for the same record.
+    Intend(Box<Intent>),
+    /// The driver named the id of what it is making; nothing happens without an intent.
+    Checkpoint {
+        /// The record that the intent is for.
+        id: RecordId,
+        /// What the driver said.
+        provider_id: String,
+    },
+    /// The call's outcome is known and part of this commit, or stands for nothing.
+    Settle(RecordId),
+    /// A deployment ended, or (with the same id) its entry changes.
+    Deployed {
+        /// Where.
+        environment: Environment,
+        /// What happened.
+        deployment: Box<Deployment>,
+        /// The documents that it was made from, sealed like secrets when they are stored. None
+        /// leaves what is stored under [`Deployment::documents`] as it is.
+        documents: Option<Vec<u8>>,
+    },
+    /// Closes an environment to deployments until it is opened again with `None`.
+    Hold {
+        /// Which.
+        environment: Environment,
+        /// By whom, and what for.
+        holder: Option<Holder>,
+    },
+}
+
+impl Change {
+    /// What it is about, for people.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Self::Put(record) => record.id().to_string(),
+            Self::Remove(id) | Self::Checkpoint { id, .. } | Self::Settle(id) => id.to_string(),
+            Self::Intend(intent) => intent.id().to_string(),
+            Self::Deployed { deployment, .. } => deployment.id.to_string(),
+            Self::Hold { environment, .. } => environment.to_string(),
+        }
+    }
+}
+
+/// Everything that is recorded in an environment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Every record, sorted by URN; old copies after the current one, by number.
+    pub records: Vec<Record>,
+    /// Calls whose outcome is not known, sorted by [`Intent::id`].
+    pub pending: Vec<Intent>,
+    /// Who closed it, if anybody.
+    pub held: Option<Holder>,
+}

@@ -1,0 +1,40 @@
+//! What is about to be done: written down before a driver is called, so that a crash leaves a
+//! trace of what may have happened (SPEC §10).
+
+use crate::{Record, RecordId};
+
+/// A call that is about to be made, or whose outcome is not known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intent {
+    /// What the call does.
+    pub operation: Operation,
+    /// The idempotency key of the call, the same for every attempt at it.
+    pub idempotency_key: String,
+    /// The provider id that the driver named before it was done.
+    pub checkpoint: Option<String>,
+    /// Since when, milliseconds since 1970.
+    pub since: u64,
+}
+
+/// What a call does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Makes the resource: what will be recorded should it succeed, with an empty
+    /// [`purlin_model::driver::ResourceState`]. Where the URN has a current record that exists,
+    /// the new one takes its place.
+    Create(Box<Record>),
+    /// Changes the resource: what will be recorded should it succeed, with the state from before.
+    Update(Box<Record>),
+    /// Deletes what is recorded here.
+    Delete(RecordId),
+}
+
+impl Intent {
+    /// Which record it is for.
+    pub fn id(&self) -> RecordId {
+        match &self.operation {
+            Operation::Create(record) | Operation::Update(record) => record.id(),
+            Operation::Delete(id) => id.clone(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The data key: what seals secrets. It is random, made once a store, and stored in it, sealed for
+//! the age identity. Sealing a record with age itself would take a hundred times as long.
+
+use std::fmt;
+
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use zeroize::Zeroizing;
+
+use super::identity::Key;
+use crate::Error;
+use crate::codec::SealedKey;
+
+/// Bytes of a nonce. So long that random ones never meet.
+const NONCE: usize = 24;
+
+/// The key that secrets are sealed with. What it holds is wiped when it is dropped.
+pub(crate) struct DataKey {
+    cipher: XChaCha20Poly1305,
+    /// As it is stored.
+    pub(crate) stored: SealedKey,
+}
+
+impl DataKey {
+    /// A new one, sealed for `owner`.
+    pub(super) fn generate(owner: &Key) -> Result<Self, Error> {
+        let unwritable = |detail| Error::Unwritable { name: "the data key".into(), detail };
+        let mut bytes = Zeroizing::new([0; 32]);
+        getrandom::fill(bytes.as_mut_slice())
+            .map_err(|_| unwritable("the system gives no random numbers"))?;
+        let sealed = owner.seal(bytes.as_slice()).map_err(|_| unwritable("it cannot be encrypted"))?;
+        let stored = SealedKey { recipient: owner.name.clone(), sealed: Some(sealed) };
+        Ok(Self { cipher: XChaCha20Poly1305::new((&*bytes).into()), stored })
+    }
+
+    /// Opens the stored one; `None` when it is not one of `owner`.
+    pub(super) fn open(stored: &SealedKey, owner: &Key) -> Option<Self> {
+        let bytes = owner.unseal(stored.sealed.as_deref()?)?;
+        let cipher = XChaCha20Poly1305::new_from_slice(&bytes).ok()?;
+        Some(Self { cipher, stored: stored.clone() })
+    }
+
+    /// Seals; the result opens only beside the same `context`.
+    pub(crate) fn seal(&self, context: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
+        let mut nonce = [0; NONCE];
+        getrandom::fill(&mut nonce).ok()?;
+        let sealed = self.cipher.encrypt(XNonce::from_slice(&nonce), Payload { msg: plain, aad: context });
+        Some([&nonce[..], &sealed.ok()?].concat())
+    }
+
+    /// Opens; `None` when it was sealed with another key or context, or was changed.
+    pub(crate) fn unseal(&self, context: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        let (nonce, sealed) = sealed.split_at_checked(NONCE)?;
+        let payload = Payload { msg: sealed, aad: context };
+        self.cipher.decrypt(XNonce::from_slice(nonce), payload).ok().map(Zeroizing::new)
+    }
+}
+
+impl fmt::Debug for DataKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DataKey").field(&self.stored.recipient).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_opens_with_its_key_and_context_only() {
+        let owner = Key::generate();
+        let key = DataKey::generate(&owner).expect("made");
+        let mut sealed = key.seal(b"here", b"hidden").expect("sealed");
+        assert!(!sealed.windows(6).any(|part| part == b"hidden"));
+        assert_ne!(key.seal(b"here", b"hidden").expect("sealed"), sealed);
+        let again = DataKey::open(&key.stored, &owner).expect("opens");
+        assert_eq!(again.unseal(b"here", &sealed).expect("opens").as_slice(), b"hidden");
+        assert!(again.unseal(b"there", &sealed).is_none());
+        assert!(DataKey::generate(&owner).expect("made").unseal(b"here", &sealed).is_none());
+        assert!(DataKey::open(&key.stored, &Key::generate()).is_none());
+        *sealed.last_mut().expect("not empty") ^= 1;
+        assert!(again.unseal(b"here", &sealed).is_none());
+        assert!(again.unseal(b"here", b"short").is_none());
+        assert!(!format!("{key:?}").contains("SECRET"));
+    }
+}

@@ -1,0 +1,117 @@
+//! An age identity: what seals the data key, and sealed every record in version 1.
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use age::x25519::{Identity, Recipient};
+use secrecy::ExposeSecret;
+use zeroize::Zeroizing;
+
+use crate::Error;
+use crate::disk::files;
+
+/// A key, parsed once.
+pub(crate) struct Key {
+    identity: Identity,
+    recipient: Recipient,
+    /// The public half as text.
+    pub(crate) name: String,
+}
+
+impl Key {
+    pub(super) fn new(identity: Identity) -> Self {
+        let recipient = identity.to_public();
+        Self { name: recipient.to_string(), identity, recipient }
+    }
+
+    /// A new one.
+    pub(super) fn generate() -> Self {
+        Self::new(Identity::generate())
+    }
+
+    /// Reads an identity in the form of `age-keygen`: comments, and one line with the key.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let identity = lines.next()?.parse().ok()?;
+        lines.next().is_none().then(|| Self::new(identity))
+    }
+
+    /// What a file with it says.
+    pub(super) fn to_file(&self) -> Zeroizing<String> {
+        let secret = self.identity.to_string();
+        Zeroizing::new(format!(
+            "# Purlin encrypts the secrets of its state with this key. Without it they are lost: back it up.\n\
+             # public key: {}\n{}\n",
+            self.name,
+            secret.expose_secret()
+        ))
+    }
+
+    /// Encrypts for this key.
+    pub(crate) fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, age::EncryptError> {
+        age::encrypt(&self.recipient, plain)
+    }
+
+    /// Decrypts; `None` when it was not encrypted for this key, or was changed.
+    pub(crate) fn unseal(&self, sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        let decryptor = age::Decryptor::new_buffered(sealed).ok()?;
+        let mut reader = decryptor.decrypt(std::iter::once(&self.identity as &dyn age::Identity)).ok()?;
+        // The plain text is shorter, so the buffer never grows and leaves no copy behind.
+        let mut plain = Zeroizing::new(Vec::with_capacity(sealed.len()));
+        reader.read_to_end(&mut plain).ok()?;
+        Some(plain)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Key").field(&self.name).finish()
+    }
+}
+
+/// Reads a key file, which others must not be able to read.
+pub(super) fn read_file(path: &Path) -> Result<Key, Error> {
+    let mut file = std::fs::File::open(path).map_err(Error::io("read the key file", path))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = file.metadata().map_err(Error::io("read the key file", path))?;
+        let mode = metadata.permissions().mode() & 0o7777;
+        if mode & 0o077 != 0 {
+            return Err(Error::KeyExposed { path: path.into(), mode });
+        }
+    }
+    let mut text = Zeroizing::new(String::with_capacity(1024));
+    let read = file.by_ref().take(1 << 16).read_to_string(&mut text);
+    match read {
+        Err(error) if error.kind() != std::io::ErrorKind::InvalidData => {
+            Err(Error::io("read the key file", path)(error))
+        }
+        _ => Key::parse(&text)
+            .ok_or_else(|| Error::KeyInvalid { origin: format!("the key file `{}`", path.display()) }),
+    }
+}
+
+/// Makes a key file that is whole or not there, and durable before anything is encrypted with it.
+pub(super) fn make_file(path: &Path) -> Result<Key, Error> {
+    let key = Key::generate();
+    let text = key.to_file();
+    if files::create_private(path, text.as_bytes())? { Ok(key) } else { read_file(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_opens_with_its_key_only() {
+        let (one, other) = (Key::generate(), Key::generate());
+        let mut sealed = one.seal(b"hidden").expect("sealed");
+        assert!(!sealed.windows(6).any(|part| part == b"hidden"));
+        assert_eq!(one.unseal(&sealed).expect("opens").as_slice(), b"hidden");
+        assert!(other.unseal(&sealed).is_none());
+        *sealed.last_mut().expect("not empty") ^= 1;
+        assert!(one.unseal(&sealed).is_none());
+    }
+}

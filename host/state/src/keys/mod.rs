@@ -1,0 +1,167 @@
+//! The key that secrets are sealed with: where it comes from, and that it is the right one.
+//!
+//! A key is an age X25519 identity. It seals the store's data key, which seals the rest. The state
+//! keeps its public half, so that a wrong key is refused by name. Nothing here shows a secret half.
+
+mod data;
+mod identity;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use secrecy::{ExposeSecret, SecretString};
+
+pub(crate) use self::data::DataKey;
+pub(crate) use self::identity::Key;
+use self::identity::{make_file, read_file};
+use crate::Error;
+use crate::codec::SealedKey;
+
+/// Where the key comes from that secrets are encrypted with (SPEC §10).
+#[derive(Clone, Debug)]
+pub enum KeyProvider {
+    /// A file with an age identity, which must be there.
+    File(PathBuf),
+    /// An age identity itself, from an environment variable or a command that the caller ran.
+    Value(SecretString),
+    /// A file that is made when the first secret is recorded.
+    Generate(PathBuf),
+}
+
+/// The key of one store, had or still to be made.
+#[derive(Debug)]
+pub(crate) struct Keyring {
+    /// Where to make the key.
+    make_at: Option<PathBuf>,
+    slot: Mutex<Slot>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    key: Option<Arc<Key>>,
+    made: bool,
+    /// The data key as the state has it.
+    stored: Option<SealedKey>,
+    data: Option<Arc<DataKey>>,
+}
+
+impl Keyring {
+    /// Gets the key ready. All but a key that is still to be made are read now: a wrong one has to
+    /// be known before a driver makes something that then cannot be recorded.
+    ///
+    /// `stored` is what the state says about its key.
+    pub(crate) fn open(provider: &KeyProvider, stored: Option<SealedKey>) -> Result<Self, Error> {
+        let expected = stored.as_ref().map(|stored| stored.recipient.as_str());
+        let (key, make_at) = match provider {
+            KeyProvider::Value(text) => {
+                let key = Key::parse(text.expose_secret());
+                (Some(key.ok_or_else(|| Error::KeyInvalid { origin: "the key given".into() })?), None)
+            }
+            KeyProvider::File(path) => (Some(read_file(path)?), None),
+            KeyProvider::Generate(path) if path.exists() => (Some(read_file(path)?), None),
+            KeyProvider::Generate(path) => match expected {
+                Some(recipient) => {
+                    return Err(Error::KeyMissing { path: path.clone(), recipient: recipient.into() });
+                }
+                None => (None, Some(path.clone())),
+            },
+        };
+        if let (Some(expected), Some(given)) = (expected, &key)
+            && expected != given.name
+        {
+            return Err(Error::WrongKey { expected: expected.into(), given: given.name.clone() });
+        }
+        let stored = stored.filter(|stored| stored.sealed.is_some());
+        let slot = Slot { key: key.map(Arc::new), made: false, stored, data: None };
+        Ok(Self { make_at, slot: Mutex::new(slot) })
+    }
+
+    /// A key that lives as long as this, for a store in memory.
+    pub(crate) fn in_memory() -> Self {
+        let slot = Slot { key: Some(Arc::new(Key::generate())), ..Slot::default() };
+        Self { make_at: None, slot: Mutex::new(slot) }
+    }
+
+    /// The key, made now where there is none.
+    pub(crate) fn key(&self) -> Result<Arc<Key>, Error> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).key(self.make_at.as_ref())
+    }
+
+    /// The data key, made now where there is none. Whoever seals with it has to see to it that it
+    /// is stored no later than what it sealed.
+    pub(crate) fn data(&self) -> Result<Arc<DataKey>, Error> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(data) = &slot.data {
+            return Ok(data.clone());
+        }
+        let key = slot.key(self.make_at.as_ref())?;
+        let data = match &slot.stored {
+            Some(stored) => DataKey::open(stored, &key).ok_or_else(|| Error::Damaged {
+                name: "the data key".into(),
+                detail: "it cannot be decrypted".into(),
+            })?,
+            None => DataKey::generate(&key)?,
+        };
+        let data = Arc::new(data);
+        slot.data = Some(data.clone());
+        Ok(data)
+    }
+
+    /// Where a key was made.
+    pub(crate) fn made(&self) -> Option<PathBuf> {
+        let slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.made { self.make_at.clone() } else { None }
+    }
+}
+
+impl Slot {
+    fn key(&mut self, make_at: Option<&PathBuf>) -> Result<Arc<Key>, Error> {
+        if let Some(key) = &self.key {
+            return Ok(key.clone());
+        }
+        let key = Arc::new(make_file(make_at.ok_or(Error::Closed)?)?);
+        self.key = Some(key.clone());
+        self.made = true;
+        Ok(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_file_is_made_private_and_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let ring = Keyring::open(&KeyProvider::Generate(path.clone()), None).expect("opens");
+        assert_eq!(ring.made(), None);
+        assert!(!path.exists());
+        let name = ring.key().expect("made").name.clone();
+        assert_eq!(ring.made(), Some(path.clone()));
+        let noted = || Some(SealedKey { recipient: name.clone(), sealed: None });
+        let again = Keyring::open(&KeyProvider::Generate(path.clone()), noted()).expect("opens");
+        assert_eq!((again.key().expect("there").name.clone(), again.made()), (name.clone(), None));
+        assert!(!format!("{again:?}").contains("SECRET"));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o600);
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("changed");
+            let error =
+                Keyring::open(&KeyProvider::File(path.clone()), None).expect_err("others can read it");
+            assert!(matches!(error, Error::KeyExposed { mode: 0o640, .. }), "{error}");
+        }
+        std::fs::remove_file(&path).expect("removed");
+        let error = Keyring::open(&KeyProvider::Generate(path), noted()).expect_err("lost");
+        assert!(matches!(&error, Error::KeyMissing { recipient, .. } if *recipient == name), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused_without_showing_it() {
+        let error =
+            Keyring::open(&KeyProvider::Value("AGE-SECRET-KEY-1NONSENSE".into()), None).expect_err("none");
+        assert!(matches!(error, Error::KeyInvalid { .. }));
+        assert!(!format!("{error} {error:?}").contains("NONSENSE"));
+    }
+}

@@ -1,0 +1,211 @@
+//! Under which key each thing is stored. Whatever keeps entries needs to know no more about them.
+//!
+//! ```text
+//! m │ key                                               the data key, sealed
+//! r │ environment, 16 bytes │ rest of the URN [│ copy]   a record
+//! i │ environment │ the same                             an intent
+//! k │ environment │ the same                             what a driver said meanwhile
+//! h │ environment │ number, 8 │ id, 16 [│ documents, 32]  a deployment
+//! d │ digest, 32 bytes │ environment                     documents
+//! l │ environment                                        who closed it
+//! ```
+
+use sha2::{Digest, Sha256};
+
+use crate::{Environment, RecordId};
+
+/// The public half of the key, as version 1 kept it.
+pub(crate) const RECIPIENT: &[u8] = b"mrecipient";
+/// The data key.
+pub(crate) const DATA_KEY: &[u8] = b"mkey";
+
+/// The longest rest of a URN that stands in a key as it is.
+const NAME: usize = 160;
+/// How much of a longer one does.
+const NAME_START: usize = 112;
+/// Marks a long name. No text has this byte, so no short name looks like a long one.
+const LONG: u8 = 0xff;
+/// Marks the number of an old copy. No text has this byte either.
+const COPY: u8 = 0xfe;
+
+/// What kinds of things there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Record = b'r',
+    Intent = b'i',
+    Checkpoint = b'k',
+    Deployment = b'h',
+    Documents = b'd',
+    Hold = b'l',
+}
+
+/// An environment, as keys have it.
+pub(crate) type Place = [u8; 16];
+
+/// The environment in the form that keys have.
+pub(crate) fn place(environment: &Environment) -> Place {
+    shortened(environment.urn_prefix().as_bytes())
+}
+
+fn shortened(bytes: &[u8]) -> [u8; 16] {
+    let mut short = [0; 16];
+    short.copy_from_slice(&Sha256::digest(bytes)[..16]);
+    short
+}
+
+/// What the keys of a kind in an environment begin with. Documents have no such thing.
+pub(crate) fn prefix(kind: Kind, place: &Place) -> Vec<u8> {
+    let mut key = Vec::with_capacity(1 + 16 + NAME);
+    key.push(kind as u8);
+    key.extend_from_slice(place);
+    key
+}
+
+/// What all keys of a kind begin with.
+pub(crate) fn all(kind: Kind) -> [u8; 1] {
+    [kind as u8]
+}
+
+/// The end of the key of what belongs to a record, behind the environment.
+pub(crate) fn name(environment: &Environment, id: &RecordId) -> Option<Vec<u8>> {
+    let name = id.urn.as_str().strip_prefix(environment.urn_prefix().as_str())?.as_bytes();
+    let mut key = Vec::with_capacity(NAME);
+    if name.len() <= NAME {
+        key.extend_from_slice(name);
+    } else {
+        key.extend_from_slice(name.get(..NAME_START)?);
+        key.push(LONG);
+        key.extend_from_slice(id.urn.guresid().as_str().as_bytes());
+    }
+    if let Some(copy) = id.superseded {
+        key.push(COPY);
+        key.extend_from_slice(&copy.to_be_bytes());
+    }
+    Some(key)
+}
+
+/// The key of what belongs to a record; `None` for a URN that lies in no environment.
+pub(crate) fn of(kind: Kind, id: &RecordId) -> Option<Vec<u8>> {
+    let environment = Environment::of_urn(&id.urn)?;
+    let mut key = prefix(kind, &place(&environment));
+    key.extend_from_slice(&name(&environment, id)?);
+    Some(key)
+}
+
+/// What to call an entry whose content cannot be read.
+pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String {
+    let rest = key.get(17..).unwrap_or_default();
+    let prefix = environment.map(Environment::urn_prefix).unwrap_or_default();
+    match key.first() {
+        Some(b'r' | b'i' | b'k') => format!("{prefix}{}", String::from_utf8_lossy(rest)),
+        Some(b'h') => match deployment_number(key) {
+            Some(number) => format!("deployment {number}"),
+            None => "a deployment".into(),
+        },
+        Some(b'd') => "the documents of a deployment".into(),
+        Some(b'l') => "the note on who closed the environment".into(),
+        _ => "the state's own notes".into(),
+    }
+}
+
+/// The key after every one that shares kind and environment with this one.
+pub(crate) fn after_place(key: &[u8]) -> Vec<u8> {
+    let mut end = key.get(..17).unwrap_or(key).to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            break;
+        }
+    }
+    end
+}
+
+/// What a deployment's key says, so that the history can be kept without reading it whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeploymentKey {
+    pub(crate) number: u64,
+    /// Digest of its id.
+    pub(crate) id: [u8; 16],
+    /// Digest of its documents.
+    pub(crate) documents: Option<[u8; 32]>,
+}
+
+impl DeploymentKey {
+    /// The digest of an id.
+    pub(crate) fn id(id: &str) -> [u8; 16] {
+        shortened(id.as_bytes())
+    }
+
+    pub(crate) fn to_key(self, place: &Place) -> Vec<u8> {
+        let mut key = prefix(Kind::Deployment, place);
+        key.extend_from_slice(&self.number.to_be_bytes());
+        key.extend_from_slice(&self.id);
+        key.extend_from_slice(self.documents.as_ref().map_or(&[], |digest| digest.as_slice()));
+        key
+    }
+
+    pub(crate) fn parse(key: &[u8]) -> Option<Self> {
+        let (number, rest) = key.get(17..)?.split_first_chunk()?;
+        let (id, rest) = rest.split_first_chunk()?;
+        let documents = if rest.is_empty() { None } else { Some(rest.try_into().ok()?) };
+        Some(Self { number: u64::from_be_bytes(*number), id: *id, documents })
+    }
+}
+
+/// The number of a deployment, from its key.
+pub(crate) fn deployment_number(key: &[u8]) -> Option<u64> {
+    DeploymentKey::parse(key).map(|key| key.number)
+}
+
+/// The key of documents as an environment has them.
+pub(crate) fn documents(digest: &[u8; 32], place: &Place) -> Vec<u8> {
+    let mut key = all_documents(digest);
+    key.extend_from_slice(place);
+    key
+}
+
+/// What the keys of documents with a digest begin with.
+pub(crate) fn all_documents(digest: &[u8; 32]) -> Vec<u8> {
+    [&all(Kind::Documents)[..], digest].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use purlin_model::Urn;
+
+    use super::*;
+
+    fn record(id: &str, copy: Option<u32>) -> RecordId {
+        let urn = Urn::parse(&format!("urn:purlin:dev/o::a::shared::dns.default::{id}")).expect("a URN");
+        RecordId { urn, superseded: copy }
+    }
+
+    #[test]
+    fn keys_are_short_and_tell_long_names_apart() {
+        let long = "é".repeat(500);
+        let key = |id: &str, copy| of(Kind::Record, &record(id, copy)).expect("a key");
+        let (one, other) = (key(&format!("{long}1"), None), key(&format!("{long}2"), None));
+        assert_ne!(one, other);
+        assert!(one.len() <= 1 + 16 + NAME);
+        let short = key("shared.api", None);
+        assert!(short.ends_with(b"shared::dns.default::shared.api"));
+        let environment = Environment { org: "o".into(), app: "a".into(), env: "dev".into() };
+        let prefix = prefix(Kind::Record, &place(&environment));
+        assert!(short.starts_with(&prefix) && one.starts_with(&prefix));
+        assert!(after_place(&one) > one && !after_place(&one).starts_with(&prefix));
+        assert_ne!(key("shared.api", Some(0)), short);
+        assert!(key("shared.api", Some(1)) < key("shared.api", Some(256)));
+        assert_eq!(describe(&short, Some(&environment)), record("shared.api", None).urn.as_str());
+    }
+
+    #[test]
+    fn keys_of_deployments_read_back() {
+        for documents in [None, Some([7; 32])] {
+            let key = DeploymentKey { number: 300, id: DeploymentKey::id("x"), documents };
+            assert_eq!(DeploymentKey::parse(&key.to_key(&[9; 16])), Some(key));
+        }
+        assert_eq!(DeploymentKey::parse(b"h"), None);
+        assert_eq!(deployment_number(&[b'h'; 30]), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! All entries, in memory and in order: what is read, and what a commit is applied to.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::encode::{Deployed, Write};
+use crate::keyspace::{self, DeploymentKey, Kind};
+
+/// Documents are kept for so many deployments of an environment.
+const DOCUMENTS_KEPT: usize = 100;
+
+/// An entry that is to be there, or is not.
+pub(crate) type Entry = (Vec<u8>, Option<Vec<u8>>);
+
+/// How many entries there are and which, in a few bytes: equal for the same entries in whatever
+/// order they came, and almost certainly different for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    /// Bytes of keys and values.
+    pub(crate) bytes: u64,
+    pub(crate) digest: u64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.count = self.count.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add((key.len() + value.len()) as u64);
+        self.digest = self.digest.wrapping_add(mixed(key, value));
+    }
+
+    pub(crate) fn subtract(&mut self, key: &[u8], value: &[u8]) {
+        self.count = self.count.wrapping_sub(1);
+        self.bytes = self.bytes.wrapping_sub((key.len() + value.len()) as u64);
+        self.digest = self.digest.wrapping_sub(mixed(key, value));
+    }
+}
+
+/// Two checksums, mixed so that sums of them mean something (the finish of splitmix64).
+fn mixed(key: &[u8], value: &[u8]) -> u64 {
+    let mut mixed = (u64::from(crc32fast::hash(key)) << 32) | u64::from(crc32fast::hash(value));
+    mixed = mixed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// The entries.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    entries: BTreeMap<Vec<u8>, Vec<u8>>,
+    tally: Tally,
+}
+
+impl Table {
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.entries.get(key).map(Vec::as_slice)
+    }
+
+    /// All entries, by key.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.entries.iter().map(|(key, value)| (key.as_slice(), value.as_slice()))
+    }
+
+    /// The entries whose keys begin so.
+    pub(crate) fn range<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        let entries = self.entries.range::<[u8], _>(from);
+        entries
+            .take_while(move |(key, _)| key.starts_with(prefix))
+            .map(|(key, value)| (key.as_slice(), value.as_slice()))
+    }
+
+    /// The first entry of each environment among those of a kind.
+    pub(crate) fn first_of_each(&self, kind: Kind) -> Vec<(&[u8], &[u8])> {
+        let mut found = Vec::new();
+        let mut from = keyspace::all(kind).to_vec();
+        loop {
+            let rest = self.entries.range::<[u8], _>((Bound::Included(from.as_slice()), Bound::Unbounded));
+            match rest.map(|(key, value)| (key.as_slice(), value.as_slice())).next() {
+                Some((key, value)) if key.first() == Some(&(kind as u8)) => {
+                    found.push((key, value));
+                    from = keyspace::after_place(key);
+                }
+                _ => return found,
+            }
+        }
+    }
+
+    /// Puts an entry, or removes it.
+    pub(crate) fn apply(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
+        let Some(value) = value else {
+            if let Some((key, old)) = self.entries.remove_entry(key.as_slice()) {
+                self.tally.subtract(&key, &old);
+            }
+            return;
+        };
+        self.tally.add(&key, &value);
+        match self.entries.get_mut(key.as_slice()) {
+            Some(slot) => {
+                let old = std::mem::replace(slot, value);
+                self.tally.subtract(&key, &old);
+            }
+            None => {
+                self.entries.insert(key, value);
+            }
+        }
+    }
+
+    /// Gives deployments their numbers, and says which documents go. `entries` are those of the
+    /// same batch so far; what `writes` become is added.
+    pub(crate) fn resolve(&self, writes: Vec<Write>, entries: &mut Vec<Entry>) {
+        for write in writes {
+            match write {
+                Write::Put { key, value } => entries.push((key, Some(value))),
+                Write::Remove { key } => entries.push((key, None)),
+                Write::Deployed(deployed) => self.resolve_deployment(*deployed, entries),
+            }
+        }
+    }
+
+    fn resolve_deployment(&self, deployed: Deployed, entries: &mut Vec<Entry>) {
+        let Deployed { place, id, number, digest, value, documents } = deployed;
+        let prefix = keyspace::prefix(Kind::Deployment, &place);
+        let mut known: BTreeMap<u64, DeploymentKey> = BTreeMap::new();
+        let old = self.range(&prefix).map(|(key, _)| (key, true));
+        let new = entries.iter().filter(|(key, _)| key.starts_with(&prefix));
+        for (key, there) in old.chain(new.map(|(key, value)| (key.as_slice(), value.is_some()))) {
+            let Some(parsed) = DeploymentKey::parse(key) else { continue };
+            if there {
+                known.insert(parsed.number, parsed);
+            } else if known.get(&parsed.number) == Some(&parsed) {
+                known.remove(&parsed.number);
+            }
+        }
+        let same = known.values().find(|known| known.id == id).copied();
+        let next = known.last_key_value().map_or(1, |(number, _)| number.saturating_add(1));
+        let number = match same {
+            Some(same) => same.number,
+            None if number == 0 || known.contains_key(&number) => next,
+            None => number,
+        };
+        let key = DeploymentKey { number, id, documents: digest };
+        if let Some(same) = same.filter(|same| *same != key) {
+            entries.push((same.to_key(&place), None));
+        }
+        entries.push((key.to_key(&place), Some(value)));
+        known.insert(number, key);
+        if let (Some(digest), Some(documents)) = (digest, documents) {
+            entries.push((keyspace::documents(&digest, &place), Some(documents)));
+        }
+        // Documents that were only those of the deployment that changed, or of the oldest ones.
+        let with: Vec<[u8; 32]> = known.values().filter_map(|known| known.documents).collect();
+        let (gone, kept) = with.split_at(with.len().saturating_sub(DOCUMENTS_KEPT));
+        let changed = same.and_then(|same| same.documents);
+        for digest in gone.last().into_iter().chain(&changed) {
+            if !kept.contains(digest) {
+                entries.push((keyspace::documents(digest, &place), None));
+            }
+        }
+    }
+}
