@@ -38,11 +38,6 @@ impl FileInputs {
         content.map(String::as_bytes).unwrap_or_default()
     }
 
-    /// Whether the content is a secret.
-    pub(crate) fn is_secret(&self) -> bool {
-        self.secrets.content.is_some()
-    }
-
     /// Permission bits, if any are wished.
     pub(crate) fn mode(&self) -> Option<u32> {
         self.values.mode.as_ref().and_then(|mode| parse_mode(mode))

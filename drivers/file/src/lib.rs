@@ -5,8 +5,8 @@ mod store;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, Name, NameRequest, Object, Observed, Read, ReadRequest, State, TypeSchema, Update,
-    UpdateImpact, UpdateRequest, Wish, operation,
+    ImpactRequest, Json, Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, State, TypeSchema,
+    Update, UpdateImpact, UpdateRequest, Wish, operation,
 };
 use serde_json::json;
 
@@ -86,6 +86,7 @@ impl Name for File {
     }
 }
 
+// ANCHOR: read
 impl Read for File {
     fn read(request: ReadRequest<FileInputs>) -> Result<Option<Observed>, Failure> {
         let path = inputs::normal(request.id.as_ref().unwrap_or(&request.name));
@@ -93,25 +94,27 @@ impl Read for File {
         inputs::check_path(&path, &mut faults);
         faults.into_result()?;
         let Some(found) = store::look(&path, LARGEST_SHOWN)? else { return Ok(None) };
-        // Inputs of an older version may not fit; what is there can be told all the same.
-        let inputs = request.inputs.parse().ok();
-        if let (None, Some(inputs)) = (&request.id, &inputs) {
-            ours(&path, &found, inputs)?;
+        if request.id.is_none() {
+            ours(&path, &found, &request.inputs.parse()?)?;
         }
         let mut values = Object::new();
         values.insert("path".to_owned(), path.as_str().into());
-        if let Some(content) = shown(&found, inputs.as_ref()) {
+        if let Some(content) = shown(&found, &request.inputs) {
             values.insert("content".to_owned(), content.into());
         }
         Observed::new(state(&path, found.size, &found.sha256)?, values).map(Some)
     }
 }
+// ANCHOR_END: read
 
-/// Content that may be shown: not where it is a secret, and not where it is too large.
-fn shown(found: &Found, inputs: Option<&FileInputs>) -> Option<String> {
-    match inputs {
-        Some(inputs) if inputs.is_secret() => None,
-        Some(inputs) if found.holds(inputs.content()) => String::from_utf8(inputs.content().to_vec()).ok(),
+/// Content that may be shown: not where it is a secret, and not where it is too large. Inputs of an
+/// older version may not fit; what is there can be told all the same.
+fn shown(found: &Found, inputs: &Raw<FileInputs>) -> Option<String> {
+    if inputs.get("/secrets/content").is_some_and(|content| !content.is_null()) {
+        return None;
+    }
+    match inputs.get("/values/content").and_then(Json::as_str) {
+        Some(content) if found.holds(content.as_bytes()) => Some(content.to_owned()),
         _ => found.content.as_deref().map(|content| String::from_utf8_lossy(content).into_owned()),
     }
 }

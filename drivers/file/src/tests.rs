@@ -85,6 +85,9 @@ fn a_secret_content_is_not_shown_but_its_change_is() {
     let given = inputs(&json!({"values": {"path": path}, "secrets": {"content": "hush"}}));
     let state = testing::create::<File>(given.clone()).expect("made");
     fs::write(&path, "hush, changed").expect("written");
+    let older = json!({"values": {"path": path, "was": 1}, "secrets": {"content": "hush"}});
+    let seen = testing::find::<File>(inputs(&older), Some(&path)).expect("read").expect("there");
+    assert_eq!(seen.values.map(Json::Object), Some(json!({"path": path})), "inputs of another version");
     let seen = testing::read::<File>(given, &state).expect("read").expect("there");
     assert_eq!(seen.values.map(Json::Object), Some(json!({"path": path})));
     assert_ne!(seen.state.outputs["sha256"], state.outputs["sha256"]);
