@@ -4,28 +4,30 @@
 //! plan.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::Stream;
+use futures::stream::FuturesUnordered;
+use futures::{Stream, StreamExt as _};
 use purlin_model::Key;
-use purlin_state::Store;
+use purlin_state::{Change, Durable, Record, RecordId, Store};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use crate::error::{Cause, Error};
 use crate::evaluate::Board;
 use crate::event::{Event, Phase, Summary};
-use crate::plan::{Action, Plan, Tally};
+use crate::operate::{self, Outcome};
+use crate::plan::{Action, Plan, Step};
+use crate::recorded::Recorded;
 use crate::schedule::Schedule;
-use crate::step;
 use purlin_sandbox::CancelToken;
 
-/// Steps that may be on their way at the same time. It bounds memory; what bounds calls is
-/// [`ApplyOptions::parallelism`]. It is far larger, because steps that wait for the disk together
-/// share one wait.
+/// Operations that may be on their way at the same time. It bounds memory; what bounds calls is
+/// [`ApplyOptions::parallelism`]. It is far larger, because operations that wait for the disk
+/// together share one wait.
 const IN_FLIGHT: usize = 512;
 
 /// How a plan is carried out.
@@ -37,6 +39,8 @@ pub struct ApplyOptions {
     pub cancel: CancelToken,
     /// Milliseconds since 1970.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// From which idempotency keys are drawn: random, and never the same for two runs.
+    pub seed: [u8; 32],
 }
 
 /// A run: a stream of events, [`Event::Summary`] the last of them. It does its work while it is
@@ -70,22 +74,71 @@ impl Stream for Run {
     }
 }
 
-/// What all steps of a run share.
+/// What all operations of a run share.
 pub(crate) struct Shared {
     pub plan: Plan,
-    pub store: Arc<dyn Store>,
     pub board: Board,
     pub permits: Semaphore,
     pub cancel: CancelToken,
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     pub events: Events,
+    store: Arc<dyn Store>,
+    /// What is recorded, with what this run did.
+    recorded: RwLock<Recorded>,
+    seed: [u8; 32],
     calls: AtomicUsize,
+    unknown: Mutex<Vec<Key>>,
 }
 
 impl Shared {
     /// Counts a call with effects.
     pub(crate) fn count_call(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A key that no other call has. Called once for each call with effects.
+    pub(crate) fn idempotency_key(&self) -> String {
+        let number = self.calls.load(Ordering::Relaxed) as u64;
+        let mut hasher = blake3::Hasher::new_keyed(&self.seed);
+        hasher.update(b"idempotency key");
+        hasher.update(&number.to_le_bytes());
+        hasher.update(&(self.clock)().to_le_bytes());
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
+    /// What is recorded now.
+    pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// Hands changes over to be written down. Operations of one record come one after the other, so
+    /// that what this run knows and what the store has agree.
+    pub(crate) fn submit(&self, changes: Vec<Change>) -> Durable {
+        let known: Vec<Change> = changes
+            .iter()
+            .filter(|change| matches!(change, Change::Put(_) | Change::Remove(_)))
+            .cloned()
+            .collect();
+        let durable = self.store.submit(changes);
+        if !known.is_empty() {
+            let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
+            known.into_iter().for_each(|change| recorded.apply(change));
+        }
+        durable
+    }
+
+    /// It is not known what became of a call on this resource.
+    pub(crate) fn leave_unknown(&self, key: &Key) {
+        self.unknown().push(key.clone());
+    }
+
+    fn unknown(&self) -> MutexGuard<'_, Vec<Key>> {
+        self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn step(&self, operation: u32) -> Option<(&Step, Action)> {
+        let operation = self.plan.operations.get(operation as usize)?;
+        Some((self.plan.steps.get(operation.step as usize)?, operation.work.action()))
     }
 }
 
@@ -102,6 +155,11 @@ impl Events {
     pub(crate) fn progress(&self, key: &Key, action: Action, message: &str, percent: Option<u8>) {
         self.send(key, action, Phase::Progress { message: message.to_owned(), percent });
     }
+
+    /// What was found.
+    pub(crate) fn observed(&self, key: &Key, message: &str, changes: Vec<crate::plan::Change>) {
+        self.send(key, Action::Read, Phase::Observed { message: message.to_owned(), changes });
+    }
 }
 
 /// Carries out a plan. The caller holds the environment's lock and made the plan under it.
@@ -113,7 +171,7 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
         return Err(Error::OfflinePlan);
     }
     let (sender, events) = mpsc::unbounded_channel();
-    let nodes = plan.step_of.len();
+    let nodes = plan.graph.as_ref().map_or(0, |graph| graph.len());
     let shared = Arc::new(Shared {
         board: Board::new(nodes),
         permits: Semaphore::new(options.parallelism.max(1)),
@@ -121,124 +179,202 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
         clock: options.clock,
         events: Events(sender),
         calls: AtomicUsize::new(0),
+        unknown: Mutex::default(),
+        recorded: RwLock::new(Recorded::clone(&plan.recorded)),
+        seed: options.seed,
         plan,
         store,
     });
     Ok(Run { events, work: Some(Box::pin(run(shared))) })
 }
 
-/// What became of a step that was given its turn.
-struct Done {
+/// What became of an operation that was given its turn.
+struct Came {
     index: u32,
     /// When its turn came.
     started: u64,
     /// None when the run was cancelled while it waited for its turn.
-    outcome: Option<step::Outcome>,
+    outcome: Option<Outcome>,
+}
+
+/// An operation whose result is on its way to the disk.
+struct Written {
+    index: u32,
+    took: Duration,
+    action: Action,
+    result: Result<(), purlin_state::Error>,
+}
+
+/// A run under way.
+struct Running {
+    shared: Arc<Shared>,
+    schedule: Schedule,
+    begun: Vec<bool>,
+    summary: Summary,
+    tasks: JoinSet<Came>,
+    writing: FuturesUnordered<Pin<Box<dyn Future<Output = Written> + Send>>>,
 }
 
 async fn run(shared: Arc<Shared>) -> Summary {
     let begun_at = (shared.clock)();
-    let mut schedule = Schedule::new(shared.plan.steps.iter().map(|step| &*step.after));
-    let mut begun = vec![false; shared.plan.steps.len()];
-    let mut summary = Summary::default();
-    let mut tasks: JoinSet<Done> = JoinSet::new();
-    loop {
-        while tasks.len() < IN_FLIGHT && !shared.cancel.is_requested() {
-            let Some(index) = schedule.next() else { break };
-            begun[index as usize] = true;
-            begin(&shared, &mut tasks, index);
-        }
-        let Some(done) = tasks.join_next().await else { break };
-        let done = match done {
-            Ok(done) => done,
-            // A panic in the host is a fault of ours and must not pass for a result.
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => continue,
-        };
-        let Done { index, started, outcome } = done;
-        match outcome {
-            Some(outcome) => settle(&shared, &mut schedule, &mut summary, index, started, outcome),
-            None => begun[index as usize] = false,
-        }
+    let operations = &shared.plan.operations;
+    let mut running = Running {
+        schedule: Schedule::new(operations.iter().map(|operation| &*operation.after)),
+        begun: vec![false; operations.len()],
+        summary: Summary::default(),
+        tasks: JoinSet::new(),
+        writing: FuturesUnordered::new(),
+        shared: Arc::clone(&shared),
+    };
+    match running.prelude().await {
+        Ok(()) => running.work().await,
+        Err(error) => running.summary.halted = Some(Cause::from(error)),
     }
-    if shared.cancel.is_requested() {
-        let rest = schedule.rest(&begun);
-        summary.cancelled = rest.iter().any(|step| shared.plan.steps[*step as usize].action != Action::None);
-        skip(&shared, &mut summary, rest, None);
-    }
+    let mut summary = running.summary;
     summary.calls = shared.calls.load(Ordering::Relaxed);
     summary.took = Duration::from_millis((shared.clock)().saturating_sub(begun_at));
+    summary.unknown = std::mem::take(&mut *shared.unknown());
+    summary.unknown.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+    summary.unknown.dedup();
+    let recorded = shared.recorded.read().unwrap_or_else(PoisonError::into_inner);
+    summary.integrity = recorded.verify().err().map(|error| error.to_string());
     summary
 }
 
-fn begin(shared: &Arc<Shared>, tasks: &mut JoinSet<Done>, index: u32) {
-    let shared = Arc::clone(shared);
-    tasks.spawn(async move {
-        let step = &shared.plan.steps[index as usize];
-        // A step that waits for its turn has not started.
-        let turn = match step.action {
-            Action::None => None,
-            _ => shared.permits.acquire().await.ok(),
-        };
-        let started = (shared.clock)();
-        if shared.cancel.is_requested() {
-            return Done { index, started, outcome: None };
-        }
-        if turn.is_some() {
-            shared.events.send(&step.key, step.action, Phase::Started);
-        }
-        Done { index, started, outcome: Some(step::carry_out(&shared, index, turn).await) }
-    });
-}
+impl Running {
+    /// What was found while the plan was made, and moves.
+    async fn prelude(&mut self) -> Result<(), purlin_state::Error> {
+        let prelude = self.shared.plan.prelude.clone();
+        if prelude.is_empty() { Ok(()) } else { self.shared.store.commit(prelude).await }
+    }
 
-fn settle(
-    shared: &Shared,
-    schedule: &mut Schedule,
-    summary: &mut Summary,
-    index: u32,
-    started: u64,
-    outcome: step::Outcome,
-) {
-    let step = &shared.plan.steps[index as usize];
-    let took = Duration::from_millis((shared.clock)().saturating_sub(started));
-    match outcome {
-        Ok(action) => {
-            count(&mut summary.done, action);
-            if step.action != Action::None {
-                shared.events.send(&step.key, action, Phase::Succeeded { took });
+    async fn work(&mut self) {
+        loop {
+            while self.tasks.len() < IN_FLIGHT && !self.shared.cancel.is_requested() {
+                let Some(index) = self.schedule.next() else { break };
+                if let Some(begun) = self.begun.get_mut(index as usize) {
+                    *begun = true;
+                }
+                self.begin(index);
             }
-            schedule.done(index);
+            tokio::select! {
+                biased;
+                Some(written) = self.writing.next() => self.written(written),
+                Some(came) = self.tasks.join_next() => match came {
+                    Ok(came) => self.came(came),
+                    // A panic in the host is a fault of ours and must not pass for a result.
+                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                    Err(_) => {}
+                },
+                else => break,
+            }
         }
-        Err(cause) => {
-            failed(shared, summary, step, cause, took);
-            let blocked = schedule.failed(index);
-            skip(shared, summary, blocked, Some(&step.key));
+        if self.shared.cancel.is_requested() {
+            let rest = self.schedule.rest(&self.begun);
+            let counts = |index: &u32| self.shared.step(*index).is_some_and(|(_, a)| a != Action::None);
+            self.summary.cancelled = rest.iter().any(counts);
+            self.skip(rest, None);
         }
     }
-}
 
-fn failed(shared: &Shared, summary: &mut Summary, step: &crate::plan::Step, cause: Cause, took: Duration) {
-    shared.events.send(&step.key, step.action, Phase::Failed { cause: Box::new(cause.clone()), took });
-    summary.failed.push((step.key.clone(), cause));
-}
-
-/// What stays as it is needs no word when it is not reached.
-fn skip(shared: &Shared, summary: &mut Summary, steps: Vec<u32>, because: Option<&Key>) {
-    for index in steps {
-        let step = &shared.plan.steps[index as usize];
-        if step.action == Action::None {
-            continue;
-        }
-        shared.events.send(&step.key, step.action, Phase::Skipped { because: because.cloned() });
-        summary.skipped.push((step.key.clone(), because.cloned()));
+    fn begin(&mut self, index: u32) {
+        let shared = Arc::clone(&self.shared);
+        self.tasks.spawn(async move {
+            let step = shared.step(index);
+            // An operation that waits for its turn has not started.
+            let turn = match step {
+                None | Some((_, Action::None)) => None,
+                Some(_) => shared.permits.acquire().await.ok(),
+            };
+            let started = (shared.clock)();
+            if shared.cancel.is_requested() {
+                return Came { index, started, outcome: None };
+            }
+            if let (Some(_), Some((step, action))) = (&turn, step) {
+                shared.events.send(&step.key, action, Phase::Started);
+            }
+            Came { index, started, outcome: Some(operate::carry_out(&shared, index, turn).await) }
+        });
     }
-}
 
-fn count(tally: &mut Tally, action: Action) {
-    match action {
-        Action::Create => tally.create += 1,
-        Action::Update => tally.update += 1,
-        Action::Delete => tally.delete += 1,
-        Action::None => tally.none += 1,
+    fn came(&mut self, came: Came) {
+        let Came { index, started, outcome } = came;
+        let took = Duration::from_millis((self.shared.clock)().saturating_sub(started));
+        match outcome {
+            // Whatever follows may begin: what it writes comes after what this one wrote.
+            Some(Ok(done)) => {
+                self.schedule.done(index);
+                let action = done.action;
+                match done.durable {
+                    None => self.written(Written { index, took, action, result: Ok(()) }),
+                    Some(durable) => self.writing.push(Box::pin(async move {
+                        Written { index, took, action, result: durable.await }
+                    })),
+                }
+            }
+            Some(Err(cause)) => self.failed(index, cause, took),
+            None => {
+                if let Some(begun) = self.begun.get_mut(index as usize) {
+                    *begun = false;
+                }
+            }
+        }
+    }
+
+    /// Nothing counts before the store has it.
+    fn written(&mut self, written: Written) {
+        let Written { index, took, action, result } = written;
+        if let Err(error) = result {
+            self.failed(index, Cause::from(error), took);
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let Some((step, planned)) = shared.step(index) else { return };
+        let counts = match (planned, step.action) {
+            // The old one of a replacement is no resource of its own.
+            (Action::Delete, Action::Replace) => false,
+            // What is taken over and changed is one resource.
+            (Action::Adopt, _) => shared.plan.operations.get(index as usize).is_none_or(|own| {
+                !shared
+                    .plan
+                    .operations
+                    .iter()
+                    .any(|other| other.step == own.step && other.work.action() == Action::Update)
+            }),
+            (_, Action::Adopt) => planned == Action::Update,
+            _ => true,
+        };
+        if counts {
+            self.summary.done.count(if step.action == Action::Adopt { Action::Adopt } else { action });
+        }
+        if planned != Action::None {
+            shared.events.send(&step.key, action, Phase::Succeeded { took });
+        }
+    }
+
+    fn failed(&mut self, index: u32, cause: Cause, took: Duration) {
+        let shared = Arc::clone(&self.shared);
+        if let Some((step, action)) = shared.step(index) {
+            shared.events.send(&step.key, action, Phase::Failed { cause: Box::new(cause.clone()), took });
+            self.summary.failed.push((step.key.clone(), cause));
+            let blocked = self.schedule.failed(index);
+            self.skip(blocked, Some(&step.key));
+        }
+    }
+
+    /// What stays as it is needs no word when it is not reached.
+    fn skip(&mut self, operations: Vec<u32>, because: Option<&Key>) {
+        for index in operations {
+            let shared = Arc::clone(&self.shared);
+            let Some((step, action)) = shared.step(index) else { continue };
+            if action == Action::None {
+                continue;
+            }
+            shared.events.send(&step.key, action, Phase::Skipped { because: because.cloned() });
+            let last = self.summary.skipped.last();
+            if last.is_none_or(|(key, _)| *key != step.key) {
+                self.summary.skipped.push((step.key.clone(), because.cloned()));
+            }
+        }
     }
 }

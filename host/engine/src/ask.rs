@@ -1,26 +1,40 @@
-//! Asking drivers about inputs while a plan is made: `check` and `update-impact`, without effects.
+//! Asking drivers while a plan is made: `read`, `check` and `update-impact`, without effects.
 
 use std::sync::Arc;
 
 use purlin_graph::NodeId;
-use purlin_model::driver::{Inputs, Subject};
-use purlin_model::{Context, Key, Location, Urn};
+use purlin_model::driver::{Impact, Inputs, Observed, Subject};
+use purlin_model::{Context, Key, Urn};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
-use crate::driver::{Call, Driver};
-use purlin_sandbox::CancelToken;
+use crate::driver::{Call, Driver, Look};
 
 /// A resource whose driver has to be asked.
 pub(crate) struct Question {
     pub node: NodeId,
     pub key: Key,
-    pub location: Location,
     pub urn: Urn,
     pub inputs: Inputs,
     pub digest: Option<[u8; 32]>,
     pub driver: Arc<dyn Driver>,
+    /// What exists, as far as it is ours to change.
     pub record: Option<Arc<Record>>,
+    /// What is wanted to be known.
+    pub ask: Ask,
+    /// What an earlier answer to `check` was, to be taken in place of a new one.
+    pub drawn: Option<Inputs>,
+}
+
+/// What is wanted to be known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// What a change would do.
+    Change,
+    /// What exists under an id that we are to take over, and what a change of it would do.
+    Adopt(Arc<str>),
+    /// What exists under an id.
+    Observe(Arc<str>),
 }
 
 /// What the driver said.
@@ -28,31 +42,29 @@ pub(crate) struct Answer {
     pub question: Question,
     pub inputs: Inputs,
     pub warnings: Vec<String>,
-    pub stable: Vec<String>,
-    pub replaces: Vec<String>,
+    pub impact: Impact,
+    pub found: Option<Observed>,
 }
 
+type Asked = Result<Answer, (Question, CallError)>;
+
 /// Puts all questions to their drivers, so many at a time, and gives the answers in order.
-pub(crate) async fn ask_all(
-    questions: Vec<Question>,
-    context: &Context,
-    parallelism: usize,
-) -> Vec<Result<Answer, (Question, CallError)>> {
-    let mut answers: Vec<Option<Result<Answer, (Question, CallError)>>> = Vec::new();
+pub(crate) async fn ask_all(questions: Vec<Question>, context: &Context, parallelism: usize) -> Vec<Asked> {
+    let mut answers: Vec<Option<Asked>> = Vec::new();
     let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.max(1)));
     let mut tasks = tokio::task::JoinSet::new();
     for question in questions {
         let index = answers.len();
         let implements = question.driver.manifest().implements;
         let impact = implements.update_impact && question.record.is_some();
-        if !implements.check && !impact {
-            let inputs = question.inputs.clone();
+        if !implements.check && !impact && question.ask == Ask::Change {
+            let inputs = question.drawn.clone().unwrap_or_else(|| question.inputs.clone());
             answers.push(Some(Ok(Answer {
                 question,
                 inputs,
                 warnings: Vec::new(),
-                stable: Vec::new(),
-                replaces: Vec::new(),
+                impact: Impact::default(),
+                found: None,
             })));
             continue;
         }
@@ -78,44 +90,99 @@ pub(crate) async fn ask_all(
     answers.into_iter().flatten().collect()
 }
 
-async fn ask(question: Question, context: Context) -> Result<Answer, (Question, CallError)> {
+async fn ask(question: Question, context: Context) -> Asked {
     let driver = Arc::clone(&question.driver);
-    let implements = driver.manifest().implements;
-    let call = Call {
-        subject: Subject { urn: question.urn.clone(), key: question.key.clone(), context },
-        idempotency_key: String::new(),
-        cancel: CancelToken::default(),
-        progress: Arc::new(|_, _| {}),
+    let call = Call::quiet(Subject { urn: question.urn.clone(), key: question.key.clone(), context });
+    let mut answer = Answer {
+        inputs: question.inputs.clone(),
+        warnings: Vec::new(),
+        impact: Impact::default(),
+        found: None,
+        question,
     };
-    let previous = question.record.as_ref().map(|record| &record.inputs);
-    let (mut inputs, mut warnings) = (question.inputs.clone(), Vec::new());
-    if implements.check {
-        match driver.check(&call, &inputs, previous).await {
-            Ok(checked) => {
-                inputs.values = checked.values;
-                inputs.secrets = checked.secrets;
-                warnings.extend(checked.warnings.into_iter().map(|warning| {
-                    if warning.pointer.is_empty() {
-                        warning.message
-                    } else {
-                        format!("`{}`: {}", warning.pointer, warning.message)
-                    }
-                }));
+    match fill(&mut answer, &*driver, &call).await {
+        Ok(()) => Ok(answer),
+        Err(error) => Err((answer.question, error)),
+    }
+}
+
+async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call) -> Result<(), CallError> {
+    let implements = driver.manifest().implements;
+    let question = &answer.question;
+    let mut base = question.record.clone();
+    if let Ask::Adopt(id) | Ask::Observe(id) = &question.ask {
+        let name = base.as_ref().map_or("", |record| &record.name);
+        let look = Look {
+            id: Some(id),
+            name,
+            inputs: &question.inputs,
+            state: base.as_ref().map(|record| &record.state),
+        };
+        answer.found = driver.read(call, look).await?;
+        let Some(found) = &answer.found else { return Ok(()) };
+        if matches!(question.ask, Ask::Observe(_)) {
+            return Ok(());
+        }
+        if let Some(record) = &base {
+            base = Some(Arc::new(as_found(record, found)));
+        }
+    }
+    let previous = base.as_ref().map(|record| &record.inputs);
+    if let Some(drawn) = &question.drawn {
+        answer.inputs = drawn.clone();
+    } else if implements.check {
+        let checked = driver.check(call, &question.inputs, previous).await?;
+        answer.inputs.values = checked.values;
+        answer.inputs.secrets = checked.secrets;
+        answer.warnings.extend(checked.warnings.into_iter().map(|warning| {
+            if warning.pointer.is_empty() {
+                warning.message
+            } else {
+                format!("`{}`: {}", warning.pointer, warning.message)
             }
-            Err(error) => return Err((question, error)),
-        }
+        }));
     }
-    let (mut stable, mut replaces) = (Vec::new(), Vec::new());
-    if implements.update_impact
-        && let Some(record) = &question.record
-        && record.inputs != inputs
-    {
-        let change =
-            Change { state: &record.state, before: &record.inputs, after: &inputs, name: &record.name };
-        match driver.update_impact(&call, change).await {
-            Ok(impact) => (stable, replaces) = (impact.stable_outputs, impact.replaces),
-            Err(error) => return Err((question, error)),
-        }
+    if let (None, Some(found)) = (&base, &answer.found) {
+        // What is taken over has no record yet; its inputs are what was found, else what is wanted.
+        let before = found_inputs(&answer.inputs, found);
+        answer.impact = impact(driver, call, &found.state, &before, &answer.inputs, "").await?;
     }
-    Ok(Answer { question, inputs, warnings, stable, replaces })
+    if let Some(record) = &base {
+        answer.impact =
+            impact(driver, call, &record.state, &record.inputs, &answer.inputs, &record.name).await?;
+    }
+    Ok(())
+}
+
+/// Asks what a change would do; no change needs no question.
+pub(crate) async fn impact(
+    driver: &dyn Driver,
+    call: &Call,
+    state: &purlin_model::driver::ResourceState,
+    before: &Inputs,
+    after: &Inputs,
+    name: &str,
+) -> Result<Impact, CallError> {
+    if !driver.manifest().implements.update_impact || before == after {
+        return Ok(Impact::default());
+    }
+    driver.update_impact(call, Change { state, before, after, name }).await
+}
+
+/// A record with what was found in the place of what was recorded.
+pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
+    Record { inputs: found_inputs(&record.inputs, found), state: found.state.clone(), ..record.clone() }
+}
+
+/// Inputs with the values that were found in the place of those given.
+pub(crate) fn found_inputs(inputs: &Inputs, found: &Observed) -> Inputs {
+    let mut inputs = inputs.clone();
+    if let Some(purlin_model::Value::Map(found)) = &found.values {
+        let mut values = inputs.values.as_map().cloned().unwrap_or_default();
+        for (name, value) in found {
+            values.insert(name.clone(), value.clone());
+        }
+        inputs.values = purlin_model::Value::Map(values);
+    }
+    inputs
 }

@@ -2,6 +2,7 @@
 
 use purlin_model::driver::Inputs;
 use purlin_model::{Map, Value};
+use purlin_state::Record;
 
 use crate::plan::Change;
 
@@ -19,6 +20,15 @@ pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
         compare(&mut format!("/{name}"), present(old), present(new), &mut changes);
     }
     compare(&mut "/account".to_owned(), present(&account(before)), present(&account(after)), &mut changes);
+    changes
+}
+
+/// What was found to differ from what is recorded: inputs as far as the driver tells them, and
+/// outputs.
+pub(crate) fn observed(before: &Record, values: &Value, outputs: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare(&mut "/values".to_owned(), present(&before.inputs.values), present(values), &mut changes);
+    compare(&mut "/outputs".to_owned(), present(&before.state.outputs), present(outputs), &mut changes);
     changes
 }
 
@@ -44,7 +54,12 @@ fn compare(path: &mut String, before: Option<&Value>, after: Option<&Value>, cha
             }
         }
         (old, new) => {
-            changes.push(Change { path: path.clone(), before: old.cloned(), after: new.cloned() });
+            changes.push(Change {
+                path: path.clone(),
+                before: old.cloned(),
+                after: new.cloned(),
+                replaces: false,
+            });
         }
     }
 }

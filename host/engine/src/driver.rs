@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use purlin_model::driver::{Checked, Impact, Inputs, Manifest, ResourceState, Subject};
+use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState, Subject};
 use purlin_model::{Diagnostic, DriverRequirement};
 
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink};
 
 /// Told what a driver says about its progress: a message, and how much of 100 where it is known.
 pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
@@ -21,6 +21,34 @@ pub struct Call {
     pub cancel: CancelToken,
     /// Told what the driver says about its progress.
     pub progress: Progress,
+    /// Keeps ids that `create` reports before it is done.
+    pub checkpoint: Option<Arc<dyn CheckpointSink>>,
+}
+
+impl Call {
+    /// A call without effects, which nobody watches.
+    pub(crate) fn quiet(subject: Subject) -> Self {
+        Self {
+            subject,
+            idempotency_key: String::new(),
+            cancel: CancelToken::default(),
+            progress: Arc::new(|_, _| {}),
+            checkpoint: None,
+        }
+    }
+}
+
+/// What to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// The driver's id; none to look for it by name.
+    pub id: Option<&'a str>,
+    /// What `name` returned, empty where that is not known.
+    pub name: &'a str,
+    /// The inputs it was last provisioned with, or is to have.
+    pub inputs: &'a Inputs,
+    /// What is recorded, if anything.
+    pub state: Option<&'a ResourceState>,
 }
 
 /// A driver that can be called. The functions are those of the contract in `wit/`; those that a
@@ -51,6 +79,9 @@ pub trait Driver: Send + Sync {
     /// Makes the resource.
     async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError>;
 
+    /// Looks at the resource as it is; none when it is gone. No effects.
+    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError>;
+
     /// Says which changes replace. No effects.
     async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError>;
 
@@ -66,7 +97,7 @@ pub trait Driver: Send + Sync {
 pub enum Needed<'a> {
     /// A recipe, for what is to be made or changed.
     For(&'a DriverRequirement),
-    /// A record, for what is to be deleted: name and version that made it.
+    /// A record, for what is to be deleted or looked at: name and version that made it.
     Recorded(&'a str, &'a str),
 }
 
@@ -111,6 +142,11 @@ impl Driver for purlin_sandbox::Driver {
         self.create(&call.context(), inputs, name).await
     }
 
+    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+        let Look { id, name, inputs, state } = look;
+        self.read(&call.context(), id, name, inputs, state).await
+    }
+
     async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
         self.update_impact(&call.context(), change).await
     }
@@ -130,6 +166,7 @@ impl Call {
         CallContext {
             progress: Some(Arc::new(move |said| progress(&said.message, said.percent))),
             cancel: self.cancel.clone(),
+            checkpoint: self.checkpoint.clone(),
             ..CallContext::new(&self.subject, &self.idempotency_key)
         }
     }

@@ -18,6 +18,12 @@ pub enum Error {
     /// The plan was made without drivers.
     #[error("a plan made offline is for looking at, it cannot be applied")]
     OfflinePlan,
+    /// Nothing is recorded under this name.
+    #[error("`{0}` is not recorded")]
+    Unknown(purlin_model::Urn),
+    /// Something is recorded under this name already.
+    #[error("`{0}` is recorded already")]
+    Taken(purlin_model::Urn),
     /// A driver could not be asked about inputs.
     #[error("{key}: {cause}")]
     Driver {
@@ -44,15 +50,35 @@ pub enum Cause {
     /// What happened could not be written down.
     #[error("could not record the result: {0}")]
     State(std::sync::Arc<purlin_state::Error>),
-    /// It turned out that it cannot be changed in place.
-    #[error("the change of `{pointer}` cannot be made in place; this version does not replace")]
-    Replacement {
-        /// The input, as a JSON Pointer.
-        pointer: String,
+    /// What became known asks for more than the plan says.
+    #[error("it would have to be replaced, which the plan does not say: {}; plan again", .reasons.join("; "))]
+    MoreThanPlanned {
+        /// Why it would be replaced.
+        reasons: Vec<String>,
     },
+    /// The driver gave another value than it had promised.
+    #[error("the driver `{driver}` gave another value for the output `{path}` than it had promised")]
+    Inconsistent {
+        /// Its name.
+        driver: String,
+        /// JSON Pointer into the outputs.
+        path: String,
+    },
+    /// What is only observed does not exist.
+    #[error("there is no `{0}`")]
+    NotFound(String),
+    /// A call that was interrupted may have made it.
+    #[error("it is not known whether an interrupted call made it")]
+    Undecided,
     /// No driver is there for what is recorded.
     #[error("{0}")]
     NoDriver(String),
+}
+
+impl From<purlin_state::Error> for Cause {
+    fn from(error: purlin_state::Error) -> Self {
+        Self::State(std::sync::Arc::new(error))
+    }
 }
 
 impl From<CallError> for Cause {

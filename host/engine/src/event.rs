@@ -19,6 +19,13 @@ pub enum Phase {
         /// Of 100, where it is known.
         percent: Option<u8>,
     },
+    /// What was found when it was looked at.
+    Observed {
+        /// In a few words.
+        message: String,
+        /// What differs from what was recorded.
+        changes: Vec<crate::plan::Change>,
+    },
     /// It is done and written down.
     Succeeded {
         /// How long the step took.
@@ -63,6 +70,14 @@ pub struct Summary {
     pub failed: Vec<(Key, Cause)>,
     /// Resources that were not tried, each with what stood in the way.
     pub skipped: Vec<(Key, Option<Key>)>,
+    /// Resources of which it is not known what became of them, because a call was ended by force or
+    /// its driver broke down. The next run finds out, or asks.
+    pub unknown: Vec<Key>,
+    /// Why nothing was tried at all: what the plan starts from could not be written down.
+    pub halted: Option<Cause>,
+    /// What is wrong with the records after the run. They are checked every time; this is a fault
+    /// of ours.
+    pub integrity: Option<String>,
     /// Whether the run was cancelled.
     pub cancelled: bool,
     /// Calls of drivers that had effects.
@@ -74,6 +89,11 @@ pub struct Summary {
 impl Summary {
     /// Whether everything was done.
     pub fn is_success(&self) -> bool {
-        self.failed.is_empty() && self.skipped.is_empty() && !self.cancelled
+        self.failed.is_empty()
+            && self.skipped.is_empty()
+            && self.unknown.is_empty()
+            && self.halted.is_none()
+            && self.integrity.is_none()
+            && !self.cancelled
     }
 }

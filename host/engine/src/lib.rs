@@ -13,22 +13,27 @@ mod driver;
 mod error;
 mod evaluate;
 mod event;
-mod integrity;
-mod order;
+mod fate;
+mod ignore;
+mod moves;
+mod operate;
 mod outputs;
 mod plan;
 mod planner;
+mod recorded;
 mod schedule;
 mod secrets;
-mod step;
 mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
-pub use driver::{Call, Driver, Drivers, Needed, Progress};
+pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
+pub use moves::rename;
 pub use outputs::KnownOutputs;
-pub use plan::{Action, Change, Plan, Step, Tally};
-pub use planner::{PlanOptions, destroy, plan};
+pub use plan::{Action, Change, Plan, Step, Suggestion, Tally, Warning};
+pub use planner::{
+    Base, DestroyOptions, Drawn, PlanOptions, Scope, Scratch, destroy, plan, recover, refresh,
+};
 pub use purlin_sandbox::CancelToken;
 pub use workload::{WorkloadDocument, WorkloadError, workload_document};

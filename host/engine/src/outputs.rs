@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_model::{Recipe, ResourceType, Template, Value};
 
 use crate::driver::Driver;
-use crate::planner::requirement_name;
+use crate::planner::drivers::requirement_name;
 
 /// What resource types and the manifests of drivers say about outputs.
 #[derive(Default)]

@@ -1,4 +1,8 @@
 //! What is to happen: data only, made by the planner, obeyed by apply.
+//!
+//! A plan says it twice. [`Step`]s are for people: one for each resource, and why. Operations are
+//! for the scheduler: what is called and written down, and what waits for what. A replacement is
+//! one step and two operations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,9 +10,10 @@ use std::sync::Arc;
 use purlin_graph::{Graph, NodeId};
 use purlin_model::driver::Inputs;
 use purlin_model::{Context, Key, Urn, Value};
-use purlin_state::Record;
+use purlin_state::{Record, RecordId};
 
 use crate::driver::Driver;
+use crate::recorded::Recorded;
 
 /// What happens to a resource (SPEC §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -18,8 +23,14 @@ pub enum Action {
     Create,
     /// It is changed in place.
     Update,
-    /// It is deleted.
+    /// A new one takes its place.
+    Replace,
+    /// It is deleted, or forgotten where it is retained.
     Delete,
+    /// It is looked at.
+    Read,
+    /// What exists already is taken over.
+    Adopt,
     /// Nothing.
     None,
 }
@@ -30,7 +41,10 @@ impl Action {
         match self {
             Self::Create => "create",
             Self::Update => "update",
+            Self::Replace => "replace",
             Self::Delete => "delete",
+            Self::Read => "read",
+            Self::Adopt => "adopt",
             Self::None => "none",
         }
     }
@@ -39,12 +53,15 @@ impl Action {
 /// One input or output that changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// JSON Pointer into `{values, secrets, params, account}`.
+    /// JSON Pointer into `{values, secrets, params, account}`; of what was read, into
+    /// `{values, outputs}`.
     pub path: String,
     /// What is recorded; `None` where there was nothing.
     pub before: Option<Value>,
     /// What it becomes, perhaps unknown; `None` where there will be nothing.
     pub after: Option<Value>,
+    /// Whether it forces a replacement.
+    pub replaces: bool,
 }
 
 impl Change {
@@ -72,17 +89,14 @@ pub struct Step {
     pub reasons: Vec<String>,
     /// What changes.
     pub changes: Vec<Change>,
-    /// Its node, but for what is deleted.
-    pub(crate) node: Option<NodeId>,
-    /// Steps that have to be done before, by index.
-    pub(crate) after: Vec<u32>,
-    /// Inputs as the driver's `check` returned them, where all of them were known at plan time.
-    /// For what is left alone: there only if the digest that it is known by changed.
-    pub(crate) prepared: Option<Box<Prepared>>,
+    /// The name under which it was recorded before, where it moves.
+    pub moved_from: Option<Urn>,
+    /// Whether the old one goes before the new one is made.
+    pub delete_before_replace: bool,
 }
 
 impl Step {
-    /// A step that waits for nothing and changes nothing yet.
+    /// A step without reasons and changes.
     pub(crate) fn new(key: Key, urn: Urn, action: Action) -> Self {
         Self {
             key,
@@ -90,9 +104,8 @@ impl Step {
             action,
             reasons: Vec::new(),
             changes: Vec::new(),
-            node: None,
-            after: Vec::new(),
-            prepared: None,
+            moved_from: None,
+            delete_before_replace: false,
         }
     }
 }
@@ -100,10 +113,110 @@ impl Step {
 /// Inputs ready to be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
-    /// As the driver gets them.
+    /// As the driver gets them: what its `check` returned.
     pub inputs: Inputs,
     /// Digest of the inputs before `check`, the recipe and the driver.
     pub digest: [u8; 32],
+    /// Outputs that an update leaves as they are, as the driver promised.
+    pub stable: Vec<String>,
+}
+
+/// One thing that the scheduler has done.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    /// Its step.
+    pub step: u32,
+    /// Its node, but for what is no longer in the graph.
+    pub node: Option<NodeId>,
+    /// What is done.
+    pub work: Work,
+    /// Operations that have to be done before, by index.
+    pub after: Vec<u32>,
+}
+
+/// What an operation does.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// Nothing is called. What is written down about the resource follows the graph, and with
+    /// `prepared` the digest that it is known by.
+    Keep { prepared: Option<Box<Prepared>> },
+    /// It lies outside of what this run is about; whoever depends on it reads what is recorded.
+    Pass,
+    /// Makes the resource.
+    Create {
+        /// The inputs, where all were known when the plan was made.
+        prepared: Option<Box<Prepared>>,
+        /// What becomes of the one that is there.
+        instead_of: InsteadOf,
+        /// Whether one that is there is replaced whatever the inputs turn out to be.
+        certain: bool,
+    },
+    /// Changes it in place.
+    Update {
+        /// The inputs, where all were known when the plan was made.
+        prepared: Option<Box<Prepared>>,
+        /// Even where nothing changed.
+        always: bool,
+    },
+    /// Records what others made as ours.
+    Adopt {
+        /// As it was found.
+        found: Box<Record>,
+    },
+    /// Looks at what others manage, by the driver's id.
+    Observe {
+        /// The driver's id.
+        id: Arc<str>,
+        /// What was found while planning; none where inputs were not known.
+        found: Option<Box<Record>>,
+    },
+    /// Deletes what is recorded, or only forgets it.
+    Delete {
+        /// Which record.
+        id: RecordId,
+        /// Whether the driver is called.
+        call: bool,
+        /// Whether the record stays as absent, because a new one takes its place.
+        stays: bool,
+
+        /// Records that go with it.
+        also: Vec<RecordId>,
+    },
+    /// Reads the resource and records what was found.
+    Refresh,
+    /// Finds out what became of a call that was interrupted.
+    Recover { id: RecordId },
+    /// It is not known whether it exists, so that nothing can be done.
+    Undecided,
+}
+
+/// What becomes of the resource that is there when a new one is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InsteadOf {
+    /// None is there.
+    Nothing,
+    /// It is deleted before, by an operation of its own.
+    Deleted,
+    /// It becomes an old copy with this number. If the inputs, known at last, ask for less, less
+    /// is done.
+    Copy(u32),
+    /// It is forgotten, as it is retained.
+    Forgotten,
+}
+
+impl Work {
+    /// What people are told that it does.
+    pub(crate) fn action(&self) -> Action {
+        match self {
+            Self::Keep { .. } | Self::Pass => Action::None,
+            Self::Create { instead_of: InsteadOf::Nothing, .. } | Self::Undecided => Action::Create,
+            Self::Create { .. } => Action::Replace,
+            Self::Update { .. } => Action::Update,
+            Self::Adopt { .. } => Action::Adopt,
+            Self::Delete { .. } => Action::Delete,
+            Self::Observe { .. } | Self::Refresh | Self::Recover { .. } => Action::Read,
+        }
+    }
 }
 
 /// How many resources meet which fate.
@@ -117,6 +230,10 @@ pub struct Tally {
     pub replace: usize,
     /// To be deleted.
     pub delete: usize,
+    /// To be looked at.
+    pub read: usize,
+    /// To be taken over.
+    pub adopt: usize,
     /// To be left alone.
     pub none: usize,
 }
@@ -124,8 +241,39 @@ pub struct Tally {
 impl Tally {
     /// Whether anything is to change.
     pub fn changes(self) -> bool {
-        self.create + self.update + self.replace + self.delete > 0
+        self.create + self.update + self.replace + self.delete + self.read + self.adopt > 0
     }
+
+    pub(crate) fn count(&mut self, action: Action) {
+        *match action {
+            Action::Create => &mut self.create,
+            Action::Update => &mut self.update,
+            Action::Replace => &mut self.replace,
+            Action::Delete => &mut self.delete,
+            Action::Read => &mut self.read,
+            Action::Adopt => &mut self.adopt,
+            Action::None => &mut self.none,
+        } += 1;
+    }
+}
+
+/// Something to tell people about a plan that stops nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The resource.
+    pub key: Key,
+    /// What.
+    pub message: String,
+}
+
+/// A resource that seems to have another name now: what is to be deleted is just like what is to be
+/// made. It is suggested, never done (SPEC §9, Rename).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suggestion {
+    /// What would be deleted.
+    pub from: Key,
+    /// What would be made.
+    pub to: Key,
 }
 
 /// Everything that is to happen, in order.
@@ -134,15 +282,21 @@ pub struct Plan {
     pub context: Context,
     /// The steps: by level and key, then what is deleted, dependents first.
     pub steps: Vec<Step>,
-    /// Advice of drivers, as (key, message).
-    pub warnings: Vec<(Key, String)>,
+    /// Advice of drivers, and what is left undecided.
+    pub warnings: Vec<Warning>,
+    /// Resources that seem to have been renamed.
+    pub suggestions: Vec<Suggestion>,
     /// Whether no driver was asked: such a plan is for looking at only.
     pub offline: bool,
+    /// Written down before anything else: what was found while the plan was made, and moves.
+    pub(crate) prelude: Vec<purlin_state::Change>,
+    pub(crate) operations: Vec<Operation>,
     pub(crate) graph: Option<Arc<Graph>>,
-    /// The step of each node.
-    pub(crate) step_of: Vec<u32>,
-    pub(crate) records: HashMap<Urn, Arc<Record>>,
+    /// As it is once the prelude is written down.
+    pub(crate) recorded: Arc<Recorded>,
     pub(crate) drivers: DriverSet,
+    /// Of the state before the prelude.
+    pub(crate) fingerprint: [u8; 32],
 }
 
 /// Drivers by the requirement that they satisfy.
@@ -152,19 +306,27 @@ impl Plan {
     /// How many resources meet which fate.
     pub fn summary(&self) -> Tally {
         let mut tally = Tally::default();
-        for step in &self.steps {
-            match step.action {
-                Action::Create => tally.create += 1,
-                Action::Update => tally.update += 1,
-                Action::Delete => tally.delete += 1,
-                Action::None => tally.none += 1,
-            }
-        }
+        self.steps.iter().for_each(|step| tally.count(step.action));
         tally
     }
 
-    /// The graph that it was made from; none when everything is deleted.
+    /// Whether there is nothing to do at all: no call, nothing to write down that people care about.
+    pub fn is_empty(&self) -> bool {
+        !self.summary().changes() && self.steps.iter().all(|step| step.moved_from.is_none())
+    }
+
+    /// How many operations are announced while it is carried out: a replacement counts as two.
+    pub fn announced(&self) -> usize {
+        self.operations.iter().filter(|operation| operation.work.action() != Action::None).count()
+    }
+
+    /// The graph that it was made from; none where only records matter.
     pub fn graph(&self) -> Option<&Graph> {
         self.graph.as_deref()
+    }
+
+    /// By which the state is known that it was made from.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint
     }
 }

@@ -25,4 +25,5 @@ pub use evaluate::{Inputs, Provisioned};
 pub use graph::{Edge, Graph, Node, Resolved};
 pub use input::{Input, OutputNames, UnknownOutputs};
 pub use node::{EdgeKind, EdgeKinds, NodeId};
+pub use purlin_expression::nearest;
 pub use reasons::{EdgeReason, Origin};

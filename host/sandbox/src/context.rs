@@ -114,6 +114,14 @@ impl CancelToken {
         });
     }
 
+    /// Returns when drivers should come to an end.
+    pub async fn requested(&self) {
+        let mut stage = self.0.subscribe();
+        if stage.wait_for(|stage| *stage >= Stage::Requested).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// Returns when calls are to be cut off.
     pub(crate) async fn cut_off(&self) {
         let mut stage = self.0.subscribe();

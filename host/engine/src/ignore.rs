@@ -1,0 +1,147 @@
+//! Inputs whose changes do not count (SPEC §9, `lifecycle.ignore_changes`).
+
+use purlin_model::driver::Inputs;
+use purlin_model::{InputPath, Map, Value};
+
+/// Puts what is recorded in the place of what is wanted, at each path. Returns the paths at which
+/// there is nothing on either side: such a path is a mistake.
+pub(crate) fn keep_recorded<'a>(
+    paths: &'a [InputPath],
+    recorded: &Inputs,
+    wanted: &mut Inputs,
+) -> Vec<&'a InputPath> {
+    let mut wrong = Vec::new();
+    for path in paths {
+        let mut segments = path.pointer.split('/').skip(1).map(|s| s.replace("~1", "/").replace("~0", "~"));
+        let root = segments.next().unwrap_or_default();
+        let rest: Vec<String> = segments.collect();
+        let found = match root.as_str() {
+            "values" => carry(&rest, Some(&recorded.values), &mut wanted.values),
+            "secrets" => carry(&rest, Some(&recorded.secrets), &mut wanted.secrets),
+            "params" => carry(&rest, Some(&recorded.params), &mut wanted.params),
+            "account" => {
+                wanted.account.clone_from(&recorded.account);
+                true
+            }
+            _ => false,
+        };
+        if !found {
+            wrong.push(path);
+        }
+    }
+    wrong
+}
+
+/// Carries what lies at a path over. Says whether there was anything on either side.
+fn carry(path: &[String], old: Option<&Value>, new: &mut Value) -> bool {
+    let Some((segment, rest)) = path.split_first() else {
+        let found = old.is_some() || *new != Value::Null;
+        *new = old.cloned().unwrap_or_default();
+        return found;
+    };
+    if let Value::Secret(secret) = new {
+        let mut plain = secret.expose().clone();
+        let found = carry(path, old.map(Value::exposed), &mut plain);
+        *new = plain.into_secret();
+        return found;
+    }
+    let old = old.map(Value::exposed);
+    match new {
+        Value::Map(map) => in_map(map, segment, rest, old),
+        Value::List(items) if segment == "*" => {
+            let mut found = false;
+            for (index, item) in items.iter_mut().enumerate() {
+                let old = old.and_then(|old| old.get(&index.to_string()));
+                found |= carry(rest, old.as_ref(), item);
+            }
+            found
+        }
+        Value::List(items) => {
+            let item = segment.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+            let old = old.and_then(|old| old.get(segment));
+            item.is_some_and(|item| carry(rest, old.as_ref(), item))
+        }
+        // What is not known yet keeps the old value as a whole only where the path ends above it.
+        _ => false,
+    }
+}
+
+fn in_map(map: &mut Map, segment: &str, rest: &[String], old: Option<&Value>) -> bool {
+    let old = old.and_then(Value::as_map);
+    let mut names: Vec<std::sync::Arc<str>> = Vec::new();
+    if segment == "*" {
+        names.extend(map.keys().cloned());
+        names.extend(old.into_iter().flat_map(Map::keys).filter(|name| !map.contains_key(*name)).cloned());
+    } else {
+        names.push(segment.into());
+    }
+    let mut found = false;
+    for name in names {
+        let before = old.and_then(|old| old.get(&name));
+        match (map.get_mut(&name), before) {
+            (Some(now), before) if before.is_some() || !rest.is_empty() => found |= carry(rest, before, now),
+            (Some(_), _) => {
+                map.shift_remove(&name);
+                found = true;
+            }
+            (None, Some(before)) if rest.is_empty() => {
+                map.insert(name, before.clone());
+                found = true;
+            }
+            (None, before) => found |= before.is_some(),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use purlin_model::Location;
+    use serde_json::json;
+
+    use super::*;
+
+    fn with(values: serde_json::Value) -> Inputs {
+        Inputs { values: values.into(), ..Inputs::default() }
+    }
+
+    fn path(pointer: &str) -> InputPath {
+        let text: Arc<str> = pointer.into();
+        InputPath { pointer: Arc::clone(&text), text, location: Location::default() }
+    }
+
+    #[test]
+    fn what_is_ignored_stays_as_it_was() {
+        let old = with(json!({"a": 1, "l": [{"x": 1, "y": 1}, {"x": 2, "y": 2}], "gone": 5}));
+        let mut new = with(json!({"a": 2, "l": [{"x": 8, "y": 8}, {"x": 9, "y": 9}], "new": 1}));
+        let paths = ["/values/a", "/values/l/*/x", "/values/gone", "/values/new"].map(path);
+        assert!(keep_recorded(&paths, &old, &mut new).is_empty());
+        assert_eq!(new, with(json!({"a": 1, "l": [{"x": 1, "y": 8}, {"x": 2, "y": 9}], "gone": 5})));
+    }
+
+    #[test]
+    fn a_path_to_nothing_is_a_mistake() {
+        let old = with(json!({"a": {"b": 1}}));
+        let mut new = with(json!({"a": {"b": 2}}));
+        let paths = ["/values/a/c", "/values/nope/*", "/values/a/b/c"].map(path);
+        assert_eq!(keep_recorded(&paths, &old, &mut new).len(), 3);
+        assert_eq!(new, with(json!({"a": {"b": 2}})));
+    }
+
+    #[test]
+    fn a_secret_is_carried_as_one() {
+        let secret = |v: i64| Value::from(json!({"p": v})).into_secret();
+        let old = Inputs {
+            secrets: Value::Map([("s".into(), secret(1))].into_iter().collect()),
+            ..Inputs::default()
+        };
+        let mut new = Inputs {
+            secrets: Value::Map([("s".into(), secret(2))].into_iter().collect()),
+            ..Inputs::default()
+        };
+        assert!(keep_recorded(&[path("/secrets/s/p")], &old, &mut new).is_empty());
+        assert_eq!(new, old);
+    }
+}

@@ -1,0 +1,78 @@
+//! Moving what is recorded to another name (SPEC §9, Rename). Nothing is called.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purlin_model::Urn;
+use purlin_state::{Change, Intent, Operation, Record, RecordId, Snapshot};
+
+use crate::error::Error;
+use crate::recorded::Recorded;
+
+/// The changes that give a resource another URN: itself, its old copies, what is pending, and
+/// everything that refers to it.
+///
+/// # Errors
+/// [`Error::Unknown`] when nothing is recorded under `old`; [`Error::Taken`] when something is
+/// under `new`; [`Error::Integrity`] when the records contradict each other.
+pub fn rename(snapshot: Snapshot, old: &Urn, new: &Urn) -> Result<Vec<Change>, Error> {
+    let recorded = Recorded::new(snapshot)?;
+    if recorded.current(old).is_none() {
+        return Err(Error::Unknown(old.clone()));
+    }
+    if recorded.current(new).is_some() || recorded.pending(&RecordId::current(new.clone())).is_some() {
+        return Err(Error::Taken(new.clone()));
+    }
+    Ok(moves(&recorded, &BTreeMap::from([(old.clone(), new.clone())])))
+}
+
+/// The changes for several moves at once. The caller has seen to it that no two meet.
+pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut records: Vec<&Arc<Record>> = recorded.records().collect();
+    records.sort_by_cached_key(|record| record.id());
+    for record in records {
+        let renamed = moved(record, names);
+        if renamed == **record {
+            continue;
+        }
+        if renamed.urn != record.urn {
+            changes.push(Change::Remove(record.id()));
+        }
+        changes.push(Change::Put(Box::new(renamed)));
+    }
+    // What leaves goes first: of two that change places, neither may be removed by the other's name.
+    changes.sort_by_key(|change| matches!(change, Change::Put(_)));
+    for intent in recorded.all_pending() {
+        let id = intent.id();
+        let intent = Intent {
+            operation: match &intent.operation {
+                Operation::Create(record) => Operation::Create(Box::new(moved(record, names))),
+                Operation::Update(record) => Operation::Update(Box::new(moved(record, names))),
+                Operation::Delete(id) => Operation::Delete(RecordId {
+                    urn: names.get(&id.urn).unwrap_or(&id.urn).clone(),
+                    superseded: id.superseded,
+                }),
+            },
+            ..Intent::clone(intent)
+        };
+        if intent.id() != id {
+            changes.push(Change::Settle(id));
+            changes.push(Change::Intend(Box::new(intent)));
+        }
+    }
+    changes
+}
+
+fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
+    let to = |urn: &Urn| names.get(urn).unwrap_or(urn).clone();
+    let mut dependencies: Vec<Urn> = record.dependencies.iter().map(to).collect();
+    dependencies.sort_unstable();
+    dependencies.dedup();
+    Record {
+        urn: to(&record.urn),
+        dependencies,
+        deleted_with: record.deleted_with.as_ref().map(to),
+        ..record.clone()
+    }
+}

@@ -1,0 +1,207 @@
+//! Carrying out one operation: resolve, check, call, write down.
+//!
+//! Before a driver is called with effects, the intent is on disk; what came of it is submitted
+//! before the operation counts as done, and whatever follows waits for its own intent, which lies
+//! behind it in the same order (SPEC §10).
+
+mod call;
+mod delete;
+mod provision;
+mod read;
+mod recover;
+
+use std::sync::Arc;
+
+use purlin_graph::{Graph, Node};
+use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::{Context, Urn};
+use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
+use tokio::sync::SemaphorePermit;
+
+use crate::apply::Shared;
+use crate::driver::Driver;
+use crate::error::Cause;
+use crate::evaluate::Known;
+use crate::plan::{Action, Operation, Prepared, Step, Work};
+use crate::planner::drivers::{recorded_name, requirement_name};
+
+/// What an operation came to.
+pub(crate) struct Done {
+    /// What was really done.
+    pub action: Action,
+    /// Resolves when it is written down; none where nothing was to be.
+    pub durable: Option<Durable>,
+}
+
+/// What an operation came to, or why not.
+pub(crate) type Outcome = Result<Done, Cause>;
+
+/// The right to call drivers, given back before a result is written down: waiting for the disk
+/// keeps nobody else from calling.
+pub(crate) type Turn<'a> = Option<SemaphorePermit<'a>>;
+
+/// An operation with its step, and all that it shares with others.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    shared: &'a Arc<Shared>,
+    operation: &'a Operation,
+    step: &'a Step,
+}
+
+/// Carries out an operation.
+pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) -> Outcome {
+    let Some(operation) = shared.plan.operations.get(index as usize) else { return Ok(nothing()) };
+    let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
+    let task = Task { shared, operation, step };
+    match &operation.work {
+        Work::Keep { prepared } => task.keep(prepared.as_deref()),
+        Work::Pass => Ok(task.pass()),
+        Work::Create { prepared, instead_of, certain } => {
+            task.create(prepared.as_deref(), *instead_of, *certain, turn).await
+        }
+        Work::Update { prepared, always } => task.update(prepared.as_deref(), *always, turn).await,
+        Work::Adopt { found } => task.adopt(found).await,
+        Work::Observe { id, found } => task.observe(id, found.as_deref()).await,
+        Work::Delete { id, call, stays, also } => task.delete(id, *call, *stays, also, turn).await,
+        Work::Refresh => task.refresh().await,
+        Work::Recover { id } => task.recover(id).await,
+        Work::Undecided => Err(Cause::Undecided),
+    }
+}
+
+/// Nothing was done, and nothing is to be written down.
+fn nothing() -> Done {
+    Done { action: Action::None, durable: None }
+}
+
+impl<'a> Task<'a> {
+    fn node(self) -> Option<Node<'a>> {
+        self.shared.plan.graph.as_ref()?.node(self.operation.node?)
+    }
+
+    /// What is recorded now; what this run did so far counts.
+    fn recorded(self, id: &RecordId) -> Option<Arc<Record>> {
+        self.shared.recorded(id)
+    }
+
+    fn current(self) -> Option<Arc<Record>> {
+        self.recorded(&RecordId::current(self.step.urn.clone()))
+    }
+
+    /// The driver that the recipe asks for.
+    fn driver(self, node: &Node<'_>) -> Result<&'a Arc<dyn Driver>, Cause> {
+        let slot = requirement_name(&node.recipe.driver);
+        self.shared.plan.drivers.get(&slot).ok_or_else(|| Cause::NoDriver(format!("no driver `{slot}`")))
+    }
+
+    /// The driver that made what is recorded.
+    fn driver_of(self, record: &Record) -> Result<&'a Arc<dyn Driver>, Cause> {
+        let slot = recorded_name(record);
+        self.shared.plan.drivers.get(&slot).ok_or_else(|| Cause::NoDriver(format!("no driver `{slot}`")))
+    }
+
+    /// Leaves a resource alone. What is only written down about it (what it depends on, what end it
+    /// is to meet, and with `anew` the driver and the digest that it is known by) follows the
+    /// graph, or the record would name resources that are gone.
+    fn keep(self, anew: Option<&Prepared>) -> Outcome {
+        let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
+        self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+        let lifecycle = node.lifecycle;
+        let mut kept = Record {
+            dependencies: self.dependencies(node),
+            protect: lifecycle.protect,
+            retain: lifecycle.retain,
+            deleted_with: self.deleted_with(node),
+            ..Record::clone(&record)
+        };
+        if let Some(anew) = anew {
+            kept.digest = anew.digest;
+            kept.driver = version(&**self.driver(&node)?);
+        }
+        if kept == *record {
+            return Ok(nothing());
+        }
+        let durable = self.shared.submit(vec![Change::Put(Box::new(kept))]);
+        Ok(Done { action: Action::None, durable: Some(durable) })
+    }
+
+    fn pass(self) -> Done {
+        if let (Some(node), Some(record)) = (self.node(), self.current()) {
+            self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+        }
+        nothing()
+    }
+
+    fn dependencies(self, node: Node<'_>) -> Vec<Urn> {
+        let plan = &self.shared.plan;
+        plan.graph.as_ref().map(|graph| dependencies(graph, node, &plan.context)).unwrap_or_default()
+    }
+
+    fn deleted_with(self, node: Node<'_>) -> Option<Urn> {
+        let plan = &self.shared.plan;
+        deleted_with(plan.graph.as_ref()?, node, &plan.context)
+    }
+
+    /// The record of a node, made or changed now.
+    fn record(self, node: Node<'_>, driver: &dyn Driver, inputs: Inputs, name: String) -> Option<Record> {
+        let plan = &self.shared.plan;
+        let now = (self.shared.clock)();
+        Some(Record {
+            created: now,
+            updated: now,
+            ..record_of(plan.graph.as_ref()?, node, &plan.context, driver, inputs, name)
+        })
+    }
+}
+
+/// What is recorded of a node, but for what only its driver and the clock know.
+pub(crate) fn record_of(
+    graph: &Graph,
+    node: Node<'_>,
+    context: &Context,
+    driver: &dyn Driver,
+    inputs: Inputs,
+    name: String,
+) -> Record {
+    Record {
+        urn: Urn::new(context, node.key),
+        superseded: None,
+        status: Status::Ready,
+        driver: version(driver),
+        definition: node.recipe.name.clone(),
+        name,
+        inputs,
+        state: ResourceState::default(),
+        dependencies: dependencies(graph, node, context),
+        digest: [0; 32],
+        protect: node.lifecycle.protect,
+        pinned: false,
+        retain: node.lifecycle.retain,
+        external: false,
+        tainted: false,
+        deleted_with: deleted_with(graph, node, context),
+        created: 0,
+        updated: 0,
+        deployment: Arc::clone(&context.deployment),
+    }
+}
+
+fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Vec<Urn> {
+    let keys = graph.dependencies(node.id).iter().filter_map(|id| graph.key(*id));
+    let mut urns: Vec<Urn> = keys.map(|key| Urn::new(context, key)).collect();
+    urns.sort_unstable();
+    urns.dedup();
+    urns
+}
+
+fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn> {
+    Some(Urn::new(context, graph.key(graph.deleted_with(node.id)?)?))
+}
+
+fn version(driver: &dyn Driver) -> DriverVersion {
+    DriverVersion {
+        name: driver.known_as().into(),
+        version: driver.manifest().version.to_string().into(),
+        digest: driver.digest().into(),
+    }
+}

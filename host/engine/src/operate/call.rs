@@ -1,0 +1,122 @@
+//! Calling a driver with effects: the intent before, patience during, and what its end says about
+//! what was done.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use purlin_model::driver::{Failure, Subject};
+use purlin_sandbox::{CallError, CancelToken, CheckpointSink};
+use purlin_state::{Change, Intent, Operation, RecordId};
+
+use super::Task;
+use crate::apply::Shared;
+use crate::driver::Call;
+use crate::error::Cause;
+
+/// How often a driver that asks for patience is called again.
+const ATTEMPTS: u32 = 5;
+/// The longest patience that it gets each time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Task<'_> {
+    /// Facts for a call that makes nothing.
+    pub(super) fn call(self) -> Call {
+        let (events, key, action) =
+            (self.shared.events.clone(), self.step.key.clone(), self.operation.work.action());
+        Call {
+            cancel: self.shared.cancel.clone(),
+            progress: Arc::new(move |message, percent| events.progress(&key, action, message, percent)),
+            ..Call::quiet(Subject {
+                urn: self.step.urn.clone(),
+                key: self.step.key.clone(),
+                context: self.shared.plan.context.clone(),
+            })
+        }
+    }
+
+    /// Writes down what is about to be done. When this returns it is durable, and with it all that
+    /// was submitted before.
+    pub(super) async fn intend(self, operation: Operation, call: &mut Call) -> Result<RecordId, Cause> {
+        call.idempotency_key = self.shared.idempotency_key();
+        let intent = Intent {
+            operation,
+            idempotency_key: call.idempotency_key.clone(),
+            checkpoint: None,
+            since: (self.shared.clock)(),
+        };
+        let id = intent.id();
+        let sink = Checkpoints { shared: Arc::clone(self.shared), id: id.clone() };
+        call.checkpoint = Some(Arc::new(sink));
+        self.shared.submit(vec![Change::Intend(Box::new(intent))]).await?;
+        self.shared.count_call();
+        Ok(id)
+    }
+
+    /// What a failed call means for the intent: where nothing was done for certain, it is taken
+    /// back; else it stays, and the next run finds out.
+    pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
+        if is_certain(&error) {
+            if let Err(cause) = self.shared.submit(vec![Change::Settle(id)]).await {
+                return Cause::from(cause);
+            }
+        } else {
+            self.shared.leave_unknown(&self.step.key);
+        }
+        error.into()
+    }
+}
+
+/// Whether an error says that nothing was done.
+pub(super) fn is_certain(error: &CallError) -> bool {
+    match error {
+        CallError::Failure(failure) => !matches!(failure, Failure::Partial { .. }),
+        CallError::Instantiate { .. } | CallError::Unknown { .. } => true,
+        CallError::Trap { .. }
+        | CallError::TimeLimit { .. }
+        | CallError::MemoryLimit { .. }
+        | CallError::OutputLimit { .. }
+        | CallError::Junk { .. }
+        | CallError::Checkpoint { .. }
+        | CallError::Cancelled => false,
+    }
+}
+
+/// Calls until the driver asks for no more patience.
+pub(super) async fn patiently<T, F>(
+    cancel: &CancelToken,
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, CallError>
+where
+    F: Future<Output = Result<T, CallError>>,
+{
+    let mut attempts = 1;
+    loop {
+        match attempt().await {
+            Err(CallError::Failure(Failure::RetryAfter { after, .. }))
+                if attempts < ATTEMPTS && !cancel.is_requested() =>
+            {
+                attempts += 1;
+                tokio::select! {
+                    () = tokio::time::sleep(after.min(PATIENCE)) => {}
+                    () = cancel.requested() => {}
+                }
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Keeps ids that `create` reports before it is done.
+struct Checkpoints {
+    shared: Arc<Shared>,
+    id: RecordId,
+}
+
+#[async_trait]
+impl CheckpointSink for Checkpoints {
+    async fn checkpoint(&self, id: &str) -> Result<(), String> {
+        let change = Change::Checkpoint { id: self.id.clone(), provider_id: id.to_owned() };
+        self.shared.submit(vec![change]).await.map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,253 @@
+//! Making and changing resources.
+
+use std::sync::Arc;
+
+use purlin_graph::Node;
+use purlin_model::driver::{Failure, Impact, ResourceState};
+use purlin_sandbox::CallError;
+use purlin_state::{Change, Durable, Operation, Record, Status};
+
+use super::call::patiently;
+use super::{Done, Outcome, Task, Turn, nothing};
+use crate::driver::{Call, Driver};
+use crate::error::Cause;
+use crate::evaluate::{self, Known};
+use crate::fate::{self, Case, Fate};
+use crate::plan::{Action, InsteadOf, Prepared};
+use crate::planner::predict;
+use crate::recorded::exists;
+use crate::{ask, diff, digest, ignore};
+
+/// What is to be done, now that everything is known.
+enum Decision {
+    Keep(Option<Prepared>),
+    Update(Prepared),
+    Create(Prepared),
+}
+
+impl Task<'_> {
+    /// Makes a resource. Where one is there whose inputs were not known, it may turn out that it
+    /// can stay.
+    pub(super) async fn create(
+        self,
+        planned: Option<&Prepared>,
+        instead_of: InsteadOf,
+        certain: bool,
+        turn: Turn<'_>,
+    ) -> Outcome {
+        let Some(node) = self.node() else { return Ok(nothing()) };
+        let driver = self.driver(&node)?;
+        let mut call = self.call();
+        let there = self.current();
+        let record = there.as_deref().filter(|record| exists(record));
+        let decision = match planned {
+            Some(planned) => Decision::Create(planned.clone()),
+            None => self.decide(node, &**driver, &call, record, certain, false).await?,
+        };
+        match decision {
+            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Update(prepared) => match record {
+                Some(record) => self.change(node, &**driver, call, record, prepared, turn).await,
+                None => Ok(nothing()),
+            },
+            Decision::Create(prepared) => {
+                let name = match driver.manifest().implements.name {
+                    true => driver.name(&call, &prepared.inputs).await?,
+                    false => self.step.urn.guresid().as_str().to_owned(),
+                };
+                let Some(made) = self.record(node, &**driver, prepared.inputs.clone(), name) else {
+                    return Ok(nothing());
+                };
+                let made = Record { digest: prepared.digest, ..made };
+                let made = match record {
+                    Some(record) => Record { pinned: record.pinned, ..made },
+                    None => made,
+                };
+                let id = self.intend(Operation::Create(Box::new(made.clone())), &mut call).await?;
+                let result =
+                    patiently(&self.shared.cancel, || driver.create(&call, &prepared.inputs, &made.name))
+                        .await;
+                drop(turn);
+                let certain = predict::outputs(&**driver, &self.step.key, &prepared.inputs, None, &[]);
+                let (made, failure) = match finish(made, result, &certain, &**driver) {
+                    Ok(finished) => finished,
+                    Err(error) => return Err(self.failed(id, error).await),
+                };
+                let mut changes = Vec::with_capacity(3);
+                if let (Some(record), InsteadOf::Copy(number)) = (record, instead_of) {
+                    let old = Record { superseded: Some(number), ..record.clone() };
+                    changes.push(Change::Put(Box::new(old)));
+                }
+                let known = Known::settled(&made.inputs, &made.state);
+                changes.push(Change::Put(Box::new(made)));
+                changes.push(Change::Settle(id));
+                let durable = self.shared.submit(changes);
+                let action = if record.is_some() || instead_of == InsteadOf::Deleted {
+                    Action::Replace
+                } else {
+                    Action::Create
+                };
+                self.finished(node, known, action, durable, failure).await
+            }
+        }
+    }
+
+    /// Changes a resource in place, unless it turns out that nothing changed.
+    pub(super) async fn update(self, planned: Option<&Prepared>, always: bool, turn: Turn<'_>) -> Outcome {
+        let Some(node) = self.node() else { return Ok(nothing()) };
+        let driver = self.driver(&node)?;
+        let call = self.call();
+        let Some(record) = self.current() else { return Ok(nothing()) };
+        let decision = match planned {
+            Some(planned) => Decision::Update(planned.clone()),
+            None => self.decide(node, &**driver, &call, Some(&record), false, always).await?,
+        };
+        match decision {
+            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Update(prepared) => self.change(node, &**driver, call, &record, prepared, turn).await,
+            Decision::Create(_) => Ok(nothing()),
+        }
+    }
+
+    /// Decides with inputs that were not known when the plan was made. It may be less than was
+    /// planned, never more.
+    async fn decide(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        call: &Call,
+        record: Option<&Record>,
+        certain: bool,
+        always: bool,
+    ) -> Result<Decision, Cause> {
+        let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(Decision::Keep(None)) };
+        let mut inputs = evaluate::inputs(graph, node, &self.shared.board).map_err(Cause::Inputs)?;
+        if let Some(record) = record {
+            // A path to nothing was refused when the plan was made.
+            ignore::keep_recorded(&node.lifecycle.ignore_changes, &record.inputs, &mut inputs);
+        }
+        let digest = digest::of(&inputs, driver.known_as(), driver.digest());
+        if let Some(record) = record
+            && record.digest == digest
+            && record.status == Status::Ready
+            && !(record.tainted || certain || always)
+        {
+            return Ok(Decision::Keep(None));
+        }
+        if driver.manifest().implements.check {
+            let previous = self.current();
+            let checked =
+                driver.check(call, &inputs, previous.as_deref().map(|record| &record.inputs)).await?;
+            inputs.values = checked.values;
+            inputs.secrets = checked.secrets;
+        }
+        let Some(record) = record else {
+            return Ok(Decision::Create(Prepared { inputs, digest, stable: Vec::new() }));
+        };
+        let impact = ask::impact(driver, call, &record.state, &record.inputs, &inputs, &record.name).await?;
+        let mut changes = diff::inputs(Some(&record.inputs), &inputs);
+        let case = Case {
+            record,
+            driver,
+            inputs: &inputs,
+            impact: &impact,
+            lifecycle: node.lifecycle,
+            forced: certain.then(String::new),
+            always: always.then_some(""),
+        };
+        let (fate, reasons) = fate::judge(&case, &mut changes);
+        let Impact { stable_outputs: stable, .. } = impact;
+        let prepared = Prepared { inputs, digest, stable };
+        match fate {
+            Fate::Keep => Ok(Decision::Keep(Some(prepared))),
+            Fate::Update => Ok(Decision::Update(prepared)),
+            Fate::Replace if self.step.action == Action::Replace => Ok(Decision::Create(prepared)),
+            Fate::Replace => Err(Cause::MoreThanPlanned { reasons }),
+        }
+    }
+
+    async fn change(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        mut call: Call,
+        record: &Record,
+        prepared: Prepared,
+        turn: Turn<'_>,
+    ) -> Outcome {
+        let name = record.name.clone();
+        let Some(changed) = self.record(node, driver, prepared.inputs.clone(), name) else {
+            return Ok(nothing());
+        };
+        let changed = Record {
+            digest: prepared.digest,
+            state: record.state.clone(),
+            created: record.created,
+            pinned: record.pinned,
+            ..changed
+        };
+        let certain =
+            predict::outputs(driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
+        let id = self.intend(Operation::Update(Box::new(changed.clone())), &mut call).await?;
+        let change = purlin_sandbox::Change {
+            state: &record.state,
+            before: &record.inputs,
+            after: &prepared.inputs,
+            name: &record.name,
+        };
+        let result = patiently(&self.shared.cancel, || driver.update(&call, change)).await;
+        drop(turn);
+        let (changed, failure) = match finish(changed, result, &certain, driver) {
+            Ok(finished) => finished,
+            Err(error) => return Err(self.failed(id, error).await),
+        };
+        let known = Known::settled(&changed.inputs, &changed.state);
+        let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)]);
+        self.finished(node, known, Action::Update, durable, failure).await
+    }
+
+    /// Whoever depends on it may begin once the result is on its way to the disk: its own intent
+    /// comes behind.
+    async fn finished(
+        self,
+        node: Node<'_>,
+        known: Known,
+        action: Action,
+        durable: Durable,
+        failure: Option<Cause>,
+    ) -> Outcome {
+        if let Some(failure) = failure {
+            durable.await?;
+            return Err(failure);
+        }
+        self.shared.board.settle(node.id, known);
+        Ok(Done { action, durable: Some(durable) })
+    }
+}
+
+/// The record of what came of a call, and why it is a failure all the same. An error means that
+/// there is nothing to record.
+fn finish(
+    record: Record,
+    result: Result<ResourceState, CallError>,
+    certain: &purlin_model::Value,
+    driver: &dyn Driver,
+) -> Result<(Record, Option<Cause>), CallError> {
+    match result {
+        Ok(state) => match predict::broken(certain, &state.outputs) {
+            None => Ok((Record { state, ..record }, None)),
+            Some(path) => {
+                let cause = Cause::Inconsistent { driver: driver.known_as().into(), path };
+                let status = Status::Partial { message: cause.to_string() };
+                Ok((Record { state, status, ..record }, Some(cause)))
+            }
+        },
+        Err(CallError::Failure(Failure::Partial { state, message })) => {
+            let status = Status::Partial { message: message.clone() };
+            let record = Record { state: ResourceState::clone(&state), status, ..record };
+            let failure = CallError::Failure(Failure::Partial { state, message });
+            Ok((record, Some(Cause::Call(Arc::new(failure)))))
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,122 @@
+//! Looking at what exists: resources that others manage, ones that become ours, and drift.
+
+use std::sync::Arc;
+
+use purlin_model::driver::{Failure, Observed};
+use purlin_sandbox::CallError;
+use purlin_state::{Change, Record, RecordId, Status};
+
+use super::delete::gone;
+use super::{Done, Outcome, Task, nothing, record_of};
+use crate::driver::{Call, Driver, Look};
+use crate::error::Cause;
+use crate::evaluate::{self, Known};
+use crate::plan::Action;
+use crate::recorded::exists;
+use crate::{ask, diff, digest};
+
+impl Task<'_> {
+    /// Records what exists as ours.
+    pub(super) async fn adopt(self, found: &Record) -> Outcome {
+        let Some(node) = self.node() else { return Ok(nothing()) };
+        let driver = self.driver(&node)?;
+        let mut record = self.stamped(found);
+        if driver.manifest().implements.name {
+            record.name = driver.name(&self.call(), &record.inputs).await?;
+        }
+        let settle = Change::Settle(RecordId::current(record.urn.clone()));
+        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle]);
+        Ok(Done { action: Action::Adopt, durable: Some(durable) })
+    }
+
+    /// Records what others manage.
+    pub(super) async fn observe(self, id: &str, found: Option<&Record>) -> Outcome {
+        let Some(node) = self.node() else { return Ok(nothing()) };
+        let record = match found {
+            Some(found) => self.stamped(found),
+            None => {
+                let driver = self.driver(&node)?;
+                let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(nothing()) };
+                let inputs = evaluate::inputs(graph, node, &self.shared.board).map_err(Cause::Inputs)?;
+                let look = Look { id: Some(id), name: "", inputs: &inputs, state: None };
+                let Some(found) = look_at(&**driver, &self.call(), look).await? else {
+                    return Err(Cause::NotFound(id.to_owned()));
+                };
+                let digest = digest::of(&inputs, driver.known_as(), driver.digest());
+                let name = self.step.urn.guresid().as_str().to_owned();
+                let inputs = ask::found_inputs(&inputs, &found);
+                let record = record_of(graph, node, &self.shared.plan.context, &**driver, inputs, name);
+                self.stamped(&Record { external: true, state: found.state, digest, ..record })
+            }
+        };
+        self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+        let durable = self.shared.submit(vec![Change::Put(Box::new(record))]);
+        Ok(Done { action: Action::Read, durable: Some(durable) })
+    }
+
+    /// Reads a resource and records what was found.
+    pub(super) async fn refresh(self) -> Outcome {
+        let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
+        let driver = self.driver_of(&record)?;
+        let look = Look {
+            id: Some(&record.state.id),
+            name: &record.name,
+            inputs: &record.inputs,
+            state: Some(&record.state),
+        };
+        let Some(found) = look_at(&**driver, &self.call(), look).await? else {
+            self.shared.events.observed(&self.step.key, "it is gone", Vec::new());
+            let durable = self.shared.submit(gone(&record, true));
+            return Ok(Done { action: Action::Read, durable: Some(durable) });
+        };
+        let read = refreshed(&record, &found);
+        let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
+        if !changes.is_empty() {
+            self.shared.events.observed(&self.step.key, "it was changed", changes);
+        }
+        if read == *record {
+            return Ok(Done { action: Action::Read, durable: None });
+        }
+        let durable = self.shared.submit(vec![Change::Put(Box::new(read))]);
+        Ok(Done { action: Action::Read, durable: Some(durable) })
+    }
+
+    /// With the time and the deployment of now.
+    fn stamped(self, record: &Record) -> Record {
+        let now = (self.shared.clock)();
+        let created = if record.created == 0 { now } else { record.created };
+        Record {
+            created,
+            updated: now,
+            deployment: Arc::clone(&self.shared.plan.context.deployment),
+            ..record.clone()
+        }
+    }
+}
+
+/// A record with what was found. Where inputs differ it has to be looked at again; where the driver
+/// told what they are, that is the whole truth, also about what was only partly made.
+pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
+    let mut read = ask::as_found(record, found);
+    if read.inputs != record.inputs {
+        read.digest = [0; 32];
+    }
+    if found.values.is_some() && matches!(read.status, Status::Partial { .. }) {
+        read.status = Status::Ready;
+        read.digest = [0; 32];
+    }
+    read
+}
+
+/// Reads; what a driver says it cannot find is gone.
+pub(super) async fn look_at(
+    driver: &dyn Driver,
+    call: &Call,
+    look: Look<'_>,
+) -> Result<Option<Observed>, Cause> {
+    match driver.read(call, look).await {
+        Ok(found) => Ok(found),
+        Err(CallError::Failure(Failure::NotFound(_))) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,169 @@
+//! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
+
+use std::sync::Arc;
+
+use purlin_model::driver::Failure;
+use purlin_sandbox::CallError;
+use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
+
+use super::call::{is_certain, patiently};
+use super::delete::gone;
+use super::read::{look_at, refreshed};
+use super::{Done, Outcome, Task, nothing};
+use crate::driver::{Driver, Look};
+use crate::error::Cause;
+use crate::plan::Action;
+use crate::recorded::exists;
+
+impl Task<'_> {
+    /// Settles what is pending for a record, where that can be known.
+    pub(super) async fn recover(self, id: &RecordId) -> Outcome {
+        let Some(intent) = self.shared.plan.recorded.pending(id).cloned() else { return Ok(nothing()) };
+        match &intent.operation {
+            Operation::Create(record) => self.recover_create(&intent, record).await,
+            Operation::Update(record) => self.recover_update(record).await,
+            Operation::Delete(id) => self.recover_delete(&intent, id).await,
+        }
+    }
+
+    fn settled(self, mut changes: Vec<Change>, id: RecordId, message: &str) -> Outcome {
+        self.shared.events.observed(&self.step.key, message, Vec::new());
+        changes.push(Change::Settle(id));
+        Ok(Done { action: Action::Read, durable: Some(self.shared.submit(changes)) })
+    }
+
+    /// By the id that the driver named, else by its name, else by asking for it again with the
+    /// same idempotency key; else it stays undecided.
+    async fn recover_create(self, intent: &Intent, made: &Record) -> Outcome {
+        let driver = self.driver_of(made)?;
+        let implements = driver.manifest().implements;
+        let there = self.current().filter(|record| exists(record));
+        let mut found = None;
+        if implements.read {
+            let id = intent.checkpoint.as_deref();
+            let look = Look { id, name: &made.name, inputs: &made.inputs, state: None };
+            found = look_at(&**driver, &self.call(), look).await?;
+            // What it was to replace may have the same name.
+            let old = |id: &str| there.as_ref().is_some_and(|record| record.state.id == id);
+            if found.as_ref().is_none_or(|found| old(&found.state.id)) {
+                return self.settled(Vec::new(), intent.id(), "it was not made");
+            }
+        }
+        if implements.repeat_create {
+            return self.create_again(&**driver, intent, made, there.as_deref()).await;
+        }
+        let Some(found) = found else {
+            self.shared.leave_unknown(&self.step.key);
+            self.shared.events.observed(&self.step.key, "it is not known whether it was made", Vec::new());
+            return Ok(nothing());
+        };
+        let mut record = refreshed(&Record { state: found.state.clone(), ..made.clone() }, &found);
+        if implements.update && (found.values.is_none() || intent.checkpoint.is_some()) {
+            // Whether all of it was made is not known; changing it to what is wanted is.
+            let message = "it was interrupted while being made".to_owned();
+            record.status = Status::Partial { message };
+        }
+        self.settled(instead_of(there.as_deref(), self, record), intent.id(), "it was made")
+    }
+
+    /// The contract says that a repeated call with the same key finds what the first one made.
+    async fn create_again(
+        self,
+        driver: &dyn Driver,
+        intent: &Intent,
+        made: &Record,
+        there: Option<&Record>,
+    ) -> Outcome {
+        let mut call = self.call();
+        call.idempotency_key.clone_from(&intent.idempotency_key);
+        self.shared.count_call();
+        let result = patiently(&self.shared.cancel, || driver.create(&call, &made.inputs, &made.name)).await;
+        let record = match result {
+            Ok(state) => Record { state, ..made.clone() },
+            Err(CallError::Failure(Failure::Partial { state, message })) => {
+                Record { state: *state, status: Status::Partial { message }, ..made.clone() }
+            }
+            Err(error) if is_certain(&error) => {
+                return self.settled(Vec::new(), intent.id(), "it was not made");
+            }
+            Err(error) => {
+                self.shared.leave_unknown(&self.step.key);
+                return Err(Cause::Call(Arc::new(error)));
+            }
+        };
+        self.settled(instead_of(there, self, record), intent.id(), "it was made")
+    }
+
+    /// Whether it was changed does not matter much: it is looked at, or changed again.
+    async fn recover_update(self, changed: &Record) -> Outcome {
+        let id = changed.id();
+        let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, "it is gone") };
+        let driver = self.driver_of(changed)?;
+        let interrupted = Status::Partial { message: "it was interrupted while being changed".into() };
+        let mut known = Record { status: interrupted, digest: [0; 32], ..Record::clone(&record) };
+        if driver.manifest().implements.read {
+            let look = Look {
+                id: Some(&record.state.id),
+                name: &record.name,
+                inputs: &record.inputs,
+                state: Some(&record.state),
+            };
+            match look_at(&**driver, &self.call(), look).await? {
+                Some(found) => known = refreshed(&known, &found),
+                None => return self.settled(gone(&record, true), id, "it is gone"),
+            }
+        }
+        self.settled(vec![Change::Put(Box::new(known))], id, "it is looked at again")
+    }
+
+    /// A deletion is finished: deleting what is gone is a success.
+    async fn recover_delete(self, intent: &Intent, id: &RecordId) -> Outcome {
+        let Some(record) = self.recorded(id) else {
+            return self.settled(Vec::new(), id.clone(), "it is gone");
+        };
+        let driver = self.driver_of(&record)?;
+        if driver.manifest().implements.read {
+            let look = Look {
+                id: Some(&record.state.id),
+                name: &record.name,
+                inputs: &record.inputs,
+                state: Some(&record.state),
+            };
+            if look_at(&**driver, &self.call(), look).await?.is_some() {
+                return self.settled(Vec::new(), id.clone(), "it is still there");
+            }
+        } else {
+            let mut call = self.call();
+            call.idempotency_key.clone_from(&intent.idempotency_key);
+            self.shared.count_call();
+            let result =
+                patiently(&self.shared.cancel, || driver.delete(&call, &record.state, &record.inputs)).await;
+            match result {
+                Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {}
+                Err(error) if is_certain(&error) => {
+                    return self.settled(Vec::new(), id.clone(), "it is still there");
+                }
+                Err(error) => {
+                    self.shared.leave_unknown(&self.step.key);
+                    return Err(Cause::Call(Arc::new(error)));
+                }
+            }
+        }
+        // Somebody may still refer to it; a place that nobody needs goes with the next plan.
+        let stays = id.superseded.is_none();
+        self.settled(gone(&record, stays), id.clone(), "it is gone")
+    }
+}
+
+/// What a new one replaces becomes an old copy.
+fn instead_of(there: Option<&Record>, task: Task<'_>, made: Record) -> Vec<Change> {
+    let mut changes = Vec::with_capacity(3);
+    if let Some(there) = there
+        && !there.retain
+    {
+        let number = task.shared.plan.recorded.next_copy(&made.urn);
+        changes.push(Change::Put(Box::new(Record { superseded: Some(number), ..there.clone() })));
+    }
+    changes.push(Change::Put(Box::new(made)));
+    changes
+}

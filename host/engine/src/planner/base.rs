@@ -1,0 +1,113 @@
+//! What a plan starts from: recorded state, perhaps with what was just found out about it.
+
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use purlin_state::{Change, Deployment, Durable, Environment, Holder, Lock, Snapshot, Store};
+
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+use crate::recorded::Recorded;
+
+/// What a plan starts from.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub(crate) recorded: Recorded,
+    /// What is not written down yet, and is before the plan is carried out.
+    pub(crate) prelude: Vec<Change>,
+    /// Of what is written down.
+    pub(crate) fingerprint: [u8; 32],
+}
+
+impl Base {
+    /// From what a store gave.
+    ///
+    /// # Errors
+    /// [`Error::Integrity`] when the records contradict each other: nothing may work from them.
+    pub fn new(snapshot: Snapshot) -> Result<Self, Error> {
+        let recorded = Recorded::new(snapshot)?;
+        let fingerprint = recorded.fingerprint();
+        Ok(Self { recorded, prelude: Vec::new(), fingerprint })
+    }
+
+    /// With changes that are still to be written down.
+    ///
+    /// # Errors
+    /// [`Error::Integrity`] when the records then contradict each other.
+    pub fn with(mut self, changes: Vec<Change>) -> Result<Self, Error> {
+        for change in changes {
+            self.recorded.apply(change.clone());
+            self.prelude.push(change);
+        }
+        self.recorded.verify()?;
+        Ok(self)
+    }
+
+    /// By which the state is known that it was made from.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint
+    }
+
+    /// Whether calls are pending whose outcome is not known.
+    pub fn has_pending(&self) -> bool {
+        self.recorded.all_pending().next().is_some()
+    }
+
+    /// What is recorded, with what is still to be written down.
+    pub fn snapshot(&self) -> Snapshot {
+        self.recorded.snapshot()
+    }
+}
+
+/// A store that only remembers what it was told: for finding out what is real without writing it
+/// down. What was found becomes a [`Base`] for a plan.
+#[derive(Default)]
+pub struct Scratch(Mutex<Vec<Change>>);
+
+impl Scratch {
+    /// What it was told, in order.
+    pub fn take(&self) -> Vec<Change> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl Store for Scratch {
+    async fn load(&self, _: &Environment) -> Result<Snapshot, purlin_state::Error> {
+        Ok(Snapshot::default())
+    }
+
+    async fn environments(&self) -> Result<Vec<Environment>, purlin_state::Error> {
+        Ok(Vec::new())
+    }
+
+    async fn history(&self, _: &Environment) -> Result<Vec<Deployment>, purlin_state::Error> {
+        Ok(Vec::new())
+    }
+
+    async fn documents(&self, _: &[u8; 32]) -> Result<Option<Vec<u8>>, purlin_state::Error> {
+        Ok(None)
+    }
+
+    fn submit(&self, changes: Vec<Change>) -> Durable {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(changes);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    async fn seal(&self, _: &[u8]) -> Result<Vec<u8>, purlin_state::Error> {
+        Err(purlin_state::Error::Closed)
+    }
+
+    async fn unseal(&self, _: &[u8]) -> Result<Zeroizing<Vec<u8>>, purlin_state::Error> {
+        Err(purlin_state::Error::Closed)
+    }
+
+    async fn lock(&self, environment: &Environment, _: Holder) -> Result<Lock, purlin_state::Error> {
+        Ok(Lock::new(environment.clone(), || {}))
+    }
+
+    async fn close(&self) -> Result<(), purlin_state::Error> {
+        Ok(())
+    }
+}

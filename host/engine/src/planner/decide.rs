@@ -1,0 +1,241 @@
+//! Turning a driver's answer into what is to happen.
+
+use std::sync::Arc;
+
+use purlin_graph::Node;
+use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
+use purlin_model::{Diagnostic, Urn};
+use purlin_state::{Record, Status};
+
+use super::{Decided, Planner, predict, prepared};
+use crate::ask::{self, Answer, Ask, Question};
+use crate::diff;
+use crate::evaluate::Known;
+use crate::fate::{self, Case, Fate};
+use crate::operate::record_of;
+use crate::plan::{Action, InsteadOf, Step, Warning, Work};
+use crate::recorded::exists;
+
+impl Planner<'_> {
+    pub(super) fn decide(&mut self, mut answer: Answer) {
+        let graph = Arc::clone(&self.graph);
+        let Some(node) = graph.node(answer.question.node) else { return };
+        let key = &answer.question.key;
+        self.warnings.extend(
+            std::mem::take(&mut answer.warnings)
+                .into_iter()
+                .map(|message| Warning { key: key.clone(), message }),
+        );
+        match (answer.question.ask.clone(), answer.found.take()) {
+            (Ask::Change, _) => self.change(node, answer),
+            (Ask::Observe(_), Some(found)) => self.observe(node, answer, found),
+            (Ask::Adopt(id), Some(found)) => self.adopt(node, answer, found, &id),
+            (Ask::Observe(id) | Ask::Adopt(id), None) => self.errors.push(
+                Diagnostic::error("not-found", format!("there is no `{id}` for `{}`", node.key))
+                    .at(&node.recipe.location)
+                    .fact(format!("says the driver `{}`", answer.question.driver.known_as())),
+            ),
+        }
+    }
+
+    /// A resource that is made, or exists and is ours.
+    fn change(&mut self, node: Node<'_>, answer: Answer) {
+        let Answer { question, inputs, impact, .. } = answer;
+        let Question { key, urn, digest, driver, record, .. } = question;
+        let mut changes = diff::inputs(record.as_deref().map(|record| &record.inputs), &inputs);
+        let step = |action| Step::new(key.clone(), urn.clone(), action);
+        let Some(record) = record else {
+            let outputs = predict::outputs(&*driver, &key, &inputs, None, &[]);
+            self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+            let reasons = vec![self.why_create(&urn)];
+            let work = Work::Create {
+                prepared: prepared(inputs, digest, Vec::new()),
+                instead_of: InsteadOf::Nothing,
+                certain: false,
+            };
+            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
+            return;
+        };
+        let full = driver.manifest().implements.update && self.options.full;
+        let case = Case {
+            record: &record,
+            driver: &*driver,
+            inputs: &inputs,
+            impact: &impact,
+            lifecycle: node.lifecycle,
+            forced: self.forced(node.id, &urn),
+            always: full.then_some("everything is provisioned"),
+        };
+        let forced = case.forced.is_some();
+        let (fate, reasons) = fate::judge(&case, &mut changes);
+        if record.external && fate == Fate::Replace || stands(node, &record) && fate == Fate::Replace {
+            self.refuse_replacement(node, &record, &reasons);
+            return;
+        }
+        let adopt = record.external.then(|| Box::new(Record { external: false, ..Record::clone(&record) }));
+        match fate {
+            Fate::Keep => {
+                self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+                let action = if adopt.is_some() { Action::Adopt } else { Action::None };
+                let work = Work::Keep { prepared: prepared(inputs, digest, Vec::new()) };
+                let step = Step { reasons: taken_over(&record), ..step(action) };
+                self.push(Decided { node: node.id, step, work, adopt, forced_order: false });
+            }
+            Fate::Update => {
+                let outputs =
+                    predict::outputs(&*driver, &key, &inputs, Some(&record), &impact.stable_outputs);
+                self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+                let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
+                let reasons = taken_over(&record).into_iter().chain(reasons).collect();
+                let work =
+                    Work::Update { prepared: prepared(inputs, digest, impact.stable_outputs), always: full };
+                let step = Step { reasons, changes, ..step(action) };
+                self.push(Decided { node: node.id, step, work, adopt, forced_order: false });
+            }
+            Fate::Replace => {
+                let outputs = predict::outputs(&*driver, &key, &inputs, None, &[]);
+                self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+                // In which order, and what becomes of the old one, is decided over all of them.
+                let certain = forced || record.tainted;
+                let prepared = prepared(inputs, digest, Vec::new());
+                let work = Work::Create { prepared, instead_of: InsteadOf::Deleted, certain };
+                let step = Step { reasons, changes, ..step(Action::Replace) };
+                let forced_order = impact.delete_before_replace;
+                self.push(Decided { node: node.id, step, work, adopt: None, forced_order });
+            }
+        }
+    }
+
+    fn why_create(&self, urn: &Urn) -> String {
+        match self.recorded.current(urn) {
+            Some(record) if !exists(record) => "it is gone, and its place is still there".into(),
+            _ => "it does not exist yet".into(),
+        }
+    }
+
+    /// A resource that others manage: what it is like is all that counts.
+    fn observe(&mut self, node: Node<'_>, answer: Answer, found: Observed) {
+        let Question { key, urn, record, driver, digest, .. } = answer.question;
+        let inputs = ask::found_inputs(&answer.inputs, &found);
+        let seen = Record {
+            external: true,
+            digest: digest.unwrap_or_default(),
+            ..self.found(node, &urn, &*driver, inputs, found.state.clone())
+        };
+        let (mut changes, mut reasons) = (Vec::new(), Vec::new());
+        let same = match &record {
+            None => {
+                reasons.push(format!("it is only observed, as `{}`", found.state.id));
+                false
+            }
+            Some(record) if !record.external => {
+                reasons.push("it is only observed from now on; others manage it".into());
+                false
+            }
+            Some(record) => {
+                changes = diff::observed(record, &seen.inputs.values, &seen.state.outputs);
+                if !changes.is_empty() {
+                    reasons.push("others changed it".into());
+                }
+                changes.is_empty() && record.state == seen.state && record.inputs == seen.inputs
+            }
+        };
+        self.board.settle(node.id, Known::settled(&seen.inputs, &seen.state));
+        if same {
+            self.settle(node.id, Step::new(key, urn, Action::None), Work::Keep { prepared: None });
+            return;
+        }
+        let work = Work::Observe { id: found.state.id.as_str().into(), found: Some(Box::new(seen)) };
+        self.settle(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, work);
+    }
+
+    /// What exists and is to be ours: recorded as it was found, then changed where it differs.
+    fn adopt(&mut self, node: Node<'_>, answer: Answer, found: Observed, id: &str) {
+        let Answer { question, inputs, impact, .. } = answer;
+        let Question { key, urn, digest, driver, .. } = question;
+        let before = ask::found_inputs(&inputs, &found);
+        let record = self.found(node, &urn, &*driver, before, found.state.clone());
+        let mut changes = diff::inputs(Some(&record.inputs), &inputs);
+        let case = Case {
+            record: &record,
+            driver: &*driver,
+            inputs: &inputs,
+            impact: &impact,
+            lifecycle: node.lifecycle,
+            forced: None,
+            always: None,
+        };
+        let (fate, why) = fate::judge(&case, &mut changes);
+        if fate == Fate::Replace {
+            self.refuse_replacement(node, &record, &why);
+            return;
+        }
+        let mut reasons = vec![format!("it exists as `{id}`")];
+        reasons.extend(why);
+        let outputs = match fate {
+            Fate::Keep => record.state.outputs.clone(),
+            _ => predict::outputs(&*driver, &key, &inputs, Some(&record), &impact.stable_outputs),
+        };
+        self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+        let work = match fate {
+            _ if self.options.import_only => Work::Keep { prepared: None },
+            Fate::Keep => Work::Keep { prepared: prepared(inputs, digest, Vec::new()) },
+            _ => Work::Update { prepared: prepared(inputs, digest, impact.stable_outputs), always: false },
+        };
+        let step = Step { reasons, changes, ..Step::new(key, urn, Action::Adopt) };
+        self.push(Decided { node: node.id, step, work, adopt: Some(Box::new(record)), forced_order: false });
+    }
+
+    fn found(
+        &self,
+        node: Node<'_>,
+        urn: &Urn,
+        driver: &dyn crate::driver::Driver,
+        inputs: Inputs,
+        state: ResourceState,
+    ) -> Record {
+        let name = urn.guresid().as_str().to_owned();
+        let graph = &self.graph;
+        Record { status: Status::Ready, state, ..record_of(graph, node, self.context, driver, inputs, name) }
+    }
+
+    /// What was taken over by its id must not be thrown away while the documents still name that id.
+    fn refuse_replacement(&mut self, node: Node<'_>, record: &Record, reasons: &[String]) {
+        let mut error = Diagnostic::error(
+            "import-replaced",
+            format!("`{}` is taken over as `{}` and would be replaced", node.key, record.state.id),
+        )
+        .at(&node.recipe.location)
+        .help("make the documents say what exists; or remove `import` once it is taken over, to replace it");
+        for reason in reasons {
+            error = error.fact(reason.clone());
+        }
+        self.errors.push(error);
+    }
+
+    pub(super) fn invalid(&mut self, question: &Question, inputs: &[InvalidInput]) {
+        let location = self.graph.node(question.node).map(|node| node.recipe.location.clone());
+        let fault = |what: String| {
+            Diagnostic::error("invalid-inputs", format!("the inputs of `{}` are wrong{what}", question.key))
+                .at(&location.clone().unwrap_or_default())
+                .fact(format!("says the driver `{}`", question.driver.known_as()))
+        };
+        for input in inputs {
+            let place =
+                if input.pointer.is_empty() { String::new() } else { format!(" at `{}`", input.pointer) };
+            self.errors.push(fault(format!("{place}: {}", input.message)));
+        }
+        if inputs.is_empty() {
+            self.errors.push(fault(String::new()));
+        }
+    }
+}
+
+/// Whether the documents still name the id that it was taken over by.
+fn stands(node: Node<'_>, record: &Record) -> bool {
+    node.lifecycle.import.as_deref().is_some_and(|id| id == record.state.id)
+}
+
+fn taken_over(record: &Record) -> Vec<String> {
+    if record.external { vec!["it is ours from now on".into()] } else { Vec::new() }
+}

@@ -1,0 +1,78 @@
+//! Plans to delete what is recorded, from the record alone.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use purlin_model::{Context, Urn};
+
+use super::{Base, Scope, drivers, operations, protection, to_delete, undecided};
+use crate::driver::Drivers;
+use crate::error::Error;
+use crate::plan::{DriverSet, Plan};
+
+/// What is deleted.
+#[derive(Clone, Debug, Default)]
+pub struct DestroyOptions {
+    /// Which resources it is about. What an excluded one depends on stays too.
+    pub scope: Scope,
+}
+
+/// Plans to delete what is recorded, dependents first.
+///
+/// # Errors
+/// [`Error::Documents`] with everything protected that would go, and with everything that others,
+/// which stay, depend on; [`Error::Integrity`] when the records contradict each other.
+pub async fn destroy(
+    context: &Context,
+    base: Base,
+    drivers: &dyn Drivers,
+    options: DestroyOptions,
+) -> Result<Plan, Error> {
+    let Base { recorded, prelude, fingerprint } = base;
+    let scope = options.scope.resolve(context, None, &recorded).map_err(Error::Documents)?;
+    let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
+    if let Some(scope) = scope {
+        if options.scope.targets.is_empty() {
+            keep_with_dependencies(&recorded, &scope, &mut going);
+        } else {
+            going.retain(|urn| scope.contains(urn));
+        }
+    }
+    let mut warnings = undecided(&recorded);
+    let going: Vec<Urn> = going.into_iter().collect();
+    let (steps, operations) = operations::build(None, &recorded, Vec::new(), &[], &going, &mut warnings)?;
+    protection::check(&recorded, &steps, &operations, None)?;
+    let mut set = DriverSet::default();
+    let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
+    if !errors.is_empty() {
+        return Err(Error::Documents(errors));
+    }
+    Ok(Plan {
+        context: context.clone(),
+        steps,
+        warnings,
+        suggestions: Vec::new(),
+        offline: false,
+        prelude,
+        operations,
+        graph: None,
+        recorded: Arc::new(recorded),
+        drivers: set,
+        fingerprint,
+    })
+}
+
+/// What is left out stays, and what it depends on with it.
+fn keep_with_dependencies(
+    recorded: &crate::recorded::Recorded,
+    scope: &HashSet<Urn>,
+    going: &mut HashSet<Urn>,
+) {
+    let mut stack: Vec<Urn> = going.iter().filter(|urn| !scope.contains(*urn)).cloned().collect();
+    while let Some(urn) = stack.pop() {
+        going.remove(&urn);
+        if let Some(record) = recorded.current(&urn) {
+            stack.extend(record.dependencies.iter().filter(|urn| going.contains(*urn)).cloned());
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Having every driver at hand before anything is asked or done.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use purlin_graph::Node;
+use purlin_model::{Diagnostic, DriverRequirement};
+use purlin_state::Record;
+
+use crate::driver::{Drivers, Needed};
+use crate::plan::DriverSet;
+
+/// The slot of a requirement: two recipes that want the same versions share a driver.
+pub(crate) fn requirement_name(requirement: &DriverRequirement) -> Arc<str> {
+    match &requirement.range {
+        None => Arc::clone(&requirement.name),
+        Some(range) => format!("{}@{range}", requirement.name).into(),
+    }
+}
+
+/// The slot of a recorded driver.
+pub(crate) fn recorded_name(record: &Record) -> Arc<str> {
+    format!("{}={}", record.driver.name, record.driver.version).into()
+}
+
+/// Finds what the recipes of these nodes want.
+pub(super) async fn of_recipes(
+    nodes: impl Iterator<Item = Node<'_>>,
+    drivers: &dyn Drivers,
+    set: &mut DriverSet,
+) -> Vec<Diagnostic> {
+    let mut seen = HashSet::new();
+    let mut errors = Vec::new();
+    for node in nodes {
+        let requirement = &node.recipe.driver;
+        if !seen.insert(Arc::as_ptr(node.recipe) as usize) {
+            continue;
+        }
+        let slot = requirement_name(requirement);
+        if set.contains_key(&slot) {
+            continue;
+        }
+        match drivers.find(Needed::For(requirement)).await {
+            Ok(driver) => {
+                set.insert(slot, driver);
+            }
+            Err(error) => errors.push(*error),
+        }
+    }
+    errors
+}
+
+/// Finds what made these records, in order to do `what` with them.
+pub(super) async fn of_records(
+    records: impl Iterator<Item = &Record>,
+    what: &str,
+    drivers: &dyn Drivers,
+    set: &mut DriverSet,
+) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    let mut missing = HashSet::new();
+    for record in records {
+        let slot = recorded_name(record);
+        if set.contains_key(&slot) || missing.contains(&slot) {
+            continue;
+        }
+        match drivers.find(Needed::Recorded(&record.driver.name, &record.driver.version)).await {
+            Ok(driver) => {
+                set.insert(slot, driver);
+            }
+            Err(error) => {
+                let key = record.urn.key().map_or_else(|| record.urn.to_string(), |key| key.to_string());
+                errors.push(error.fact(format!("it is needed to {what} `{key}`")));
+                missing.insert(slot);
+            }
+        }
+    }
+    errors
+}

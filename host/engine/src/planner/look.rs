@@ -1,0 +1,225 @@
+//! Resolving the inputs of a resource, and settling it where no driver has to be asked.
+
+use std::sync::Arc;
+
+use purlin_graph::{Node, NodeId};
+use purlin_model::driver::Inputs;
+use purlin_model::{Diagnostic, Urn, Value};
+use purlin_state::{Operation, Record, RecordId, Status};
+
+use super::Planner;
+use super::drivers::requirement_name;
+use crate::ask::{Ask, Question};
+use crate::evaluate::{self, Known};
+use crate::plan::{Action, InsteadOf, Step, Work};
+use crate::recorded::exists;
+use crate::{diff, digest, fate, ignore};
+
+impl Planner<'_> {
+    /// Resolves the inputs of a node and settles it if no driver has to be asked.
+    pub(super) fn look(&mut self, id: NodeId) -> Option<Question> {
+        let graph = Arc::clone(&self.graph);
+        let node = graph.node(id)?;
+        let urn = Urn::new(self.context, node.key);
+        let record = self.recorded.current(&urn).filter(|record| exists(record)).cloned();
+        if !self.is_in_scope(&urn) {
+            self.pass(node, urn, record);
+            return None;
+        }
+        if !self.dependencies_exist(node) {
+            return None;
+        }
+        let mut inputs = match evaluate::inputs(&graph, node, &self.board) {
+            Ok(inputs) => inputs,
+            Err(errors) => {
+                self.errors.extend(errors);
+                return None;
+            }
+        };
+        if self.is_undecided(node, &urn, &inputs) {
+            return None;
+        }
+        if let Some(record) = &record {
+            self.ignore(node, record, &mut inputs);
+        }
+        let known = is_known(&inputs);
+        if self.options.offline {
+            self.offline(node, urn, record, inputs, known);
+            return None;
+        }
+        let ask = self.what_to_ask(node, &urn, record.as_deref())?;
+        // Every requirement was found before the first level was looked at.
+        let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
+        let digest = known.then(|| digest::of(&inputs, driver.known_as(), driver.digest()));
+        if ask == Ask::Change
+            && let (Some(record), Some(digest)) = (&record, digest)
+            && record.digest == digest
+            && record.status == Status::Ready
+            && !(record.tainted || record.external || self.options.full)
+            && self.forced(id, &urn).is_none()
+        {
+            self.board.settle(id, Known::settled(&record.inputs, &record.state));
+            let step = Step::new(node.key.clone(), urn, Action::None);
+            self.settle(id, step, Work::Keep { prepared: None });
+            return None;
+        }
+        if let (Ask::Observe(id), false) = (&ask, known) {
+            // Where to look becomes known while the plan is carried out.
+            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
+            let reasons = vec![format!("it is only observed, as `{id}`")];
+            let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
+            self.settle(node.id, step, Work::Observe { id: Arc::clone(id), found: None });
+            return None;
+        }
+        let drawn = self.options.drawn.get(&urn).filter(|(of, _)| Some(*of) == digest);
+        let drawn = drawn.map(|(_, inputs)| inputs.clone());
+        Some(Question { node: id, key: node.key.clone(), urn, inputs, digest, driver, record, ask, drawn })
+    }
+
+    /// A resource that this run is not about: whoever depends on it reads what is recorded.
+    fn pass(&mut self, node: Node<'_>, urn: Urn, record: Option<Arc<Record>>) {
+        if let Some(record) = &record {
+            self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+        }
+        self.settle(node.id, Step::new(node.key.clone(), urn, Action::None), Work::Pass);
+    }
+
+    /// What lies outside of a run has to exist, or whoever depends on it cannot be provisioned.
+    fn dependencies_exist(&mut self, node: Node<'_>) -> bool {
+        if self.in_scope.is_none() {
+            return true;
+        }
+        let mut all = true;
+        let graph = Arc::clone(&self.graph);
+        for dependency in graph.dependencies(node.id) {
+            let Some(key) = graph.key(*dependency) else { continue };
+            let urn = Urn::new(self.context, key);
+            if self.is_in_scope(&urn) || self.recorded.current(&urn).is_some_and(|record| exists(record)) {
+                continue;
+            }
+            all = false;
+            self.errors.push(
+                Diagnostic::error(
+                    "not-created",
+                    format!("`{}` depends on `{key}`, which is not created", node.key),
+                )
+                .help(format!("take it in with `--target '{key}'`, or leave both out")),
+            );
+        }
+        all
+    }
+
+    /// Whether a call that was interrupted may have made it. Then nothing can be done about it.
+    fn is_undecided(&mut self, node: Node<'_>, urn: &Urn, inputs: &Inputs) -> bool {
+        let pending = self.recorded.pending(&RecordId::current(urn.clone()));
+        if self.import.contains_key(urn) {
+            return false;
+        }
+        if !pending.is_some_and(|intent| matches!(intent.operation, Operation::Create(_))) {
+            return false;
+        }
+        self.board.settle(node.id, Known::with_outputs(inputs, Value::unknown()));
+        let reasons = vec!["an earlier run was interrupted while making it: it may exist".to_owned()];
+        let step = Step { reasons, ..Step::new(node.key.clone(), urn.clone(), Action::Create) };
+        self.settle(node.id, step, Work::Undecided);
+        true
+    }
+
+    fn ignore(&mut self, node: Node<'_>, record: &Record, inputs: &mut Inputs) {
+        for path in ignore::keep_recorded(&node.lifecycle.ignore_changes, &record.inputs, inputs) {
+            self.errors.push(
+                Diagnostic::error(
+                    "ignore-changes",
+                    format!("`{}` ignores changes of `{}`, and there is no such input", node.key, path.text),
+                )
+                .at(&path.location)
+                .help("name a place that plans show, such as `/values/size`"),
+            );
+        }
+    }
+
+    /// What a driver is asked about a resource; none where documents and records collide.
+    fn what_to_ask(&mut self, node: Node<'_>, urn: &Urn, record: Option<&Record>) -> Option<Ask> {
+        let lifecycle = node.lifecycle;
+        let import = self.import.get(urn).or(lifecycle.import.as_ref()).cloned();
+        let (id, ask) = match (&lifecycle.observe, &import) {
+            (Some(id), _) => (id, Ask::Observe(Arc::clone(id))),
+            (None, Some(id)) => (id, Ask::Adopt(Arc::clone(id))),
+            (None, None) => return Some(Ask::Change),
+        };
+        match record {
+            Some(record) if *record.state.id != **id => {
+                let word = if lifecycle.observe.is_some() { "observe" } else { "import" };
+                self.errors.push(
+                    Diagnostic::error(
+                        word,
+                        format!(
+                            "`{}` is to {word} `{id}`, but it is recorded as `{}`",
+                            node.key, record.state.id
+                        ),
+                    )
+                    .at(&node.recipe.location)
+                    .help(format!("let go of the other one first: `purlin state forget '{}'`", node.key)),
+                );
+                None
+            }
+            // Taken over already.
+            Some(_) if lifecycle.observe.is_none() => Some(Ask::Change),
+            _ => Some(ask),
+        }
+    }
+
+    /// Why a resource is replaced whatever its inputs say.
+    pub(super) fn forced(&self, id: NodeId, urn: &Urn) -> Option<String> {
+        if self.forced.contains(urn) {
+            return Some("it was asked to be replaced".into());
+        }
+        self.graph.replace_with(id).iter().find_map(|other| {
+            let step = *self.step_of.get(other.index())?;
+            let decided = self.decided.get(step as usize)?;
+            (decided.step.action == Action::Replace)
+                .then(|| format!("it is replaced together with `{}`", decided.step.key))
+        })
+    }
+
+    /// Without drivers only recorded inputs tell what changed.
+    fn offline(
+        &mut self,
+        node: Node<'_>,
+        urn: Urn,
+        record: Option<Arc<Record>>,
+        inputs: Inputs,
+        known: bool,
+    ) {
+        let step = |action| Step::new(node.key.clone(), urn.clone(), action);
+        let Some(record) = record else {
+            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
+            let changes = diff::inputs(None, &inputs);
+            let reasons = vec!["it does not exist yet".into()];
+            let work = Work::Create { prepared: None, instead_of: InsteadOf::Nothing, certain: false };
+            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
+            return;
+        };
+        let same = known
+            && record.status == Status::Ready
+            && record.digest == digest::of(&inputs, &record.driver.name, &record.driver.digest);
+        if same {
+            self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+            self.settle(node.id, step(Action::None), Work::Keep { prepared: None });
+        } else {
+            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
+            let changes = diff::inputs(Some(&record.inputs), &inputs);
+            let mut reasons: Vec<String> = fate::because_of(&changes, true).into_iter().collect();
+            if let Status::Partial { message } = &record.status {
+                reasons.push(format!("it was only partly made: {message}"));
+            }
+            let work = Work::Update { prepared: None, always: false };
+            self.settle(node.id, Step { reasons, changes, ..step(Action::Update) }, work);
+        }
+    }
+}
+
+/// Whether no input waits for something to be provisioned.
+pub(crate) fn is_known(inputs: &Inputs) -> bool {
+    ![&inputs.values, &inputs.secrets, &inputs.params].into_iter().any(Value::has_unknown)
+}

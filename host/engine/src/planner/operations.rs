@@ -1,0 +1,394 @@
+//! Turns fates into operations, and says what waits for what.
+//!
+//! - Nothing is provisioned before what it depends on (SPEC §4).
+//! - Nothing is deleted before what is recorded to depend on it is deleted, or changed so that it
+//!   does not any more (SPEC §9).
+//! - A replacement makes the new one first and deletes the old one once its dependents have
+//!   followed. Where the old one has to go first, dependents that are replaced too go before it.
+//!   A dependent that demands to be made first hands that demand to what it depends on.
+
+mod edges;
+mod order;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use purlin_graph::Graph;
+use purlin_model::{Context, Diagnostic, Urn};
+use purlin_state::{Record, RecordId};
+
+use super::Decided;
+use crate::error::Error;
+use crate::plan::{Action, InsteadOf, Operation, Step, Warning, Work};
+use crate::recorded::{Recorded, exists};
+use edges::Edges;
+
+/// Current records that no document asks for, within the scope.
+pub(super) fn removed(
+    recorded: &Recorded,
+    graph: &Graph,
+    context: &Context,
+    in_scope: Option<&HashSet<Urn>>,
+) -> Vec<Urn> {
+    let wanted: HashSet<Urn> = graph.nodes().map(|node| Urn::new(context, node.key)).collect();
+    let is_gone = |urn: &&Urn| !wanted.contains(*urn) && in_scope.is_none_or(|scope| scope.contains(*urn));
+    recorded.all_current().map(|record| &record.urn).filter(is_gone).cloned().collect()
+}
+
+/// Builds the operations of what was decided and of what goes.
+///
+/// # Errors
+/// [`Error::Documents`] where something goes that others, which stay, depend on.
+pub(super) fn build(
+    graph: Option<&Graph>,
+    recorded: &Recorded,
+    decided: Vec<Decided>,
+    step_of: &[u32],
+    removed: &[Urn],
+    warnings: &mut Vec<Warning>,
+) -> Result<(Vec<Step>, Vec<Operation>), Error> {
+    let mut building = Building {
+        steps: Vec::with_capacity(decided.len()),
+        operations: Vec::with_capacity(decided.len()),
+        provisions: HashMap::new(),
+        deletions: BTreeMap::new(),
+        edges: Edges::default(),
+        recorded,
+        graph,
+        dependents: HashMap::new(),
+    };
+    let mut replaced = Vec::new();
+    let mut adopted = Vec::new();
+    for (index, decided) in (0u32..).zip(decided) {
+        let Decided { node, step, work, adopt, forced_order } = decided;
+        if step.action == Action::Replace && matches!(work, Work::Create { .. }) {
+            replaced.push((index, forced_order));
+        }
+        if let Some(record) = adopt {
+            adopted.push((index, record));
+        }
+        building.operations.push(Operation { step: index, node: Some(node), work, after: Vec::new() });
+        building.steps.push(step);
+    }
+    if let Some(graph) = graph {
+        edges::dependencies_first(graph, step_of, &mut building.operations);
+    }
+    building.adopt(adopted);
+    if replaced.is_empty() && removed.is_empty() && recorded.all_superseded().next().is_none() {
+        return Ok((building.steps, building.operations));
+    }
+    building.index();
+    building.replace(&replaced, warnings);
+    building.remove(removed)?;
+    building.delete_left_overs();
+    building.goes_with();
+    building.order_deletions();
+    let Building { steps, mut operations, edges, .. } = building;
+    edges.settle(&mut operations)?;
+    Ok((steps, operations))
+}
+
+struct Building<'a> {
+    steps: Vec<Step>,
+    operations: Vec<Operation>,
+    /// The operation that provisions a URN; nothing for what is passed over.
+    provisions: HashMap<Urn, u32>,
+    /// The operation that deletes what is recorded now under an id.
+    deletions: BTreeMap<RecordId, u32>,
+    edges: Edges,
+    recorded: &'a Recorded,
+    graph: Option<&'a Graph>,
+    /// Records by what they depend on.
+    dependents: HashMap<Urn, Vec<Arc<Record>>>,
+}
+
+impl Building<'_> {
+    /// What exists is recorded as ours before it is changed.
+    fn adopt(&mut self, adopted: Vec<(u32, Box<Record>)>) {
+        for (index, found) in adopted {
+            let own = self.operations.len() as u32;
+            let Some(operation) = self.operations.get_mut(index as usize) else { continue };
+            let adopt = Operation {
+                step: operation.step,
+                node: operation.node,
+                work: Work::Adopt { found },
+                after: operation.after.clone(),
+            };
+            operation.after.push(own);
+            self.operations.push(adopt);
+        }
+    }
+
+    fn index(&mut self) {
+        for (index, operation) in (0u32..).zip(&self.operations) {
+            if matches!(operation.work, Work::Pass | Work::Adopt { .. }) {
+                continue;
+            }
+            if let Some(step) = self.steps.get(operation.step as usize) {
+                self.provisions.insert(step.urn.clone(), index);
+            }
+        }
+        for record in self.recorded.records() {
+            for dependency in &record.dependencies {
+                self.dependents.entry(dependency.clone()).or_default().push(Arc::clone(record));
+            }
+        }
+        // Records come in no order; plans have one.
+        for records in self.dependents.values_mut() {
+            records.sort_by_cached_key(|record| record.id());
+        }
+    }
+
+    fn dependents(&self, urn: &Urn) -> &[Arc<Record>] {
+        self.dependents.get(urn).map_or(&[], Vec::as_slice)
+    }
+
+    fn urn(&self, index: u32) -> Option<&Urn> {
+        Some(&self.steps.get(index as usize)?.urn)
+    }
+
+    fn replace(&mut self, replaced: &[(u32, bool)], warnings: &mut Vec<Warning>) {
+        let first = self.delete_first(replaced, warnings);
+        for (index, _) in replaced {
+            let Some(step) = self.steps.get_mut(*index as usize) else { continue };
+            let urn = step.urn.clone();
+            let before = first.contains(index);
+            step.delete_before_replace = before;
+            let node = self.operations.get(*index as usize).and_then(|operation| operation.node);
+            let node = node.and_then(|node| self.graph?.node(node));
+            let retain = node.is_some_and(|node| node.lifecycle.retain);
+            let instead = match (retain, before) {
+                (true, _) => InsteadOf::Forgotten,
+                (false, true) => InsteadOf::Deleted,
+                (false, false) => InsteadOf::Copy(self.recorded.next_copy(&urn)),
+            };
+            if let Some(Operation { work: Work::Create { instead_of, .. }, .. }) =
+                self.operations.get_mut(*index as usize)
+            {
+                *instead_of = instead;
+            }
+            let current = RecordId::current(urn.clone());
+            let superseded = match instead {
+                InsteadOf::Copy(number) => Some(number),
+                _ => None,
+            };
+            let id = RecordId { urn, superseded };
+            let own = match instead {
+                InsteadOf::Forgotten | InsteadOf::Nothing => {
+                    // Nothing is deleted; where it had to be, its dependents go before the new one
+                    // all the same.
+                    if before {
+                        self.deletions.insert(current, *index);
+                    }
+                    continue;
+                }
+                _ => self.delete(*index, id, true, before),
+            };
+            self.deletions.insert(current, own);
+            match instead {
+                InsteadOf::Deleted => self.edges.hard(own, *index),
+                _ => self.edges.hard(*index, own),
+            }
+        }
+    }
+
+    /// Which replacements delete first.
+    fn delete_first(&self, replaced: &[(u32, bool)], warnings: &mut Vec<Warning>) -> BTreeSet<u32> {
+        let index_of: HashMap<&Urn, u32> =
+            replaced.iter().filter_map(|(index, _)| Some((self.urn(*index)?, *index))).collect();
+        let forced: HashSet<u32> = replaced.iter().filter(|(_, forced)| *forced).map(|(i, _)| *i).collect();
+        let wish = |index: u32| {
+            let node = self.operations.get(index as usize)?.node?;
+            self.graph?.node(node)?.lifecycle.delete_before_replace
+        };
+        let mut warn = |index: u32, message: String| {
+            if let Some(step) = self.steps.get(index as usize) {
+                warnings.push(Warning { key: step.key.clone(), message });
+            }
+        };
+        // Who demands to be made first needs what it depends on to be made first.
+        let mut made_first = BTreeSet::new();
+        let mut stack: Vec<u32> = replaced
+            .iter()
+            .map(|(i, _)| *i)
+            .filter(|i| wish(*i) == Some(false) && !forced.contains(i))
+            .collect();
+        while let Some(index) = stack.pop() {
+            if !made_first.insert(index) {
+                continue;
+            }
+            let record = self.urn(index).and_then(|urn| self.recorded.current(urn));
+            for dependency in record.iter().flat_map(|record| &record.dependencies) {
+                if let Some(other) = index_of.get(dependency)
+                    && !forced.contains(other)
+                {
+                    if wish(*other) == Some(true) && !made_first.contains(other) {
+                        warn(*other, "a new one is made before the old one is deleted, because a dependent demands it (`delete_before_replace: false`)".into());
+                    }
+                    stack.push(*other);
+                }
+            }
+        }
+        // Who is deleted first takes its replaced dependents along.
+        let mut first = BTreeSet::new();
+        let mut stack: Vec<u32> = replaced
+            .iter()
+            .map(|(index, _)| *index)
+            .filter(|i| forced.contains(i) || wish(*i) == Some(true) && !made_first.contains(i))
+            .collect();
+        while let Some(index) = stack.pop() {
+            if !first.insert(index) {
+                continue;
+            }
+            let Some(urn) = self.urn(index) else { continue };
+            for record in self.dependents(urn).iter().filter(|record| record.superseded.is_none()) {
+                let Some(other) = index_of.get(&record.urn) else { continue };
+                if made_first.contains(other) && !first.contains(other) {
+                    warn(*other, "the old one is deleted before a new one is made, because the driver of something it depends on cannot do otherwise".into());
+                }
+                stack.push(*other);
+            }
+        }
+        first
+    }
+
+    /// What no document asks for any more.
+    fn remove(&mut self, removed: &[Urn]) -> Result<(), Error> {
+        let going: HashSet<&Urn> = removed.iter().collect();
+        let mut errors = Vec::new();
+        for record in order::dependents_first(self.recorded, &going) {
+            let Some(key) = record.urn.key() else { continue };
+            for dependent in self.dependents(&record.urn) {
+                let stays = dependent.superseded.is_none()
+                    && !going.contains(&dependent.urn)
+                    && !self.provisions.contains_key(&dependent.urn);
+                if stays && let Some(other) = dependent.urn.key() {
+                    errors.push(
+                        Diagnostic::error(
+                            "has-dependents",
+                            format!("`{key}` would be deleted, and `{other}`, which stays, depends on it"),
+                        )
+                        .help(format!(
+                            "take `{other}` in too, with `--target-dependents` or `--target '{other}'`"
+                        )),
+                    );
+                }
+            }
+            let step = self.steps.len() as u32;
+            let id = record.id();
+            let call = exists(&record) && !record.retain && !record.external;
+            let reasons = why_removed(&record, self.graph.is_none());
+            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
+            let own = self.delete(step, id.clone(), call, false);
+            self.deletions.insert(id, own);
+        }
+        if errors.is_empty() { Ok(()) } else { Err(Error::Documents(errors)) }
+    }
+
+    /// Old copies that an earlier run did not come to delete.
+    fn delete_left_overs(&mut self) {
+        let recorded = self.recorded;
+        for record in recorded.all_superseded() {
+            let Some(key) = record.urn.key() else { continue };
+            let step = self.steps.len() as u32;
+            let reasons = vec!["it was replaced, and the old one is still there".to_owned()];
+            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
+            let call = exists(record) && !record.retain && !record.external;
+            let own = self.delete(step, record.id(), call, false);
+            self.deletions.insert(record.id(), own);
+        }
+    }
+
+    fn delete(&mut self, step: u32, id: RecordId, call: bool, stays: bool) -> u32 {
+        let own = self.operations.len() as u32;
+        let work = Work::Delete { id, call, stays, also: Vec::new() };
+        self.operations.push(Operation { step, node: None, work, after: Vec::new() });
+        own
+    }
+
+    /// What goes with another needs no call when that one is deleted by a call: both leave the
+    /// state together.
+    fn goes_with(&mut self) {
+        let pairs: Vec<(RecordId, u32, u32)> = self
+            .deletions
+            .iter()
+            .filter_map(|(id, own)| {
+                let record = self.recorded.get(id)?;
+                let host = *self.deletions.get(&RecordId::current(record.deleted_with.clone()?))?;
+                let is_plain = |index: u32| {
+                    matches!(
+                        self.operations.get(index as usize).map(|operation| &operation.work),
+                        Some(Work::Delete { call: true, stays: false, .. })
+                    )
+                };
+                (host != *own && is_plain(host) && is_plain(*own)).then(|| (id.clone(), *own, host))
+            })
+            .collect();
+        for (id, own, host) in pairs {
+            // What is recorded now may be an old copy by then.
+            let mut gone = id;
+            if let Some(Operation { work: Work::Delete { id, call, .. }, .. }) =
+                self.operations.get_mut(own as usize)
+            {
+                *call = false;
+                gone = id.clone();
+            }
+            if gone.superseded.is_none()
+                && let Some(Operation { work: Work::Delete { also, .. }, .. }) =
+                    self.operations.get_mut(host as usize)
+            {
+                also.push(gone.clone());
+                self.deletions.insert(gone, host);
+                self.edges.hard(host, own);
+            }
+        }
+    }
+
+    /// Whether an operation can only follow the new one that a deletion makes place for.
+    fn waits_for_the_new_one(&self, operation: u32, deletion: u32) -> bool {
+        let get = |index: u32| self.operations.get(index as usize);
+        let Some(Operation { step, work: Work::Delete { stays: true, .. }, .. }) = get(deletion) else {
+            return false;
+        };
+        get(operation).is_some_and(|operation| operation.after.contains(step))
+    }
+
+    fn order_deletions(&mut self) {
+        for (id, own) in &self.deletions {
+            for dependent in self.dependents.get(&id.urn).map_or(&[][..], Vec::as_slice) {
+                if dependent.urn == id.urn {
+                    continue;
+                }
+                if let Some(other) = self.deletions.get(&dependent.id())
+                    && other != own
+                {
+                    // Which copy an old one depended on is not recorded.
+                    match id.superseded {
+                        None => self.edges.hard(*other, *own),
+                        Some(_) => self.edges.soft(*other, *own),
+                    }
+                }
+                if dependent.superseded.is_none()
+                    && let Some(provision) = self.provisions.get(&dependent.urn)
+                    && provision != own
+                    && !self.waits_for_the_new_one(*provision, *own)
+                {
+                    self.edges.soft(*provision, *own);
+                }
+            }
+        }
+    }
+}
+
+fn why_removed(record: &Record, everything: bool) -> Vec<String> {
+    let why = if everything { "everything goes" } else { "nothing asks for it any more" };
+    let mut reasons = vec![why.to_owned()];
+    if record.external {
+        reasons.push("others manage it: only forgotten, not deleted".into());
+    } else if !exists(record) {
+        reasons.push("it is gone already: only forgotten".into());
+    } else if record.retain {
+        reasons.push("it is retained: only forgotten, not deleted".into());
+    }
+    reasons
+}

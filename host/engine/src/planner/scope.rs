@@ -1,0 +1,145 @@
+//! Which resources a run is about (`--target`, `--exclude`).
+
+use std::collections::{BTreeMap, HashSet};
+
+use purlin_graph::{Graph, nearest};
+use purlin_model::{Context, Diagnostic, Urn};
+
+use crate::recorded::Recorded;
+
+/// Which resources a run is about: all, where nothing is named.
+///
+/// A name is a key in full (`thing.default#shared.a`), a key without its class where that is
+/// `default`, or a pattern of either with `*` for any text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only these.
+    pub targets: Vec<String>,
+    /// All but these.
+    pub exclude: Vec<String>,
+    /// And whatever depends on the targets, at any distance.
+    pub dependents: bool,
+}
+
+impl Scope {
+    /// Whether it leaves nothing out.
+    pub fn is_everything(&self) -> bool {
+        self.targets.is_empty() && self.exclude.is_empty()
+    }
+
+    /// The URNs that it takes in, of those of a graph and of records; `None` for all.
+    ///
+    /// # Errors
+    /// For each name that fits nothing, with the nearest.
+    pub(crate) fn resolve(
+        &self,
+        context: &Context,
+        graph: Option<&Graph>,
+        recorded: &Recorded,
+    ) -> Result<Option<HashSet<Urn>>, Vec<Diagnostic>> {
+        if self.is_everything() {
+            return Ok(None);
+        }
+        let mut all: BTreeMap<String, Urn> = BTreeMap::new();
+        for node in graph.into_iter().flat_map(Graph::nodes) {
+            all.insert(node.key.to_string(), Urn::new(context, node.key));
+        }
+        for record in recorded.records() {
+            if let Some(key) = record.urn.key() {
+                all.insert(key.to_string(), record.urn.clone());
+            }
+        }
+        let mut errors = Vec::new();
+        let mut pick = |names: &[String], option: &str| -> HashSet<Urn> {
+            let mut picked = HashSet::new();
+            for name in names {
+                let before = picked.len();
+                picked.extend(all.iter().filter(|(key, _)| fits(name, key)).map(|(_, urn)| urn.clone()));
+                if picked.len() == before && !all.keys().any(|key| fits(name, key)) {
+                    let mut error =
+                        Diagnostic::error("no-such-resource", format!("`{option} {name}` names no resource"));
+                    if let Some(near) = nearest(name, all.keys().map(String::as_str)) {
+                        error = error.help(format!("did you mean `{near}`?"));
+                    }
+                    errors.push(error);
+                }
+            }
+            picked
+        };
+        let excluded = pick(&self.exclude, "--exclude");
+        let mut chosen: HashSet<Urn> = if self.targets.is_empty() {
+            all.values().cloned().collect()
+        } else {
+            pick(&self.targets, "--target")
+        };
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        if self.dependents {
+            with_dependents(&mut chosen, context, graph, recorded);
+        }
+        chosen.retain(|urn| !excluded.contains(urn));
+        Ok(Some(chosen))
+    }
+}
+
+fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&Graph>, recorded: &Recorded) {
+    let mut more = true;
+    while more {
+        let before = chosen.len();
+        for record in recorded.records() {
+            if record.dependencies.iter().any(|urn| chosen.contains(urn)) {
+                chosen.insert(record.urn.clone());
+            }
+        }
+        if let Some(graph) = graph {
+            let urn = |id| graph.key(id).map(|key| Urn::new(context, key));
+            for id in graph.order() {
+                let reads = graph.dependencies(id).iter().filter_map(|id| urn(*id));
+                if reads.into_iter().any(|urn| chosen.contains(&urn)) {
+                    chosen.extend(urn(id));
+                }
+            }
+        }
+        more = chosen.len() > before;
+    }
+}
+
+/// Whether a name, as a person writes it, fits a key.
+fn fits(name: &str, key: &str) -> bool {
+    let short = || key.replacen(".default#", "#", 1);
+    if name.contains('*') { like(name, key) || like(name, &short()) } else { name == key || name == short() }
+}
+
+/// Whether a text fits a pattern in which `*` stands for any text.
+fn like(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn names_and_patterns_fit_keys() {
+        assert!(fits("thing.default#shared.a", "thing.default#shared.a"));
+        assert!(fits("thing#shared.a", "thing.default#shared.a"));
+        assert!(fits("thing*", "thing.large#shared.a"));
+        assert!(fits("*#shared.*", "thing.default#shared.a"));
+        assert!(fits("thing#*.a", "thing.default#shared.a"));
+        assert!(!fits("thing#shared.a", "thing.large#shared.a"));
+        assert!(!fits("thing*b", "thing.default#shared.a"));
+        assert!(!fits("a*a", "a"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Plans that find out what is real: what became of interrupted calls, and of the resources
+//! themselves.
+
+use std::sync::Arc;
+
+use purlin_model::Context;
+use purlin_state::{Operation as Intended, Record};
+
+use super::drivers::{self, recorded_name};
+use super::{Base, Scope};
+use crate::driver::Drivers;
+use crate::error::Error;
+use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
+use crate::recorded::exists;
+
+/// Plans to read every resource and to record what is found. Drivers that cannot read are passed
+/// over: what is recorded is all there is to know.
+///
+/// # Errors
+/// [`Error::Documents`] when a driver is missing or a name in the scope fits nothing.
+pub async fn refresh(
+    context: &Context,
+    base: Base,
+    drivers: &dyn Drivers,
+    scope: &Scope,
+) -> Result<Plan, Error> {
+    let scope = scope.resolve(context, None, &base.recorded).map_err(Error::Documents)?;
+    let mut records: Vec<Arc<Record>> = base
+        .recorded
+        .all_current()
+        .filter(|record| exists(record) && scope.as_ref().is_none_or(|scope| scope.contains(&record.urn)))
+        .cloned()
+        .collect();
+    records.sort_by(|a, b| a.urn.cmp(&b.urn));
+    let mut set = DriverSet::default();
+    let errors = drivers::of_records(records.iter().map(|r| &**r), "read", drivers, &mut set).await;
+    if !errors.is_empty() {
+        return Err(Error::Documents(errors));
+    }
+    records.retain(|record| {
+        set.get(&recorded_name(record)).is_some_and(|driver| driver.manifest().implements.read)
+    });
+    let works = records.into_iter().map(|record| (record.urn.clone(), "it is looked at", Work::Refresh));
+    Ok(upkeep(context, base, set, works.collect()))
+}
+
+/// Plans to find out what became of calls that were interrupted: by the id that the driver named,
+/// else by name, else by asking again with the same idempotency key. What stays undecided is named
+/// by later plans, and never guessed (SPEC §10).
+///
+/// # Errors
+/// [`Error::Documents`] when a driver is missing.
+pub async fn recover(context: &Context, base: Base, drivers: &dyn Drivers) -> Result<Plan, Error> {
+    let mut set = DriverSet::default();
+    let mut works = Vec::new();
+    let mut of: Vec<Arc<Record>> = Vec::new();
+    for intent in base.recorded.all_pending() {
+        let id = intent.id();
+        let (record, why) = match &intent.operation {
+            Intended::Create(record) => {
+                (Some(Arc::new(Record::clone(record))), "it was interrupted while being made")
+            }
+            Intended::Update(record) => {
+                (Some(Arc::new(Record::clone(record))), "it was interrupted while being changed")
+            }
+            Intended::Delete(id) => {
+                (base.recorded.get(id).cloned(), "it was interrupted while being deleted")
+            }
+        };
+        of.extend(record);
+        works.push((id.urn.clone(), why, Work::Recover { id }));
+    }
+    let errors =
+        drivers::of_records(of.iter().map(|record| &**record), "find out about", drivers, &mut set).await;
+    if !errors.is_empty() {
+        return Err(Error::Documents(errors));
+    }
+    Ok(upkeep(context, base, set, works))
+}
+
+fn upkeep(
+    context: &Context,
+    base: Base,
+    drivers: DriverSet,
+    works: Vec<(purlin_model::Urn, &str, Work)>,
+) -> Plan {
+    let mut steps = Vec::with_capacity(works.len());
+    let mut operations = Vec::with_capacity(works.len());
+    for (urn, why, work) in works {
+        let Some(key) = urn.key() else { continue };
+        let step = steps.len() as u32;
+        steps.push(Step { reasons: vec![why.to_owned()], ..Step::new(key, urn, Action::Read) });
+        operations.push(Operation { step, node: None, work, after: Vec::new() });
+    }
+    Plan {
+        context: context.clone(),
+        steps,
+        warnings: Vec::new(),
+        suggestions: Vec::new(),
+        offline: false,
+        prelude: base.prelude,
+        operations,
+        graph: None,
+        recorded: Arc::new(base.recorded),
+        drivers,
+        fingerprint: base.fingerprint,
+    }
+}

@@ -1,0 +1,233 @@
+//! What is recorded in an environment, whole and indexed (SPEC §10). No run starts from records
+//! that contradict each other.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use purlin_model::Urn;
+use purlin_state::{Intent, Operation, Record, RecordId, Snapshot, Status};
+
+use crate::error::Error;
+
+/// Records by URN, old copies apart, and calls whose outcome is not known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorded {
+    current: HashMap<Urn, Arc<Record>>,
+    superseded: BTreeMap<RecordId, Arc<Record>>,
+    pending: BTreeMap<RecordId, Arc<Intent>>,
+}
+
+impl Recorded {
+    /// Indexes what a store gave.
+    ///
+    /// # Errors
+    /// [`Error::Integrity`] as [`Self::verify`], and when one record is there twice.
+    pub(crate) fn new(snapshot: Snapshot) -> Result<Self, Error> {
+        let mut recorded = Self::default();
+        for record in snapshot.records {
+            let id = record.id();
+            let twice = if record.superseded.is_some() {
+                recorded.superseded.insert(id.clone(), Arc::new(record)).is_some()
+            } else {
+                recorded.current.insert(id.urn.clone(), Arc::new(record)).is_some()
+            };
+            if twice {
+                return Err(Error::Integrity(format!("`{id}` is recorded twice")));
+            }
+        }
+        recorded.pending =
+            snapshot.pending.into_iter().map(|intent| (intent.id(), Arc::new(intent))).collect();
+        recorded.verify()?;
+        Ok(recorded)
+    }
+
+    /// Whether every URN is one, each dependency is recorded, current records form no loop, and
+    /// each pending change or deletion has its resource.
+    pub(crate) fn verify(&self) -> Result<(), Error> {
+        let known: HashSet<&Urn> =
+            self.current.keys().chain(self.superseded.keys().map(|id| &id.urn)).collect();
+        for record in self.records() {
+            if record.urn.key().is_none() {
+                return Err(Error::Integrity(format!("`{}` is no URN of a resource", record.urn)));
+            }
+            for dependency in &record.dependencies {
+                if !known.contains(dependency) {
+                    return Err(Error::Integrity(format!(
+                        "`{}` depends on `{dependency}`, which is not recorded",
+                        record.id()
+                    )));
+                }
+            }
+        }
+        for (id, intent) in &self.pending {
+            let homeless = match &intent.operation {
+                Operation::Create(_) => id.urn.key().is_none(),
+                Operation::Update(_) | Operation::Delete(_) => self.get(id).is_none(),
+            };
+            if homeless {
+                return Err(Error::Integrity(format!(
+                    "an operation on `{id}` is pending without its record"
+                )));
+            }
+        }
+        self.no_loop()
+    }
+
+    fn no_loop(&self) -> Result<(), Error> {
+        let mut waiting: HashMap<&Urn, usize> = HashMap::with_capacity(self.current.len());
+        let mut dependents: HashMap<&Urn, Vec<&Urn>> = HashMap::with_capacity(self.current.len());
+        for record in self.current.values() {
+            let dependencies = record.dependencies.iter().filter(|urn| self.current.contains_key(*urn));
+            waiting.insert(&record.urn, dependencies.clone().count());
+            for dependency in dependencies {
+                dependents.entry(dependency).or_default().push(&record.urn);
+            }
+        }
+        let mut ready: Vec<&Urn> =
+            waiting.iter().filter(|(_, count)| **count == 0).map(|(urn, _)| *urn).collect();
+        let mut passed = 0;
+        while let Some(urn) = ready.pop() {
+            passed += 1;
+            for dependent in dependents.remove(urn).unwrap_or_default() {
+                if let Some(count) = waiting.get_mut(dependent) {
+                    *count -= 1;
+                    if *count == 0 {
+                        ready.push(dependent);
+                    }
+                }
+            }
+        }
+        if passed == self.current.len() {
+            return Ok(());
+        }
+        let looped = waiting.iter().filter(|(_, count)| **count > 0).map(|(urn, _)| *urn).min();
+        let looped = looped.map_or_else(String::new, |urn| format!(", `{urn}` among them"));
+        Err(Error::Integrity(format!("recorded dependencies form a loop{looped}")))
+    }
+
+    /// The current record of a URN.
+    pub(crate) fn current(&self, urn: &Urn) -> Option<&Arc<Record>> {
+        self.current.get(urn)
+    }
+
+    /// A record.
+    pub(crate) fn get(&self, id: &RecordId) -> Option<&Arc<Record>> {
+        if id.superseded.is_some() { self.superseded.get(id) } else { self.current.get(&id.urn) }
+    }
+
+    /// The call on a record whose outcome is not known.
+    pub(crate) fn pending(&self, id: &RecordId) -> Option<&Arc<Intent>> {
+        self.pending.get(id)
+    }
+
+    /// All calls whose outcome is not known, by record.
+    pub(crate) fn all_pending(&self) -> impl Iterator<Item = &Arc<Intent>> {
+        self.pending.values()
+    }
+
+    /// Current records, in no order.
+    pub(crate) fn all_current(&self) -> impl Iterator<Item = &Arc<Record>> {
+        self.current.values()
+    }
+
+    /// Old copies that wait to be deleted, by URN and number.
+    pub(crate) fn all_superseded(&self) -> impl Iterator<Item = &Arc<Record>> {
+        self.superseded.values()
+    }
+
+    /// All of them, current ones in no order.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &Arc<Record>> {
+        self.current.values().chain(self.superseded.values())
+    }
+
+    /// The number for the next old copy of a URN.
+    pub(crate) fn next_copy(&self, urn: &Urn) -> u32 {
+        let copies = RecordId { urn: urn.clone(), superseded: Some(0) }..;
+        let last = self.superseded.range(copies).take_while(|(id, _)| id.urn == *urn).last();
+        last.and_then(|(id, _)| id.superseded).map_or(1, |number| number.saturating_add(1))
+    }
+
+    /// Takes a change as a store would.
+    pub(crate) fn apply(&mut self, change: purlin_state::Change) {
+        use purlin_state::Change;
+        match change {
+            Change::Put(record) => {
+                let id = record.id();
+                if id.superseded.is_some() {
+                    self.superseded.insert(id, Arc::new(*record));
+                } else {
+                    self.current.insert(id.urn, Arc::new(*record));
+                }
+            }
+            Change::Remove(id) => {
+                if id.superseded.is_some() {
+                    self.superseded.remove(&id);
+                } else {
+                    self.current.remove(&id.urn);
+                }
+            }
+            Change::Intend(intent) => {
+                self.pending.insert(intent.id(), Arc::new(*intent));
+            }
+            Change::Checkpoint { id, provider_id } => {
+                if let Some(intent) = self.pending.get_mut(&id) {
+                    Arc::make_mut(intent).checkpoint = Some(provider_id);
+                }
+            }
+            Change::Settle(id) => {
+                self.pending.remove(&id);
+            }
+            Change::Deployed { .. } | Change::Hold { .. } => {}
+        }
+    }
+
+    /// As a store would give it.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut records: Vec<Record> = self.records().map(|record| Record::clone(record)).collect();
+        records.sort_by_cached_key(Record::id);
+        let pending = self.pending.values().map(|intent| Intent::clone(intent)).collect();
+        Snapshot { records, pending, held: None }
+    }
+
+    /// By which a plan knows the state that it was made from.
+    pub(crate) fn fingerprint(&self) -> [u8; 32] {
+        let mut ids: Vec<(RecordId, &Record)> = self.records().map(|r| (r.id(), &**r)).collect();
+        ids.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 state a plan was made from v1");
+        let mut text = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        for (id, record) in ids {
+            text(id.urn.as_str().as_bytes());
+            text(&id.superseded.unwrap_or(0).to_le_bytes());
+            text(&record.updated.to_le_bytes());
+            text(record.deployment.as_bytes());
+            text(&record.digest);
+            text(record.state.id.as_bytes());
+            let status = match &record.status {
+                Status::Ready => "ready",
+                Status::Partial { message } => message,
+                Status::Absent => "absent",
+            };
+            text(status.as_bytes());
+            let flags = [record.protect, record.retain, record.external, record.tainted];
+            text(&flags.map(u8::from));
+            record.state.outputs.feed(&mut text);
+            for dependency in &record.dependencies {
+                text(dependency.as_str().as_bytes());
+            }
+        }
+        for (id, intent) in &self.pending {
+            text(id.to_string().as_bytes());
+            text(intent.idempotency_key.as_bytes());
+            text(intent.checkpoint.as_deref().unwrap_or("").as_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+/// Whether something exists under a record.
+pub(crate) fn exists(record: &Record) -> bool {
+    record.status != Status::Absent
+}
