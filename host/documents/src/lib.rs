@@ -24,6 +24,6 @@ mod walk;
 mod workspace;
 mod yaml;
 
-pub use load::{Input, Loaded, load};
+pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;

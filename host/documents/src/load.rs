@@ -1,6 +1,7 @@
 //! Everything together: inputs to one deployment, its definitions, and all faults at once.
 
 mod assemble;
+mod stored;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::recognise::{Format, Recognised, recognise};
 use crate::walk::{Collector, Source};
 use crate::yaml::{self, Document};
 use assemble::Assembly;
+pub use stored::{SourceText, load_sources};
 
 /// Where documents come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,7 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts, to show faults in.
     pub sources: SourceMap,
+    texts: Vec<SourceText>,
 }
 
 impl Loaded {
@@ -57,6 +60,42 @@ impl Loaded {
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
+
+    /// Every text that was used, in the order in which it was read, so that [`load_sources`] can
+    /// read all of it again when the files have changed. Not among them are files that hold a
+    /// Workspace and nothing else, as what that says is the operator's business of the day; and
+    /// files that were found in a folder and passed over, as what they hold is nobody's business.
+    pub fn sources(&self) -> &[SourceText] {
+        &self.texts
+    }
+}
+
+/// Documents while they are read.
+#[derive(Debug, Default)]
+struct Reading {
+    assembly: Assembly,
+    sources: SourceMap,
+    texts: Vec<SourceText>,
+}
+
+impl Reading {
+    /// Keeps a text that has been read.
+    fn keep(&mut self, source: &Source, used: bool, scores: Vec<(Arc<str>, Arc<str>)>) {
+        self.sources.insert(source.name.clone(), source.text.clone());
+        if used {
+            let (name, text) = (source.name.clone(), source.text.clone());
+            self.texts.push(SourceText { name, text, named: source.named, scores });
+        }
+    }
+}
+
+/// Everything that was read, with all faults in the order of their places.
+fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
+    let Reading { assembly, sources, texts } = reading;
+    let mut loaded = Loaded { sources, texts, ..assembly.loaded };
+    loaded.diagnostics.append(&mut faults);
+    loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
+    loaded
 }
 
 /// Reads documents (SPEC §2). Never fails and never stops at the first fault: all of them are in
@@ -72,32 +111,47 @@ pub fn load(inputs: &[Input]) -> Loaded {
             Input::Text { name, text } => collector.text(name, text),
         }
     }
-    let mut assembly = Assembly::default();
+    let mut reading = Reading::default();
     // Deployments add Score files to the list while it is worked off.
     let mut next = 0;
-    while let Some(source) = collector.sources.get(next) {
+    while let Some(source) = collector.sources.get(next).cloned() {
         next += 1;
-        for (path, place) in read_source(source.clone(), &mut assembly) {
-            collector.referenced(&path, &place);
+        let read = read_source(&source, &mut reading.assembly);
+        let mut scores = Vec::with_capacity(read.scores.len());
+        for (path, place) in read.scores {
+            if let Some(name) = collector.referenced(&source.folder.join(&path), &place) {
+                scores.push((path.to_string_lossy().into(), name));
+            }
         }
+        reading.keep(&source, read.used, scores);
     }
-    let mut loaded = assembly.loaded;
-    loaded.diagnostics.append(&mut collector.faults);
-    for source in &collector.sources {
-        loaded.sources.insert(source.name.clone(), source.text.clone());
-    }
-    loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
-    loaded
+    finish(reading, collector.faults)
 }
 
-/// Reads one text; returns the Score files that it refers to.
-fn read_source(source: Source, assembly: &mut Assembly) -> Vec<(PathBuf, Location)> {
-    let mut scores = Vec::new();
+/// What a text asks for beyond itself, and whether it is to be kept.
+#[derive(Debug, Default)]
+struct Read {
+    /// Score files, as written.
+    scores: Vec<(PathBuf, Location)>,
+    /// Something other than a Workspace was taken from it, or somebody meant that it should be.
+    used: bool,
+}
+
+/// Reads one text.
+fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
+    let mut read = Read::default();
+    let (mut workspaces, mut ours, mut others) = (0, 0, 0);
     let faults = yaml::parse(&source.name, &source.text, &mut |document| {
         let mut reader = Reader::new(&source.name, &source.text, false);
-        match recognise(&reader, &document.root) {
+        let recognised = recognise(&reader, &document.root);
+        match recognised {
+            Recognised::Ours(Format::Workspace) => workspaces += 1,
+            Recognised::Ours(_) | Recognised::Wrong(_) => ours += 1,
+            Recognised::Other(_) => others += 1,
+        }
+        match recognised {
             Recognised::Ours(format) => {
-                read_document(&mut reader, format, document, &source, assembly, &mut scores);
+                read_document(&mut reader, format, document, source, assembly, &mut read.scores);
             }
             Recognised::Wrong(fault) => reader.report(fault),
             Recognised::Other(fault) => reader.report(if source.named { fault } else { passed_over(fault) }),
@@ -105,14 +159,16 @@ fn read_source(source: Source, assembly: &mut Assembly) -> Vec<(PathBuf, Locatio
         assembly.loaded.diagnostics.append(&mut reader.faults);
     });
     for fault in faults {
-        assembly.loaded.diagnostics.push(if source.named || looks_like_ours(&source) {
+        assembly.loaded.diagnostics.push(if source.named || looks_like_ours(source) {
+            ours += 1;
             fault
         } else {
             Diagnostic { severity: Severity::Warning, ..fault }
                 .fact("the file was found in a folder and does not look like a document of Purlin")
         });
     }
-    scores
+    read.used = ours > 0 || (source.named && (others > 0 || workspaces == 0));
+    read
 }
 
 fn passed_over(fault: Diagnostic) -> Diagnostic {
@@ -151,8 +207,7 @@ fn read_document(
         }
         Format::Deployment => {
             if let Some(mut spec) = crate::deployment::read(reader, root) {
-                let folder = &source.folder;
-                scores.extend(spec.scores.drain(..).map(|(path, place)| (folder.join(path), place)));
+                scores.append(&mut spec.scores);
                 assembly.deployment(spec);
             }
         }

@@ -40,7 +40,9 @@ impl Collector {
     pub(crate) fn path(&mut self, path: &Path) {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => self.folder(path, 0),
-            Ok(_) => self.file(path, true),
+            Ok(_) => {
+                self.file(path, true);
+            }
             Err(error) => self.faults.push(unreadable(path, &error)),
         }
     }
@@ -56,13 +58,14 @@ impl Collector {
         self.sources.push(Source { name, text: without_mark(text), folder: PathBuf::new(), named: true });
     }
 
-    /// A Score file that a Deployment names at `place`.
-    pub(crate) fn referenced(&mut self, path: &Path, place: &Location) {
+    /// A Score file that a Deployment names at `place`; the name of its text, if it has one.
+    pub(crate) fn referenced(&mut self, path: &Path, place: &Location) -> Option<Arc<str>> {
         let before = self.faults.len();
-        self.file(path, true);
+        let index = self.file(path, true);
         for fault in self.faults.iter_mut().skip(before) {
             fault.related.push((place.clone(), "named here".to_owned()));
         }
+        self.sources.get(index?).map(|source| source.name.clone())
     }
 
     fn folder(&mut self, folder: &Path, depth: usize) {
@@ -106,14 +109,14 @@ impl Collector {
         }
     }
 
-    /// A file. Its size is looked at before it is read.
-    fn file(&mut self, path: &Path, named: bool) {
+    /// A file, and where it stands in `sources`. Its size is looked at before it is read.
+    fn file(&mut self, path: &Path, named: bool) -> Option<usize> {
         let identity = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if let Some(known) = self.seen.get(&identity) {
             if let Some(source) = known.and_then(|index| self.sources.get_mut(index)) {
                 source.named |= named;
             }
-            return;
+            return *known;
         }
         let index = match read(path) {
             Ok(text) => {
@@ -127,6 +130,7 @@ impl Collector {
             }
         };
         self.seen.insert(identity, index);
+        index
     }
 }
 
@@ -154,7 +158,14 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
     }
 }
 
-fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
+/// A text that others refer to and that was not given with them.
+pub(crate) fn unreadable_source(name: &Arc<str>) -> Diagnostic {
+    Diagnostic::error("unreadable-file", "the text of this file is not among those given")
+        .at(&Location::new(name.clone(), 0, 0))
+        .help("give its text too, or read the files")
+}
+
+pub(crate) fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
     let size = match size {
         Some(size) => format!("{:.1} MiB", size as f64 / f64::from(1 << 20)),
         None => "more".to_owned(),
@@ -185,7 +196,7 @@ fn read(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {
     }
 }
 
-fn without_mark(text: &str) -> Arc<str> {
+pub(crate) fn without_mark(text: &str) -> Arc<str> {
     text.strip_prefix('\u{feff}').unwrap_or(text).into()
 }
 

@@ -10,7 +10,7 @@ use super::Builder;
 use crate::lifecycle::{self, Field};
 use crate::node::{EdgeKind, NodeId};
 
-/// How many faults look for a near name: each looks through all keys.
+/// How many faults of a kind look through all of the graph, for a near name or a place.
 const NEAR: usize = 10;
 
 impl Builder<'_> {
@@ -110,7 +110,8 @@ impl Builder<'_> {
             let Some(own) = self.nodes.key(*node) else { continue };
             for alias in &wishes.aliases {
                 let (urn, key) = self.former(alias);
-                if let Some(fault) = self.taken(alias, key.as_ref(), *node, own) {
+                let told = faults.len() < NEAR;
+                if let Some(fault) = self.taken(alias, key.as_ref(), (*node, own), told) {
                     faults.push(fault);
                     continue;
                 }
@@ -148,8 +149,15 @@ impl Builder<'_> {
         }
     }
 
-    /// A fault if the name is one that a resource of the graph has now.
-    fn taken(&self, alias: &Alias, key: Option<&Key>, node: NodeId, own: &Key) -> Option<Diagnostic> {
+    /// A fault if the name is one that a resource of the graph has now. Who asked for that one is
+    /// told on demand, since it takes a look at everything that was asked for.
+    fn taken(
+        &self,
+        alias: &Alias,
+        key: Option<&Key>,
+        (node, own): (NodeId, &Key),
+        told: bool,
+    ) -> Option<Diagnostic> {
         let holder = self.nodes.id(key?.as_str())?;
         if holder == node {
             let fault = Diagnostic::error("alias-of-itself", format!("`{own}` is called that now"));
@@ -162,6 +170,9 @@ impl Builder<'_> {
             format!("`{own}` claims to have been `{}`, which is a resource of this graph", alias.name),
         )
         .at(&alias.location);
+        if !told {
+            return Some(fault);
+        }
         let source = self.sources.iter().find(|(asked, _)| *asked == holder);
         fault = match source.and_then(|(_, source)| self.docs.location(&self.nodes, *source)) {
             Some(location) => fault.related(location, format!("`{name}` is asked for here")),

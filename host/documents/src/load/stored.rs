@@ -1,0 +1,88 @@
+//! Documents once more, without their files: the texts of an earlier run give what they gave then.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use purlin_model::Diagnostic;
+
+use super::{Loaded, Reading, finish, read_source};
+use crate::walk::{MAX_FILE, Source, too_large, unreadable_source, without_mark};
+
+/// A text that was read, with everything that it takes to read it again without its file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceText {
+    /// What it is called in faults: the path as the user named it, `-` for standard input.
+    pub name: Arc<str>,
+    /// What it says, without a byte-order mark.
+    pub text: Arc<str>,
+    /// Whether the user named it. One that was found in a folder may hold what is not ours.
+    pub named: bool,
+    /// The Score files that its Deployments name: the path as written, and the `name` of the text
+    /// that it led to.
+    pub scores: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl SourceText {
+    /// A text that the user named. The paths in it count from the folder of its name.
+    pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), text: text.into(), named: true, scores: Vec::new() }
+    }
+
+    /// The name of the text that a path in this one leads to.
+    fn leads_to(&self, written: &Path) -> Arc<str> {
+        let known = self.scores.iter().find(|(path, _)| Path::new(&**path) == written);
+        match known {
+            Some((_, name)) => name.clone(),
+            None => {
+                let folder = Path::new(&*self.name).parent().unwrap_or(Path::new(""));
+                plain(&folder.join(written)).to_string_lossy().into()
+            }
+        }
+    }
+}
+
+/// A path without `.`, and without `..` behind a folder.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// Reads documents from texts alone, such as those that [`Loaded::sources`] gave, in their order.
+/// No file is read. Whatever [`crate::load`] made of them comes again, with the same faults at the
+/// same places. A Workspace is there only if it shares a file with something else.
+pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
+    let names: HashSet<Arc<str>> = sources.iter().map(|source| source.name.clone()).collect();
+    let mut reading = Reading::default();
+    let mut faults: Vec<Diagnostic> = Vec::new();
+    for stored in sources {
+        let size = stored.text.len() as u64;
+        if size > MAX_FILE {
+            faults.push(too_large(&stored.name, Some(size)));
+            continue;
+        }
+        let folder = Path::new(&*stored.name).parent().map(Path::to_path_buf).unwrap_or_default();
+        let text = without_mark(&stored.text);
+        let source = Source { name: stored.name.clone(), text, folder, named: stored.named };
+        let read = read_source(&source, &mut reading.assembly);
+        let mut scores = Vec::with_capacity(read.scores.len());
+        for (path, place) in &read.scores {
+            let name = stored.leads_to(path);
+            if !names.contains(&name) {
+                faults.push(unreadable_source(&name).related(place, "named here"));
+            }
+            scores.push((path.to_string_lossy().into(), name));
+        }
+        reading.keep(&source, read.used, scores);
+    }
+    finish(reading, faults)
+}

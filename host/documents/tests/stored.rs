@@ -1,0 +1,135 @@
+//! Texts that were kept are read again without their files, and say the same.
+
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use purlin_documents::{Input, Loaded, SourceText, load, load_sources};
+use purlin_model::{Location, Severity};
+
+fn faults(loaded: &Loaded) -> String {
+    loaded.sources.render(&loaded.diagnostics, false, 100)
+}
+
+/// Reads the texts of `loaded` once more, and holds the two against each other.
+#[track_caller]
+fn same_again(loaded: &Loaded) -> Loaded {
+    let again = load_sources(loaded.sources().to_vec());
+    assert_eq!(again.sources(), loaded.sources());
+    assert_eq!(again.context, loaded.context);
+    assert_eq!(again.deployment, loaded.deployment);
+    assert_eq!(again.definitions, loaded.definitions);
+    assert_eq!(again.resource_types, loaded.resource_types);
+    // Nothing is said of files that are not kept.
+    let kept = |place: &Location| loaded.sources().iter().any(|source| source.name == place.file);
+    let mut others = loaded.diagnostics.clone();
+    others.retain(|fault| fault.location.as_ref().is_none_or(kept));
+    assert_eq!(again.diagnostics, others);
+    assert_eq!(faults(&again), loaded.sources.render(&others, false, 100));
+    again
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(path, text).expect("written");
+}
+
+const SCORE: &str = "apiVersion: score.dev/v1b1\nmetadata: {name: NAME}\ncontainers: {main: {image: x}}\n";
+const HEAD: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\n";
+const WORKSPACE: &str = "apiVersion: purlin.dev/v1\nkind: Workspace\n";
+
+#[test]
+fn every_example_says_the_same_again() {
+    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples")];
+    let mut tried = 0;
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        folders.extend(entries.filter(|path| path.is_dir()));
+        let loaded = load(&[Input::Path(folder.clone())]);
+        let again = same_again(&loaded);
+        assert!(again.workspace.is_none(), "{}", folder.display());
+        tried += usize::from(!loaded.definitions.is_empty() && !loaded.deployment.workloads.is_empty());
+    }
+    assert!(tried > 5, "{tried} examples");
+}
+
+#[test]
+fn what_is_wrong_comes_again_and_what_was_passed_over_does_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write(at, "chart.yaml", "a: {{ .Values.x }}: {{\n");
+    write(at, "values.yaml", "a: 1\n");
+    write(at, "mixed.yaml", &format!("{WORKSPACE}---\n{}", SCORE.replace("NAME", "mixed")));
+    write(at, "purlin.yaml", WORKSPACE);
+    write(at, "marked.yaml", &format!("\u{feff}{}", SCORE.replace("NAME", "web")));
+    write(at, "wrong.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: x}\nresources: {a: {typ: b}}\n");
+    let loaded = load(&[Input::Path(at.to_owned())]);
+    let codes: Vec<&str> = loaded.diagnostics.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes[..3], ["yaml-syntax", "duplicate-document", "not-a-document"]);
+    assert!(codes[3..].contains(&"unknown-field"), "{codes:?}");
+    let again = same_again(&loaded);
+    let names: Vec<&str> =
+        again.sources().iter().filter_map(|source| source.name.rsplit('/').next()).collect();
+    assert_eq!(names, ["marked.yaml", "mixed.yaml", "wrong.yaml"]);
+    assert!(again.diagnostics.iter().all(|fault| fault.severity == Severity::Error));
+    same_again(&load(&[Input::Path(at.join("values.yaml")), Input::Path(at.join("wrong.yaml"))]));
+}
+
+#[test]
+fn score_files_are_found_however_they_were_reached() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write(at, "apps/web.yaml", &SCORE.replace("NAME", "web"));
+    write(at, "far/away/worker.yaml", &SCORE.replace("NAME", "worker"));
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(at.join("far/away"), at.join("near")).expect("a link");
+    #[cfg(not(unix))]
+    write(at, "near/worker.yaml", &SCORE.replace("NAME", "worker"));
+    let spec = "spec:\n  workloads: [{score: ../apps/./web.yaml}, {score: ../near/worker.yaml}]\n";
+    write(at, "deploy/deployment.yaml", &format!("{HEAD}{spec}"));
+    let named = load(&[Input::Path(at.join("deploy/deployment.yaml"))]);
+    assert_eq!(named.deployment.workloads.len(), 2);
+    // Walked to first, the same files go by other names.
+    let walked = load(&[Input::Path(at.to_owned())]);
+    assert_eq!(walked.deployment.workloads.len(), 2);
+    drop(folder);
+    same_again(&named);
+    same_again(&walked);
+}
+
+#[test]
+fn standard_input_names_score_files_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("web.yaml");
+    fs::write(&path, SCORE.replace("NAME", "web")).expect("written");
+    let text = format!("{HEAD}spec: {{workloads: [{{score: '{}'}}]}}\n", path.display());
+    let loaded = load(&[Input::Text { name: "-".into(), text }]);
+    assert_eq!(loaded.deployment.workloads.len(), 1);
+    drop(folder);
+    same_again(&loaded);
+}
+
+#[test]
+fn texts_of_an_embedding_program_name_each_other() {
+    let deployment =
+        format!("{HEAD}spec: {{workloads: [{{score: ../apps/web.yaml}}, {{score: gone.yaml}}]}}\n");
+    let texts = vec![
+        SourceText::new("shop/deploy/main.yaml", deployment),
+        SourceText::new("shop/apps/web.yaml", SCORE.replace("NAME", "web")),
+    ];
+    let loaded = load_sources(texts);
+    assert_eq!(loaded.deployment.workloads.len(), 1);
+    insta::assert_snapshot!(faults(&loaded), @r"
+    error[unreadable-file]: the text of this file is not among those given
+     --> shop/deploy/gone.yaml
+      |
+     ::: shop/deploy/main.yaml:3:55
+      |
+    3 | spec: {workloads: [{score: ../apps/web.yaml}, {score: gone.yaml}]}
+      |                                                       --------- named here
+      |
+      = help: give its text too, or read the files
+    ");
+}
