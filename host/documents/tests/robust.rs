@@ -28,6 +28,7 @@ spec:
   provision:
     aws-policy: {match_dependents: true, params: {<<: *values}}
   criteria: [{app_id: shop, class: big}, {}]
+  lifecycle: {ignore_changes: ["values.*['a.b']", /values/~1], replace_with: [dns.@#@], deleted_with: dns}
 ---
 apiVersion: score.dev/v1b1
 metadata: {name: web}
@@ -43,6 +44,8 @@ resources: {db: {type: postgres, params: {size: 1.5e3}}}
 apiVersion: purlin.dev/v1
 kind: Deployment
 spec: {app: shop, env: {id: dev, type: development}, shared: {db: {type: postgres}}, values: {x: [1, ~]}}
+lifecycle:
+  postgres#shared.db: {aliases: [postgres#x, "urn:purlin:dev/o::a::shared::postgres.default::y"], import: 'a$\{b'}
 ---
 apiVersion: purlin.dev/v1
 kind: Workspace
@@ -155,7 +158,7 @@ proptest! {
 
     #[test]
     fn lines_may_end_either_way(extra in "[ a-z]{0,5}") {
-        let text = SAMPLE.replace("*host", "x").replace('#', &format!("# {extra}"));
+        let text = SAMPLE.replace("*host", "x").replace("# A", &format!("# {extra}A"));
         let (unix, windows) = (load_text(&text), load_text(&text.replace('\n', "\r\n")));
         prop_assert!(!unix.has_errors(), "{}", unix.sources.render(&unix.diagnostics, false, 80));
         prop_assert_eq!(unix.diagnostics, windows.diagnostics);
