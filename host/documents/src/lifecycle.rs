@@ -80,7 +80,20 @@ const KNOWN: [&str; 11] = [
     "observe",
 ];
 
-/// What other programs call a wish, and what it is called here. Compared without `_` and case.
+/// What to say of a wish that was written into the resource itself.
+pub(crate) fn in_a_resource(name: &str) -> Option<String> {
+    let known = KNOWN.iter().any(|known| plain(known) == plain(name));
+    (name == "lifecycle" || known || elsewhere(name).is_some()).then(|| {
+        "wishes stand in a Deployment, by descriptor: `lifecycle: {TYPE#ID: {protect: true}}`".to_owned()
+    })
+}
+
+/// A name without `_`, `-` and case, so that all ways of joining words are one.
+fn plain(name: &str) -> String {
+    name.replace(['_', '-'], "").to_ascii_lowercase()
+}
+
+/// What other programs call a wish, and what it is called here.
 const ELSEWHERE: [(&str, &str); 13] = [
     ("preventdestroy", "write `protect`: deleting or replacing is refused"),
     ("preventdelete", "write `protect`: deleting or replacing is refused"),
@@ -98,8 +111,8 @@ const ELSEWHERE: [(&str, &str); 13] = [
 ];
 
 fn elsewhere(name: &str) -> Option<String> {
-    let plain = name.replace(['_', '-'], "").to_ascii_lowercase();
-    ELSEWHERE.iter().find(|(known, _)| *known == plain).map(|(_, help)| (*help).to_owned())
+    let name = plain(name);
+    ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, help)| (*help).to_owned())
 }
 
 fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -> LifecycleOptions {

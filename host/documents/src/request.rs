@@ -34,7 +34,7 @@ fn request(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Opti
         reader.map(node, "`params`")?;
         Some(Arc::new(template(reader, node, dialect)))
     });
-    fields.done(reader);
+    fields.done_with(reader, &crate::lifecycle::in_a_resource);
     Some(ResourceRequest {
         name: name?,
         type_name: type_name?,

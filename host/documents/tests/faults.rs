@@ -131,6 +131,15 @@ spec:
 ---
 modules: {}
 lifecycle: {}
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec: {shared: {db: {type: postgres, dependsOn: [], lifecycle: {protect: true}}}}
+---
+apiVersion: score.dev/v1b1
+metadata: {name: web}
+containers: {main: {image: x}}
+resources: {db: {type: postgres, prevent_destroy: true}}
 ";
     insta::assert_snapshot!(shown(&format!("{definition}{deployment}")));
 }

@@ -39,7 +39,7 @@ fn resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceReques
         reader.map(node, "`params`")?;
         Some(Arc::new(template(reader, node, Dialect::Score)))
     });
-    fields.done(reader);
+    fields.done_with(reader, &crate::lifecycle::in_a_resource);
     Some(ResourceRequest {
         name: named.then(|| entry.key.clone())?,
         type_name: type_name?,

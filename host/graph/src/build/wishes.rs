@@ -105,7 +105,7 @@ impl Builder<'_> {
         let mut claimed: HashMap<Urn, (NodeId, &Location)> = HashMap::new();
         let mut faults = Vec::new();
         let mut wished: Vec<(&NodeId, &Lifecycle)> = self.wished.iter().collect();
-        wished.sort_unstable_by_key(|(node, _)| **node);
+        wished.sort_unstable_by(|(a, _), (b, _)| self.nodes.key(**a).cmp(&self.nodes.key(**b)));
         for (node, wishes) in wished {
             let Some(own) = self.nodes.key(*node) else { continue };
             for alias in &wishes.aliases {

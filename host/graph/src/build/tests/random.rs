@@ -7,7 +7,7 @@ use purlin_expression::Dialect;
 use purlin_model::{Definition, Deployment};
 use serde_json::json;
 
-use crate::testing::{definition, request, show, tell, try_build, workload};
+use crate::testing::{definition, request, show, tell, try_build, wish, workload};
 use crate::{EdgeKind, Graph, NodeId};
 
 /// Definitions of the types t0, t1, … whose recipes refer to, bring along and select one another.
@@ -49,8 +49,14 @@ fn catalogues() -> impl Strategy<Value = Vec<Definition>> {
     })
 }
 
-fn deployment(order: &[usize]) -> Deployment {
+/// Wishes for what the deployment shares: whose, which of the three kinds, and for what.
+fn wishes() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
+    proptest::collection::vec((0..3_usize, 0..3_usize, 0..3_usize), 0..3)
+}
+
+fn deployment(order: &[usize], wishes: &[(usize, usize, usize)]) -> Deployment {
     let all = [("a", "t0"), ("b", "t1"), ("c", "t2")];
+    let keys = ["t0.default#shared.a", "t1.default#shared.b", "t2.default#shared.c"];
     let requests = order.iter().filter_map(|index| all.get(*index));
     let shared =
         requests.map(|(name, kind)| request("deploy", name, kind, None, Dialect::Definition)).collect();
@@ -61,7 +67,19 @@ fn deployment(order: &[usize]) -> Deployment {
     if order.first() == Some(&1) {
         workloads.reverse();
     }
-    Deployment { shared, workloads, ..Deployment::default() }
+    let lifecycle = order.iter().map(|owner| {
+        let mut wished = serde_json::Map::new();
+        for (_, kind, to) in wishes.iter().filter(|(from, _, _)| from == owner) {
+            let to = keys[*to];
+            match kind {
+                0 => wished.insert("depends_on".to_owned(), json!([to])),
+                1 => wished.insert("replace_with".to_owned(), json!([to])),
+                _ => wished.insert("deleted_with".to_owned(), json!(to)),
+            };
+        }
+        wish(keys[*owner], &wished.into())
+    });
+    Deployment { shared, workloads, lifecycle: lifecycle.collect(), ..Deployment::default() }
 }
 
 fn check_order(graph: &Graph) {
@@ -81,6 +99,11 @@ fn check_order(graph: &Graph) {
         assert!(level.is_sorted_by_key(|node| graph.key(*node)));
     }
     for node in graph.nodes() {
+        let with = graph.replace_with(node.id).into_iter().chain(graph.deleted_with(node.id));
+        for to in with {
+            let mut edges = graph.dependency_edges(node.id);
+            assert!(edges.any(|edge| edge.to == to && edge.kinds.contains(EdgeKind::DependsOn)));
+        }
         assert!(!graph.origins(node.id).is_empty(), "{}", node.key);
     }
     // The fixed point of match_dependents, by its definition.
@@ -113,11 +136,12 @@ proptest! {
         definitions in catalogues(),
         shuffled in Just([0_usize, 1, 2].to_vec()).prop_shuffle(),
         turn in 0..6_usize,
+        wishes in wishes(),
     ) {
-        let first = try_build(definitions.clone(), deployment(&[0, 1, 2]));
+        let first = try_build(definitions.clone(), deployment(&[0, 1, 2], &wishes));
         let mut turned = definitions;
         turned.rotate_left(turn);
-        match (first, try_build(turned, deployment(&shuffled))) {
+        match (first, try_build(turned, deployment(&shuffled, &wishes))) {
             (Ok(first), Ok(second)) => {
                 check_order(&first);
                 prop_assert_eq!(show(&first), show(&second));
