@@ -24,6 +24,14 @@ pub enum Error {
     /// Something is recorded under this name already.
     #[error("`{0}` is recorded already")]
     Taken(purlin_model::Urn),
+    /// Others depend on it.
+    #[error("`{urn}` cannot be forgotten: {} on it", depend(.dependents))]
+    InUse {
+        /// The resource.
+        urn: purlin_model::Urn,
+        /// Who depends on it, sorted.
+        dependents: Vec<purlin_model::Urn>,
+    },
     /// A driver could not be asked about inputs.
     #[error("{key}: {cause}")]
     Driver {
@@ -32,6 +40,14 @@ pub enum Error {
         /// What happened.
         cause: Cause,
     },
+}
+
+fn depend(dependents: &[purlin_model::Urn]) -> String {
+    let names: Vec<String> = dependents
+        .iter()
+        .map(|urn| urn.key().map_or_else(|| format!("`{urn}`"), |key| format!("`{key}`")))
+        .collect();
+    format!("{} depend{}", names.join(", "), if names.len() == 1 { "s" } else { "" })
 }
 
 fn count(errors: usize) -> String {

@@ -7,9 +7,11 @@
 
 mod apply;
 mod ask;
+mod compare;
 mod diff;
 mod digest;
 mod driver;
+mod edits;
 mod error;
 mod evaluate;
 mod event;
@@ -21,12 +23,15 @@ mod outputs;
 mod plan;
 mod planner;
 mod recorded;
+mod saved;
 mod schedule;
 mod secrets;
 mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
+pub use compare::{Difference, compare};
 pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
+pub use edits::{forget, protect, taint};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use moves::rename;
@@ -36,4 +41,5 @@ pub use planner::{
     Base, DestroyOptions, Drawn, PlanOptions, Scope, Scratch, destroy, plan, recover, refresh,
 };
 pub use purlin_sandbox::CancelToken;
+pub use saved::{Line, Saved, departures, drawn};
 pub use workload::{WorkloadDocument, WorkloadError, workload_document};

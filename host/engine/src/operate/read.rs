@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use purlin_model::driver::{Failure, Observed};
+use purlin_model::{Map, Value};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
@@ -94,10 +95,13 @@ impl Task<'_> {
     }
 }
 
-/// A record with what was found. Where inputs differ it has to be looked at again; where the driver
-/// told what they are, that is the whole truth, also about what was only partly made.
+/// A record with what was found. Where it differs from what was wanted it has to be looked at again;
+/// where the driver told all inputs, that is the whole truth, also about what was only partly made.
 pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     let mut read = ask::as_found(record, found);
+    if record.external {
+        return read;
+    }
     if read.inputs != record.inputs {
         read.digest = [0; 32];
     }
@@ -105,7 +109,22 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
         read.status = Status::Ready;
         read.digest = [0; 32];
     }
+    // What the driver cannot tell of the inputs shows in the outputs only.
+    if read.state.outputs != record.state.outputs && !tells_all(record, found) {
+        read.status = Status::Partial { message: "others changed it".into() };
+        read.digest = [0; 32];
+    }
     read
+}
+
+/// Whether a driver told every input that is recorded.
+fn tells_all(record: &Record, found: &Observed) -> bool {
+    let is_empty = |value: &Value| value.as_map().is_none_or(Map::is_empty);
+    let told = found.values.as_ref().and_then(Value::as_map);
+    let values = record.inputs.values.as_map();
+    is_empty(&record.inputs.secrets)
+        && told
+            .is_some_and(|told| values.is_none_or(|values| values.keys().all(|name| told.contains_key(name))))
 }
 
 /// Reads; what a driver says it cannot find is gone.

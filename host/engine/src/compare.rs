@@ -1,0 +1,97 @@
+//! What differs between what two sets of documents ask for.
+
+use std::collections::BTreeMap;
+
+use purlin_graph::Graph;
+use purlin_model::driver::Inputs;
+use purlin_model::{Diagnostic, Key, Urn, Value};
+use purlin_state::Snapshot;
+
+use crate::diff;
+use crate::error::Error;
+use crate::evaluate::{self, Board, Known};
+use crate::plan::Change;
+use crate::recorded::Recorded;
+
+/// How a resource differs between two sets of documents.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Difference {
+    /// Only the later one asks for it.
+    Added(Vec<Change>),
+    /// Only the earlier one asks for it.
+    Removed,
+    /// Both ask for it, with other inputs, another driver or another definition.
+    Changed(Vec<Change>),
+}
+
+/// What differs, by key. Outputs that inputs read are those recorded now; where none are, they are
+/// unknown, and two unknown values count as the same.
+///
+/// # Errors
+/// [`Error::Documents`] where inputs cannot be resolved.
+pub fn compare(
+    before: &Graph,
+    after: &Graph,
+    snapshot: Snapshot,
+) -> Result<BTreeMap<Key, Difference>, Error> {
+    let recorded = Recorded::new(snapshot)?;
+    let before = inputs_of(before, &recorded).map_err(Error::Documents)?;
+    let after = inputs_of(after, &recorded).map_err(Error::Documents)?;
+    let mut differences = BTreeMap::new();
+    for (key, (recipe, inputs)) in &after {
+        let difference = match before.get(key) {
+            None => Difference::Added(diff::inputs(None, inputs)),
+            Some((old_recipe, old)) => {
+                let mut changes = diff::inputs(Some(old), inputs);
+                for (path, old, new) in
+                    [("/driver", &old_recipe.0, &recipe.0), ("/definition", &old_recipe.1, &recipe.1)]
+                {
+                    if old != new {
+                        changes.push(Change {
+                            path: path.into(),
+                            before: Some(Value::string(old.as_str())),
+                            after: Some(Value::string(new.as_str())),
+                            replaces: false,
+                        });
+                    }
+                }
+                if changes.is_empty() {
+                    continue;
+                }
+                Difference::Changed(changes)
+            }
+        };
+        differences.insert(key.clone(), difference);
+    }
+    for key in before.keys().filter(|key| !after.contains_key(*key)) {
+        differences.insert(key.clone(), Difference::Removed);
+    }
+    Ok(differences)
+}
+
+/// Driver and definition, and the inputs, of every resource.
+type Asked = BTreeMap<Key, ((String, String), Inputs)>;
+
+fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic>> {
+    let board = Board::new(graph.len());
+    let mut asked = BTreeMap::new();
+    let mut errors = Vec::new();
+    for id in graph.order() {
+        let Some(node) = graph.node(id) else { continue };
+        match evaluate::inputs(graph, node, &board) {
+            Err(faults) => errors.extend(faults),
+            Ok(inputs) => {
+                let record = recorded.current(&Urn::new(graph.context(), node.key));
+                let outputs = record.map_or(Value::unknown(), |record| record.state.outputs.clone());
+                board.settle(id, Known::with_outputs(&inputs, outputs));
+                let driver = match &node.recipe.driver.range {
+                    None => node.recipe.driver.name.to_string(),
+                    Some(range) => format!("{}@{range}", node.recipe.driver.name),
+                };
+                let definition = node.recipe.name.as_deref().unwrap_or("").to_owned();
+                asked.insert(node.key.clone(), ((driver, definition), inputs));
+            }
+        }
+    }
+    if errors.is_empty() { Ok(asked) } else { Err(errors) }
+}

@@ -1,0 +1,156 @@
+//! Plans that are kept: what of a plan has to be kept so that just this plan can be carried out
+//! later, and how to tell that another is made in its place.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use purlin_model::Value;
+use purlin_state::{Change, Intent, Operation as Intended};
+use serde::{Deserialize, Serialize};
+
+use crate::operate::record_of;
+use crate::plan::{Operation, Plan, Work};
+use crate::planner::Drawn;
+
+/// What is kept of a plan, besides the documents that it was made from. Made again from those, from
+/// a state with the same fingerprint and with what was drawn, it must have the same outline.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Of the state that it was made from.
+    pub fingerprint: [u8; 32],
+    /// What was found while it was made, to be written down before it is carried out.
+    pub prelude: Vec<Change>,
+    /// Inputs as drivers' `check` returned them, as intents.
+    pub drawn: Vec<Change>,
+    /// Every operation.
+    pub outline: Vec<Line>,
+}
+
+/// An operation in outline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The resource.
+    pub urn: String,
+    /// What happens to it.
+    pub action: String,
+    /// What the operation does.
+    pub work: String,
+    /// Operations that come before.
+    pub after: Vec<u32>,
+    /// Digest of what changes.
+    pub changes: String,
+}
+
+impl Plan {
+    /// What has to be kept of it.
+    pub fn save(&self) -> Saved {
+        let drawn = self.operations.iter().filter_map(|operation| self.drawn(operation)).collect();
+        Saved { fingerprint: self.fingerprint, prelude: self.prelude.clone(), drawn, outline: self.outline() }
+    }
+
+    /// Every operation, in short.
+    pub fn outline(&self) -> Vec<Line> {
+        let line = |operation: &Operation| {
+            let step = self.steps.get(operation.step as usize)?;
+            let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 changes of a planned step v1");
+            let mut feed = |bytes: &[u8]| {
+                hasher.update(&(bytes.len() as u64).to_le_bytes());
+                hasher.update(bytes);
+            };
+            for change in &step.changes {
+                feed(change.path.as_bytes());
+                for side in [&change.before, &change.after] {
+                    side.as_ref().unwrap_or(&Value::Null).feed(&mut feed);
+                }
+            }
+            Some(Line {
+                urn: step.urn.to_string(),
+                action: step.action.as_str().to_owned(),
+                work: name(&operation.work),
+                after: operation.after.clone(),
+                changes: hasher.finalize().to_hex()[..32].to_owned(),
+            })
+        };
+        self.operations.iter().filter_map(line).collect()
+    }
+
+    fn drawn(&self, operation: &Operation) -> Option<Change> {
+        let prepared = match &operation.work {
+            Work::Keep { prepared } | Work::Create { prepared, .. } | Work::Update { prepared, .. } => {
+                prepared.as_ref()?
+            }
+            _ => return None,
+        };
+        let graph = self.graph.as_ref()?;
+        let node = graph.node(operation.node?)?;
+        let driver = self.drivers.get(&crate::planner::drivers::requirement_name(&node.recipe.driver))?;
+        let inputs = prepared.inputs.clone();
+        let mut record = record_of(graph, node, &self.context, &**driver, inputs, String::new());
+        record.digest = prepared.digest;
+        Some(Change::Intend(Box::new(Intent {
+            operation: Intended::Create(Box::new(record)),
+            idempotency_key: String::new(),
+            checkpoint: None,
+            since: 0,
+        })))
+    }
+}
+
+/// What drivers' `check` returned, from what was kept.
+pub fn drawn(kept: Vec<Change>) -> Drawn {
+    let inputs = kept.into_iter().filter_map(|change| match change {
+        Change::Intend(intent) => match intent.operation {
+            Intended::Create(record) => Some((record.urn, (record.digest, record.inputs))),
+            _ => None,
+        },
+        _ => None,
+    });
+    Arc::new(inputs.collect::<HashMap<_, _>>())
+}
+
+/// What a plan would do that the kept one does not say, and the other way round: a sentence each.
+pub fn departures(kept: &[Line], now: &[Line]) -> Vec<String> {
+    let key = |line: &Line| (line.urn.clone(), line.work.clone());
+    let kept_lines: HashMap<_, _> = kept.iter().map(|line| (key(line), line)).collect();
+    let now_lines: HashMap<_, _> = now.iter().map(|line| (key(line), line)).collect();
+    let mut departures = Vec::new();
+    for line in now {
+        match kept_lines.get(&key(line)) {
+            None => departures.push(format!("the plan does not {} `{}`", verb(line), line.urn)),
+            Some(kept) if kept.changes != line.changes || kept.action != line.action => {
+                departures.push(format!("the plan changes `{}` in another way", line.urn));
+            }
+            Some(_) => {}
+        }
+    }
+    for line in kept {
+        if !now_lines.contains_key(&key(line)) {
+            departures.push(format!(
+                "the plan would {} `{}`, which is not asked for any more",
+                verb(line),
+                line.urn
+            ));
+        }
+    }
+    departures.dedup();
+    departures
+}
+
+fn verb(line: &Line) -> &str {
+    if line.action == "none" { "leave alone" } else { &line.action }
+}
+
+fn name(work: &Work) -> String {
+    match work {
+        Work::Keep { .. } => "keep".into(),
+        Work::Pass => "pass".into(),
+        Work::Create { instead_of, .. } => format!("create instead of {instead_of:?}"),
+        Work::Update { .. } => "update".into(),
+        Work::Adopt { .. } => "adopt".into(),
+        Work::Observe { .. } => "observe".into(),
+        Work::Delete { id, call, stays, .. } => format!("delete {id} call={call} stays={stays}"),
+        Work::Refresh => "refresh".into(),
+        Work::Recover { .. } => "recover".into(),
+        Work::Undecided => "undecided".into(),
+    }
+}
