@@ -185,7 +185,12 @@ pub(crate) enum Work {
     /// Reads the resource and records what was found.
     Refresh,
     /// Finds out what became of a call that was interrupted.
-    Recover { id: RecordId },
+    Recover {
+        /// The record that the call was about.
+        id: RecordId,
+        /// Whether nothing may be called that has effects.
+        look_only: bool,
+    },
     /// It is not known whether it exists, so that nothing can be done.
     Undecided,
 }

@@ -17,12 +17,12 @@ use crate::recorded::exists;
 
 impl Task<'_> {
     /// Settles what is pending for a record, where that can be known.
-    pub(super) async fn recover(self, id: &RecordId) -> Outcome {
+    pub(super) async fn recover(self, id: &RecordId, look_only: bool) -> Outcome {
         let Some(intent) = self.shared.plan.recorded.pending(id).cloned() else { return Ok(nothing()) };
         match &intent.operation {
-            Operation::Create(record) => self.recover_create(&intent, record).await,
+            Operation::Create(record) => self.recover_create(&intent, record, look_only).await,
             Operation::Update(record) => self.recover_update(record).await,
-            Operation::Delete(id) => self.recover_delete(&intent, id).await,
+            Operation::Delete(id) => self.recover_delete(&intent, id, look_only).await,
         }
     }
 
@@ -34,7 +34,7 @@ impl Task<'_> {
 
     /// By the id that the driver named, else by its name, else by asking for it again with the
     /// same idempotency key; else it stays undecided.
-    async fn recover_create(self, intent: &Intent, made: &Record) -> Outcome {
+    async fn recover_create(self, intent: &Intent, made: &Record, look_only: bool) -> Outcome {
         let driver = self.driver_of(made)?;
         let implements = driver.manifest().implements;
         let there = self.current().filter(|record| exists(record));
@@ -49,7 +49,10 @@ impl Task<'_> {
                 return self.settled(Vec::new(), intent.id(), "it was not made");
             }
         }
-        if implements.repeat_create {
+        if implements.repeat_create && look_only && found.is_none() {
+            return self.settled(Vec::new(), intent.id(), "it is asked for again");
+        }
+        if implements.repeat_create && !look_only {
             return self.create_again(&**driver, intent, made, there.as_deref()).await;
         }
         let Some(found) = found else {
@@ -117,7 +120,7 @@ impl Task<'_> {
     }
 
     /// A deletion is finished: deleting what is gone is a success.
-    async fn recover_delete(self, intent: &Intent, id: &RecordId) -> Outcome {
+    async fn recover_delete(self, intent: &Intent, id: &RecordId, look_only: bool) -> Outcome {
         let Some(record) = self.recorded(id) else {
             return self.settled(Vec::new(), id.clone(), "it is gone");
         };
@@ -132,7 +135,7 @@ impl Task<'_> {
             if look_at(&**driver, &self.call(), look).await?.is_some() {
                 return self.settled(Vec::new(), id.clone(), "it is still there");
             }
-        } else {
+        } else if !look_only {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);
             self.shared.count_call();

@@ -48,9 +48,17 @@ pub async fn refresh(
 /// else by name, else by asking again with the same idempotency key. What stays undecided is named
 /// by later plans, and never guessed (SPEC §10).
 ///
+/// With `look_only` nothing is called that has effects: what would take such a call to settle is
+/// taken to have come to nothing. That is for looking ahead, not for writing down.
+///
 /// # Errors
 /// [`Error::Documents`] when a driver is missing.
-pub async fn recover(context: &Context, base: Base, drivers: &dyn Drivers) -> Result<Plan, Error> {
+pub async fn recover(
+    context: &Context,
+    base: Base,
+    drivers: &dyn Drivers,
+    look_only: bool,
+) -> Result<Plan, Error> {
     let mut set = DriverSet::default();
     let mut works = Vec::new();
     let mut of: Vec<Arc<Record>> = Vec::new();
@@ -68,7 +76,7 @@ pub async fn recover(context: &Context, base: Base, drivers: &dyn Drivers) -> Re
             }
         };
         of.extend(record);
-        works.push((id.urn.clone(), why, Work::Recover { id }));
+        works.push((id.urn.clone(), why, Work::Recover { id, look_only }));
     }
     let errors =
         drivers::of_records(of.iter().map(|record| &**record), "find out about", drivers, &mut set).await;
