@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use purlin_engine::{Plan, PlanOptions};
+use purlin_engine::{Base, Plan, PlanOptions};
 use purlin_graph::{Explanation, Graph};
 use purlin_model::{Key, Workspace};
-use purlin_state::{Environment, Holder, KeyProvider, OpenOptions, Record, SledStore, Store};
+use purlin_state::{
+    Change, Environment, Holder, KeyProvider, OpenOptions, Record, SledStore, Snapshot, Store,
+};
 use tokio::sync::OnceCell;
 
 use crate::drivers::Registry;
@@ -187,10 +189,32 @@ impl Purlin {
     /// # Errors
     /// [`Error::Documents`] with every fault; others when a driver or the state fails.
     pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
+        let base = self.base(&documents.environment()).await?;
+        let (base, _) = self.look(&documents.context, base, None).await?;
+        self.plan_from(documents, base, options).await
+    }
+
+    /// Plans to make the environment what the documents say, from what is given.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub async fn plan_from(
+        &self,
+        documents: &Documents,
+        base: Base,
+        options: PlanOptions,
+    ) -> Result<Plan, Error> {
         let graph = self.graph(documents).await?;
-        let records = self.records(&documents.environment()).await?;
         let options = PlanOptions { parallelism: self.parallelism, ..options };
-        Ok(purlin_engine::plan(graph, &documents.context, records, self.registry()?, options).await?)
+        Ok(purlin_engine::plan(graph, &documents.context, base, self.registry()?, options).await?)
+    }
+
+    /// What plans start from. Takes no lock.
+    ///
+    /// # Errors
+    /// [`Error::State`] when it cannot be read whole, [`Error::Engine`] when it contradicts itself.
+    pub async fn base(&self, environment: &Environment) -> Result<Base, Error> {
+        Ok(Base::new(self.snapshot(environment).await?)?)
     }
 
     /// Takes the lock of an environment.
@@ -198,8 +222,33 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`]; when somebody else has it, with who, since when and from where.
     pub async fn begin(&self, environment: &Environment) -> Result<Session<'_>, Error> {
+        let session = self.begin_held(environment).await?;
+        let snapshot = session.snapshot().await?;
+        if let Some(holder) = &snapshot.held {
+            return Err(Error::Held { environment: environment.clone(), holder: Box::new(holder.clone()) });
+        }
+        *session.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
+        Ok(session)
+    }
+
+    /// Takes the lock of an environment, also of one that is closed to deployments.
+    ///
+    /// # Errors
+    /// [`Error::State`]; when somebody else has it, with who, since when and from where.
+    pub async fn begin_held(&self, environment: &Environment) -> Result<Session<'_>, Error> {
         let lock = self.store().await?.lock(environment, self.holder()).await?;
-        Ok(Session { purlin: self, lock })
+        Ok(Session { purlin: self, lock, read: Mutex::default() })
+    }
+
+    /// Closes an environment to deployments, with a word on what for; or opens it again with none.
+    ///
+    /// # Errors
+    /// [`Error::State`] when a deployment is running, or the store cannot be written.
+    pub async fn hold(&self, environment: &Environment, why: Option<&str>) -> Result<(), Error> {
+        let session = self.begin_held(environment).await?;
+        let holder = why.map(|why| Holder { command: why.to_owned(), ..self.holder() });
+        let change = Change::Hold { environment: session.environment().clone(), holder };
+        Ok(self.store().await?.commit(vec![change]).await?)
     }
 
     /// Everything that is recorded in an environment, sorted by URN.
@@ -207,8 +256,16 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when it cannot be read whole.
     pub async fn records(&self, environment: &Environment) -> Result<Vec<Record>, Error> {
+        Ok(self.snapshot(environment).await?.records)
+    }
+
+    /// Everything that is recorded in an environment.
+    ///
+    /// # Errors
+    /// [`Error::State`] when it cannot be read whole.
+    pub async fn snapshot(&self, environment: &Environment) -> Result<Snapshot, Error> {
         if self.is_untouched() {
-            return Ok(Vec::new());
+            return Ok(Snapshot::default());
         }
         Ok(self.store().await?.load(environment).await?)
     }
@@ -260,7 +317,7 @@ impl Purlin {
     }
 
     /// Looking must not make a state where there is none.
-    fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         self.given.is_none() && self.opened.get().is_none() && !self.state_folder.exists()
     }
 
@@ -272,7 +329,7 @@ impl Purlin {
         Arc::clone(&self.clock)
     }
 
-    fn holder(&self) -> Holder {
+    pub(crate) fn holder(&self) -> Holder {
         Holder { since: (self.clock)(), ..self.holder.clone() }
     }
 

@@ -14,6 +14,26 @@ pub enum Error {
     /// The sandbox cannot be set up on this machine.
     #[error(transparent)]
     Sandbox(#[from] purlin_sandbox::SandboxError),
+    /// Documents or a plan that were kept cannot be used.
+    #[error("{0}")]
+    Archive(String),
+    /// The state changed since the plan was made.
+    #[error("the plan is stale: the state changed since it was made; plan again")]
+    Stale,
+    /// Something would be done that the plan does not say.
+    #[error("what is asked for departs from the plan: {}; plan again", .0.join("; "))]
+    Departs(Vec<String>),
+    /// Somebody closed the environment to deployments.
+    #[error("the environment {environment} is closed by {holder}; `purlin state unlock` opens it")]
+    Held {
+        /// Which.
+        environment: purlin_state::Environment,
+        /// By whom, and with which words.
+        holder: Box<purlin_state::Holder>,
+    },
+    /// The system gives no random numbers.
+    #[error("no random numbers: {0}")]
+    Random(String),
     /// Planning failed while running.
     #[error(transparent)]
     Engine(purlin_engine::Error),
@@ -30,7 +50,16 @@ impl Error {
 
     /// Whether the input is at fault, so that trying again without a change is of no use.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Documents(_))
+        match self {
+            Self::Documents(_) | Self::Archive(_) | Self::Stale | Self::Departs(_) => true,
+            Self::Engine(error) => matches!(
+                error,
+                purlin_engine::Error::Unknown(_)
+                    | purlin_engine::Error::Taken(_)
+                    | purlin_engine::Error::InUse { .. }
+            ),
+            _ => false,
+        }
     }
 }
 

@@ -24,18 +24,23 @@
 //! its own and installs no global: whatever it needs, the [`Builder`] is given. Its futures want a
 //! tokio runtime with time enabled; with several threads, drivers run on all of them.
 
+mod archive;
 mod builder;
 mod documents_in_context;
 mod drivers;
 mod error;
+mod history;
 mod outputs;
+mod saved;
 mod session;
 
 pub use builder::{Builder, Purlin};
 pub use documents_in_context::Documents;
 pub use drivers::{DriverInfo, DriverOrigin};
 pub use error::Error;
+pub use history::Deploying;
 pub use outputs::{Outputs, outputs};
+pub use saved::SavedPlan;
 pub use session::Session;
 
 pub use purlin_documents as documents;

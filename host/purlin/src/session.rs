@@ -1,8 +1,12 @@
 //! A deployment under way: the lock of an environment, and what is recorded in it.
 
-use purlin_engine::{ApplyOptions, CancelToken, Plan, PlanOptions, Run};
-use purlin_model::Context;
-use purlin_state::{Environment, Lock, Record};
+use std::sync::{Mutex, PoisonError};
+
+use purlin_engine::{
+    ApplyOptions, Base, CancelToken, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch,
+};
+use purlin_model::{Context, Urn};
+use purlin_state::{Change, Environment, Lock, Record, Snapshot};
 
 use crate::{Documents, Error, Purlin};
 
@@ -11,6 +15,8 @@ use crate::{Documents, Error, Purlin};
 pub struct Session<'a> {
     pub(crate) purlin: &'a Purlin,
     pub(crate) lock: Lock,
+    /// What was read when the lock was taken.
+    pub(crate) read: Mutex<Option<Snapshot>>,
 }
 
 impl Session<'_> {
@@ -23,8 +29,51 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`Error::State`] when it cannot be read whole.
+    pub async fn snapshot(&self) -> Result<Snapshot, Error> {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match read {
+            Some(snapshot) => Ok(snapshot),
+            None => Ok(self.purlin.store().await?.load(self.environment()).await?),
+        }
+    }
+
+    /// Every record of the environment, sorted by URN.
+    ///
+    /// # Errors
+    /// [`Error::State`] when they cannot be read whole.
     pub async fn records(&self) -> Result<Vec<Record>, Error> {
-        self.purlin.records(self.environment()).await
+        Ok(self.snapshot().await?.records)
+    }
+
+    /// What plans start from.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when the records contradict each other.
+    pub async fn base(&self) -> Result<Base, Error> {
+        Ok(Base::new(self.snapshot().await?)?)
+    }
+
+    /// Plans to find out what became of calls that were interrupted; none where there are none.
+    /// Whoever deploys carries this out before planning anything else.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] when a driver is missing.
+    pub async fn plan_recovery(&self, context: &Context) -> Result<Option<Plan>, Error> {
+        let base = self.base().await?;
+        if !base.has_pending() {
+            *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(base.snapshot());
+            return Ok(None);
+        }
+        Ok(Some(purlin_engine::recover(context, base, self.purlin.registry()?, false).await?))
+    }
+
+    /// Plans to read every resource in a scope, and to record what is found.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] when a driver is missing, or a name fits nothing.
+    pub async fn plan_refresh(&self, context: &Context, scope: &Scope) -> Result<Plan, Error> {
+        let base = self.base().await?;
+        Ok(purlin_engine::refresh(context, base, self.purlin.registry()?, scope).await?)
     }
 
     /// Plans to make the environment what the documents say. No effects.
@@ -32,16 +81,18 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Documents`] with every fault; others when a driver or the state fails.
     pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
-        self.purlin.plan(documents, options).await
+        let base = self.base().await?;
+        self.purlin.plan_from(documents, base, options).await
     }
 
-    /// Plans to delete everything that is recorded, from the record alone.
+    /// Plans to delete what is recorded, from the record alone.
     ///
     /// # Errors
-    /// [`Error::Documents`] when a driver that is needed is missing or something is protected.
-    pub async fn plan_destroy(&self, context: &Context) -> Result<Plan, Error> {
-        let records = self.records().await?;
-        Ok(purlin_engine::destroy(context, records, self.purlin.registry()?).await?)
+    /// [`Error::Documents`] when a driver that is needed is missing, something is protected, or
+    /// something that stays depends on what goes.
+    pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
+        let base = self.base().await?;
+        Ok(purlin_engine::destroy(context, base, self.purlin.registry()?, options).await?)
     }
 
     /// Carries out a plan that this session made. The stream ends with the summary; nothing
@@ -50,8 +101,103 @@ impl Session<'_> {
     /// # Errors
     /// When the plan was made offline.
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
-        let options =
-            ApplyOptions { parallelism: self.purlin.parallelism(), cancel, clock: self.purlin.clock() };
+        let options = self.purlin.apply_options(cancel)?;
         Ok(purlin_engine::apply(plan, self.purlin.store().await?, options)?)
+    }
+
+    /// Gives a resource another name, and whatever refers to it with it. Returns how many records
+    /// changed.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when nothing is recorded under the old name, or something under the new.
+    pub async fn rename(&self, old: &Urn, new: &Urn) -> Result<usize, Error> {
+        self.edit(purlin_engine::rename(self.snapshot().await?, old, new)?).await
+    }
+
+    /// Forgets a resource: its record, its old copies, and what is pending. What is real stays.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when nothing is recorded under the name, or others depend on it.
+    pub async fn forget(&self, urn: &Urn) -> Result<usize, Error> {
+        self.edit(purlin_engine::forget(self.snapshot().await?, urn)?).await
+    }
+
+    /// Protects a resource whatever documents say, or lifts that again.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when nothing is recorded under the name.
+    pub async fn protect(&self, urn: &Urn, on: bool) -> Result<usize, Error> {
+        self.edit(purlin_engine::protect(self.snapshot().await?, urn, on)?).await
+    }
+
+    /// Marks a resource to be replaced at the next occasion, or takes the mark away.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when nothing is recorded under the name.
+    pub async fn taint(&self, urn: &Urn, on: bool) -> Result<usize, Error> {
+        self.edit(purlin_engine::taint(self.snapshot().await?, urn, on)?).await
+    }
+
+    async fn edit(&self, changes: Vec<Change>) -> Result<usize, Error> {
+        let edited = changes.len();
+        if edited > 0 {
+            self.purlin.store().await?.commit(changes).await?;
+        }
+        Ok(edited)
+    }
+}
+
+impl Purlin {
+    /// What plans start from once it was looked at what is real, without writing that down: what
+    /// became of interrupted calls, as far as looking tells, and with `refresh` every resource in
+    /// its scope. Says what was found.
+    ///
+    /// # Errors
+    /// When a driver is missing or fails to look.
+    pub async fn look(
+        &self,
+        context: &Context,
+        mut base: Base,
+        refresh: Option<&Scope>,
+    ) -> Result<(Base, Vec<purlin_engine::Event>), Error> {
+        let mut found = Vec::new();
+        if base.has_pending() {
+            let plan = purlin_engine::recover(context, base.clone(), self.registry()?, true).await?;
+            base = self.on_scratch(base, plan, &mut found).await?;
+        }
+        if let Some(scope) = refresh {
+            let plan = purlin_engine::refresh(context, base.clone(), self.registry()?, scope).await?;
+            base = self.on_scratch(base, plan, &mut found).await?;
+        }
+        Ok((base, found))
+    }
+
+    async fn on_scratch(
+        &self,
+        base: Base,
+        plan: Plan,
+        found: &mut Vec<purlin_engine::Event>,
+    ) -> Result<Base, Error> {
+        use futures::StreamExt as _;
+        let scratch = std::sync::Arc::new(Scratch::default());
+        let options = self.apply_options(CancelToken::default())?;
+        let mut run = purlin_engine::apply(plan, std::sync::Arc::clone(&scratch) as _, options)?;
+        while let Some(event) = run.next().await {
+            match event {
+                purlin_engine::Event::Summary(summary) => {
+                    if let Some((key, cause)) = summary.failed.into_iter().next() {
+                        return Err(purlin_engine::Error::Driver { key, cause }.into());
+                    }
+                }
+                event => found.push(event),
+            }
+        }
+        Ok(base.with(scratch.take())?)
+    }
+
+    pub(crate) fn apply_options(&self, cancel: CancelToken) -> Result<ApplyOptions, Error> {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| Error::Random(error.to_string()))?;
+        Ok(ApplyOptions { parallelism: self.parallelism(), cancel, clock: self.clock(), seed })
     }
 }

@@ -1,0 +1,179 @@
+//! What was deployed, when and by whom (SPEC §9): written down before a run begins and when it
+//! ends, with the documents that it was made from.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::Stream;
+use purlin_engine::{Action, CancelToken, Event, Phase, Plan, Run, Summary};
+use purlin_model::{Key, Urn};
+use purlin_state::{Change, Deployment, Environment, Outcome, Store};
+use sha2::{Digest, Sha256};
+
+use crate::{Documents, Error, Purlin, Session};
+
+impl Session<'_> {
+    /// Carries out a plan and writes down in the history what came of it, with the documents it was
+    /// made from. A plan in which nothing happens leaves no entry.
+    ///
+    /// # Errors
+    /// When the plan was made offline, or the history cannot be written.
+    pub async fn deploy(
+        &self,
+        plan: Plan,
+        documents: Option<&Documents>,
+        cancel: CancelToken,
+    ) -> Result<Deploying, Error> {
+        let store = self.purlin.store().await?;
+        let archive = documents.map(Documents::archive);
+        let counts = plan.steps.iter().filter(|step| step.action != Action::None);
+        let mut urns: BTreeMap<Key, Urn> = BTreeMap::new();
+        counts.for_each(|step| {
+            urns.insert(step.key.clone(), step.urn.clone());
+        });
+        let entry = Deployment {
+            id: Arc::clone(&plan.context.deployment),
+            number: 0,
+            holder: self.purlin.holder(),
+            ended: None,
+            outcome: Outcome::Unfinished,
+            steps: Vec::new(),
+            documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
+        };
+        let environment = self.environment().clone();
+        let counted = !plan.is_empty();
+        let run = self.apply(plan, cancel).await?;
+        if counted {
+            let change = Change::Deployed {
+                environment: environment.clone(),
+                deployment: Box::new(entry.clone()),
+                documents: archive,
+            };
+            // Whatever the run writes comes behind it.
+            drop(store.submit(vec![change]));
+        }
+        Ok(Deploying {
+            run,
+            entry: counted.then_some(entry),
+            urns,
+            environment,
+            store,
+            clock: self.purlin.clock(),
+            ending: None,
+        })
+    }
+}
+
+impl Purlin {
+    /// The deployments of an environment, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read.
+    pub async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+        if self.is_untouched() {
+            return Ok(Vec::new());
+        }
+        Ok(self.store().await?.history(environment).await?)
+    }
+
+    /// The documents of an earlier deployment, in its context, for a deployment of now.
+    ///
+    /// # Errors
+    /// [`Error::Archive`] when they are not kept any more, or do not read;
+    /// [`Error::Documents`] when what was right then is wrong now.
+    pub async fn documents_of(
+        &self,
+        deployment: &Deployment,
+        deployment_id: &str,
+    ) -> Result<Documents, Error> {
+        let missing = |why: &str| Error::Archive(format!("deployment {} {why}", deployment.number));
+        let digest = deployment.documents.as_ref().ok_or_else(|| missing("was made from no documents"))?;
+        let bytes = self.store().await?.documents(digest).await?;
+        let bytes = bytes.ok_or_else(|| missing("is too long ago: its documents are not kept any more"))?;
+        Documents::from_archive(&bytes, deployment_id)
+    }
+}
+
+/// A deployment under way: a stream of events, the summary the last of them. Once that has come,
+/// the history is written.
+pub struct Deploying {
+    run: Run,
+    entry: Option<Deployment>,
+    urns: BTreeMap<Key, Urn>,
+    environment: Environment,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Fn() -> u64 + Send + Sync>,
+    ending: Option<Ending>,
+}
+
+type Ending = (Pin<Box<dyn Future<Output = Result<(), purlin_state::Error>> + Send>>, Option<Summary>);
+
+impl Deploying {
+    fn note(&mut self, event: &Event) {
+        let (Some(entry), Event::Resource { key, action, phase }) = (&mut self.entry, event) else { return };
+        let done = match phase {
+            Phase::Succeeded { .. } => true,
+            Phase::Failed { .. } => false,
+            _ => return,
+        };
+        if let (Some(urn), true) = (self.urns.get(key), *action != Action::None) {
+            entry.steps.push((urn.clone(), action.as_str().into(), done));
+        }
+    }
+
+    fn end(&mut self, summary: Summary) {
+        let Some(mut entry) = self.entry.take() else {
+            self.ending = Some((Box::pin(std::future::ready(Ok(()))), Some(summary)));
+            return;
+        };
+        entry.ended = Some((self.clock)());
+        entry.outcome = if summary.cancelled {
+            Outcome::Cancelled
+        } else if summary.is_success() {
+            Outcome::Succeeded
+        } else {
+            Outcome::Failed
+        };
+        let change = Change::Deployed {
+            environment: self.environment.clone(),
+            deployment: Box::new(entry),
+            documents: None,
+        };
+        self.ending = Some((self.store.submit(vec![change]), Some(summary)));
+    }
+}
+
+impl Stream for Deploying {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        let this = &mut *self;
+        loop {
+            if let Some((written, summary)) = &mut this.ending {
+                if summary.is_none() {
+                    return Poll::Ready(None);
+                }
+                let result = match written.as_mut().poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(result) => result,
+                };
+                let Some(mut summary) = summary.take() else { return Poll::Ready(None) };
+                if let (Err(error), None) = (result, &summary.halted) {
+                    summary.halted = Some(error.into());
+                }
+                return Poll::Ready(Some(Event::Summary(summary)));
+            }
+            match Pin::new(&mut this.run).poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(Event::Summary(summary))) => this.end(summary),
+                Poll::Ready(Some(event)) => {
+                    this.note(&event);
+                    return Poll::Ready(Some(event));
+                }
+            }
+        }
+    }
+}
