@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
+use purlin_host::engine::{PlanOptions, Scope};
 use purlin_host::model::ContextDefaults;
 
 use crate::commands::Command;
@@ -143,6 +144,73 @@ pub(crate) struct ContextArgs {
     /// Namespace [default: the environment's id].
     #[arg(long, value_name = "NAME", help_heading = CONTEXT)]
     pub(crate) namespace: Option<String>,
+}
+
+/// What options of a run stand under in help texts.
+const RUN: &str = "What to do";
+
+/// Which resources it is about.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ScopeArgs {
+    /// Only these resources; may be given several times. A key, without its class where that is
+    /// `default`, or a pattern with `*`.
+    #[arg(long, value_name = "KEY", help_heading = RUN)]
+    pub(crate) target: Vec<String>,
+
+    /// And whatever depends on them.
+    #[arg(long, requires = "target", help_heading = RUN)]
+    pub(crate) target_dependents: bool,
+
+    /// All but these resources; may be given several times.
+    #[arg(long, value_name = "KEY", help_heading = RUN)]
+    pub(crate) exclude: Vec<String>,
+}
+
+impl ScopeArgs {
+    /// The same, as the host takes it.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope {
+            targets: self.target.clone(),
+            exclude: self.exclude.clone(),
+            dependents: self.target_dependents,
+        }
+    }
+}
+
+/// How a plan is made.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) scope: ScopeArgs,
+
+    /// Look at every resource first, and count what others changed.
+    #[arg(long, help_heading = RUN)]
+    pub(crate) refresh: bool,
+
+    /// Provision every resource, also where nothing changed.
+    #[arg(long, help_heading = RUN)]
+    pub(crate) full: bool,
+
+    /// Leave in place what no document asks for any more.
+    #[arg(long, help_heading = RUN)]
+    pub(crate) keep_removed: bool,
+
+    /// Replace this resource, whatever its inputs say; may be given several times.
+    #[arg(long, value_name = "KEY", help_heading = RUN)]
+    pub(crate) replace: Vec<String>,
+}
+
+impl PlanArgs {
+    /// The same, as the host takes it.
+    pub(crate) fn options(&self) -> PlanOptions {
+        PlanOptions {
+            full: self.full,
+            keep_removed: self.keep_removed,
+            scope: self.scope.scope(),
+            replace: self.replace.clone(),
+            ..PlanOptions::default()
+        }
+    }
 }
 
 impl DocumentArgs {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::report::FORMAT;
 use crate::report::diagnostic::{self, Fault};
-use crate::report::plan::Tally;
+use crate::report::plan::{Change, Tally};
 use crate::ui::Ui;
 
 /// Something happened to a resource.
@@ -26,6 +26,8 @@ struct ResourceEvent<'a> {
     milliseconds: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<Change>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Fail>,
 }
@@ -49,6 +51,12 @@ struct SummaryEvent {
     done: Tally,
     failed: usize,
     skipped: usize,
+    /// Resources of which it is not known what became of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown: Vec<String>,
+    /// Why nothing was tried, or what is wrong with the records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     /// Calls of drivers that had effects.
     calls: usize,
     milliseconds: u64,
@@ -77,6 +85,7 @@ fn resource(key: &str, action: Action, phase: &Phase, ui: &Ui) {
         percent: None,
         milliseconds: None,
         because: None,
+        changes: Vec::new(),
         error: None,
     };
     match phase {
@@ -85,6 +94,11 @@ fn resource(key: &str, action: Action, phase: &Phase, ui: &Ui) {
             line.phase = "progress";
             line.message = Some(message);
             line.percent = *percent;
+        }
+        Phase::Observed { message, changes } => {
+            line.phase = "observed";
+            line.message = Some(message);
+            line.changes = changes.iter().map(Change::new).collect();
         }
         Phase::Succeeded { took } => {
             line.phase = "succeeded";
@@ -108,7 +122,10 @@ fn fail(cause: &Cause) -> Fail {
         Cause::Inputs(faults) => ("inputs", diagnostic::faults(faults)),
         Cause::Call(error) => (call_code(error), Vec::new()),
         Cause::State(_) => ("state", Vec::new()),
-        Cause::Replacement { .. } => ("replacement", Vec::new()),
+        Cause::MoreThanPlanned { .. } => ("more-than-planned", Vec::new()),
+        Cause::Inconsistent { .. } => ("inconsistent", Vec::new()),
+        Cause::NotFound(_) => ("not-found", Vec::new()),
+        Cause::Undecided => ("undecided", Vec::new()),
         Cause::NoDriver(_) => ("no-driver", Vec::new()),
     };
     Fail { code, message: cause.to_string(), diagnostics }
@@ -150,6 +167,8 @@ fn summarise(summary: &Summary) -> SummaryEvent {
         done: summary.done.into(),
         failed: summary.failed.len(),
         skipped: summary.skipped.len(),
+        unknown: summary.unknown.iter().map(ToString::to_string).collect(),
+        error: summary.halted.as_ref().map(ToString::to_string).or_else(|| summary.integrity.clone()),
         calls: summary.calls,
         milliseconds: millis(summary.took),
     }

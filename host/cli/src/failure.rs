@@ -57,6 +57,14 @@ impl Failure {
         Self::Plain { status: Status::Failed, message: message.into(), hints: Vec::new() }
     }
 
+    /// The same failure, as one of the input.
+    fn as_input(mut self) -> Self {
+        if let Self::Plain { status, .. } = &mut self {
+            *status = Status::Input;
+        }
+        self
+    }
+
     /// Something failed while running, with what lies behind it.
     pub(crate) fn caused(message: impl Into<String>, cause: &dyn StdError) -> Self {
         Self::run(chain(message.into(), Some(cause)))
@@ -76,8 +84,22 @@ impl Failure {
         match error {
             purlin_host::Error::Documents(faults) => Self::Documents { faults, sources: sources.clone() },
             purlin_host::Error::State(error) => Self::state(&error),
+            purlin_host::Error::Archive(_)
+            | purlin_host::Error::Stale
+            | purlin_host::Error::Departs(_)
+            | purlin_host::Error::Held { .. } => {
+                let input = error.is_input();
+                let failure = Self::run(error.to_string());
+                if input { failure.as_input() } else { failure }
+            }
             purlin_host::Error::Engine(error) => {
                 let failure = Self::run(chain(error.to_string(), StdError::source(&error)));
+                let failure = match error {
+                    engine::Error::Unknown(_) | engine::Error::Taken(_) | engine::Error::InUse { .. } => {
+                        failure.as_input()
+                    }
+                    _ => failure,
+                };
                 match error {
                     engine::Error::Integrity(_) => failure
                         .hint("the state was changed by something other than purlin, or its disk is failing; restore a copy of it"),

@@ -15,6 +15,16 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for what only the user may read.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Writes a new file; one that is there is an error and stays as it is.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     std::fs::File::create_new(path)?.write_all(text.as_bytes())

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use purlin_host::engine::{Action, Cause, Event, Phase, Summary};
 use purlin_host::model::Key;
 
+use crate::render::value;
 use crate::style::{CREATE, DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 use crate::ui::{Level, Ui};
@@ -64,9 +65,21 @@ impl<'a> Progress<'a> {
                 let remark = format!("{}{percent}", text::line(message));
                 self.running.entry(key.clone()).or_insert((*action, None)).1 = Some(remark);
             }
+            Phase::Observed { message, changes } => {
+                let paths: Vec<String> = changes.iter().map(|c| value::path(&c.path)).collect();
+                let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
+                let line = format!("{}: {message}{paths}", text::line(key.as_str()));
+                self.tell(&line, true);
+            }
             Phase::Succeeded { took } => {
                 self.done(key);
-                if *action != Action::None {
+                // What is merely looked at is only told of when something was found.
+                if *action == Action::Read && self.ui.level < Level::Verbose {
+                    return;
+                }
+                if *action == Action::None {
+                    self.tell(&format!("{} unchanged {}", self.position(), named(key, *took)), false);
+                } else {
                     self.tell(&format!("{} {} {}", self.position(), past(*action), named(key, *took)), false);
                 }
             }
@@ -139,7 +152,10 @@ fn present(action: Action) -> &'static str {
     match action {
         Action::Create => "creating",
         Action::Update => "updating",
+        Action::Replace => "replacing",
         Action::Delete => "deleting",
+        Action::Read => "reading",
+        Action::Adopt => "adopting",
         Action::None => "checking",
     }
 }
@@ -148,7 +164,10 @@ fn past(action: Action) -> String {
     match action {
         Action::Create => paint(CREATE, "created"),
         Action::Update => paint(UPDATE, "updated"),
+        Action::Replace => paint(UPDATE, "replaced"),
         Action::Delete => paint(DELETE, "deleted"),
+        Action::Read => "read".to_owned(),
+        Action::Adopt => paint(CREATE, "adopted"),
         Action::None => "checked".to_owned(),
     }
 }
@@ -162,6 +181,17 @@ pub(crate) fn report(summary: &Summary) -> String {
     let mut out = String::new();
     if !summary.failed.is_empty() {
         out.push('\n');
+    }
+    if let Some(cause) = &summary.halted {
+        let _ = writeln!(out, "{} {}", paint(DELETE, "failed:"), text::line(&cause.to_string()));
+    }
+    if let Some(fault) = &summary.integrity {
+        let _ = writeln!(
+            out,
+            "{} the records contradict each other now, which is a fault of purlin: {}",
+            paint(DELETE, "failed:"),
+            text::line(fault)
+        );
     }
     for (cause, keys) in causes(summary) {
         match keys.as_slice() {
@@ -186,6 +216,8 @@ pub(crate) fn report(summary: &Summary) -> String {
         .filter(|(_, because)| because.as_ref().is_none_or(|because| !failed.contains(&because)))
         .map(|(key, _)| key)
         .collect();
+    let unknown: Vec<&Key> = summary.unknown.iter().collect();
+    list(&mut out, "the next run finds out what became of", &unknown);
     list(&mut out, if summary.cancelled { "stopped before" } else { "not tried" }, &rest);
     if !out.is_empty() {
         out.push('\n');
@@ -242,6 +274,8 @@ fn headline(summary: &Summary) -> String {
         (done.update, "updated"),
         (done.replace, "replaced"),
         (done.delete, "deleted"),
+        (done.adopt, "adopted"),
+        (done.read, "read"),
         (done.none, "unchanged"),
         (summary.failed.len(), "failed"),
         (summary.skipped.len(), "not tried"),
@@ -284,6 +318,9 @@ mod tests {
             ],
             cancelled: false,
             calls: 3,
+            unknown: vec![key("s3#shared.a")],
+            halted: None,
+            integrity: None,
             took: Duration::from_millis(1234),
         };
         insta::assert_snapshot!(anstream::adapter::strip_str(&report(&summary)).to_string());

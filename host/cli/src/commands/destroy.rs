@@ -1,11 +1,12 @@
 //! `purlin destroy`
 
-use super::apply::{self, Shown};
+use purlin_host::engine::DestroyOptions;
+
+use super::deploy::{self, Shown};
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
-use crate::report;
 
 /// Delete everything that is recorded in an environment.
 ///
@@ -16,11 +17,15 @@ use crate::report;
 Examples:
   purlin destroy
   purlin destroy --yes --env staging
+  purlin destroy --target 'dns#shared.www' --target-dependents
 
 Events with `--format json` are those of `up`.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
 
     /// Do not ask.
     #[arg(short, long)]
@@ -48,17 +53,18 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let session = place.purlin.begin(&environment);
     let session = app.timings.wait("open state", session).await.map_err(fail)?;
-    let plan = app.timings.wait("plan", session.plan_destroy(&place.context)).await.map_err(fail)?;
-    let report = report::plan::Plan::new(&plan);
-    shown.plan(&report);
-    let question = format!("Delete everything in {environment}?");
-    let status = if report.summary.changes() > 0 && !shown.agrees(&question) {
-        app.ui.say("Nothing was changed.");
-        Status::Failed
-    } else {
-        apply::run(&session, plan, &shown, app).await.map_err(fail)?
+    if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
+        return Ok(Status::Failed);
+    }
+    let options = DestroyOptions { scope: args.scope.scope() };
+    let plan = session.plan_destroy(&place.context, options);
+    let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
+    let question = match args.scope.scope().is_everything() {
+        true => format!("Delete everything in {environment}?"),
+        false => format!("Delete this in {environment}?"),
     };
+    let status = deploy::carry_out(&session, plan, None, &question, &shown, app).await.map_err(fail)?;
     drop(session);
-    apply::close(place.purlin, app).await?;
+    deploy::close(place.purlin, app).await?;
     Ok(status)
 }

@@ -1,13 +1,18 @@
 //! `purlin plan`
 
-use purlin_host::engine::PlanOptions;
+use std::path::PathBuf;
 
+use purlin_host::engine::{Event, PlanOptions};
+
+use super::deploy;
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::args::{DocumentArgs, Format, FormatArg, PlanArgs};
 use crate::failure::{Failure, Status};
+use crate::files;
 use crate::input;
 use crate::render::plan::{Look, render};
 use crate::report;
+use crate::text;
 use crate::ui::Level;
 
 /// Show what `up` would do; nothing is changed.
@@ -21,6 +26,8 @@ Examples:
   purlin plan --verbose              every change in full
   purlin plan --detailed-exitcode    for scripts: 0 nothing to do, 3 changes
   purlin plan --offline              without the drivers
+  purlin plan --refresh              look first what others changed
+  purlin plan --out change.plan      keep it for `purlin apply change.plan`
 
 With `--format json`:
   {\"format\": 1,
@@ -35,8 +42,15 @@ pub(crate) struct Args {
     #[arg(long)]
     detailed_exitcode: bool,
 
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// Write the plan to a file for `purlin apply`. It is sealed with the key of the state.
+    #[arg(long, value_name = "FILE", conflicts_with = "offline")]
+    out: Option<PathBuf>,
+
     /// Ask no driver: inputs are not checked, and missing drivers do not matter.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "refresh")]
     offline: bool,
 
     #[command(flatten)]
@@ -46,9 +60,40 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let given = input::given(&args.documents, app)?;
     let purlin = input::orchestrator(&given.workspace, app)?;
-    let options = PlanOptions { offline: args.offline, ..PlanOptions::default() };
-    let plan = app.timings.wait("plan", purlin.plan(&given.documents, options)).await;
-    let plan = plan.map_err(|error| given.failure(error))?;
+    let fail = |error| given.failure(error);
+    let documents = &given.documents;
+    let options = PlanOptions { offline: args.offline, ..args.plan.options() };
+    let base = app.timings.wait("open state", purlin.base(&documents.environment())).await.map_err(fail)?;
+    if args.out.is_some() && base.has_pending() {
+        return Err(Failure::run(
+            "an earlier run was interrupted, and no plan can be kept before that is settled",
+        )
+        .hint("`purlin refresh` settles it"));
+    }
+    let base = if args.offline {
+        base
+    } else {
+        let refresh = args.plan.refresh.then_some(&options.scope);
+        let looked = purlin.look(&documents.context, base, refresh);
+        let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
+        for event in found {
+            if let Event::Resource {
+                key, phase: purlin_host::engine::Phase::Observed { message, .. }, ..
+            } = event
+            {
+                app.ui.say(&format!("{}: {message}", text::line(key.as_str())));
+            }
+        }
+        base
+    };
+    let plan = purlin.plan_from(documents, base, options.clone());
+    let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
+    if let Some(path) = &args.out {
+        let bytes = purlin.save(&plan, documents, &options).await.map_err(fail)?;
+        files::write_private(path, &bytes).map_err(|error| {
+            Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
+        })?;
+    }
     let report = report::plan::Plan::new(&plan);
     match args.format.format {
         Format::Json => app.ui.json(&report),
@@ -58,7 +103,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
     }
     drop(plan);
-    purlin.close().await.map_err(|error| given.failure(error))?;
+    if let Some(path) = &args.out {
+        let path = text::path(path);
+        app.ui.hint(&format!("`purlin apply {path}` does just this, as long as the state stays as it is"));
+    }
+    deploy::close(purlin, app).await?;
     let changes = report.summary.changes() > 0;
     Ok(if changes && args.detailed_exitcode { Status::Changes } else { Status::Done })
 }

@@ -22,13 +22,21 @@ const SHOWN_OF_NEW: usize = 6;
 /// Changes shown of a resource that changes.
 const SHOWN_OF_CHANGED: usize = 20;
 
+/// Actions in the order in which they are shown.
+const SECTIONS: [(&str, &str); 6] = [
+    ("read", "to read"),
+    ("adopt", "to adopt"),
+    ("create", "to create"),
+    ("update", "to update"),
+    ("replace", "to replace"),
+    ("delete", "to delete"),
+];
+
 /// The plan as lines of text, each with an end.
 pub(crate) fn render(plan: &Plan, look: Look) -> String {
     let mut out = String::new();
     let brief = plan.summary.changes() > MANY && !look.everything;
-    for (action, title) in
-        [("create", "to create"), ("update", "to update"), ("replace", "to replace"), ("delete", "to delete")]
-    {
+    for (action, title) in SECTIONS {
         let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.action == action).collect();
         if steps.is_empty() {
             continue;
@@ -42,12 +50,21 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
         }
         out.push('\n');
     }
+    moved(&mut out, plan);
     for warning in &plan.warnings {
         out.push_str(&format!(
             "{} {}: {}\n",
             paint(WARNING, "warning:"),
             text::line(&warning.key),
             text::line(&warning.message)
+        ));
+    }
+    for suggestion in &plan.suggestions {
+        let (from, to) = (text::line(&suggestion.from), text::line(&suggestion.to));
+        out.push_str(&format!(
+            "{} `{to}` is just like `{from}`, which would be deleted. If it only got another name:\n  \
+             purlin state rename '{from}' '{to}'\n",
+            paint(WARNING, "hint:")
         ));
     }
     if brief {
@@ -57,6 +74,28 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
     out.push_str(&summary(plan));
     out.push('\n');
     out
+}
+
+/// Resources that get another name and stay otherwise.
+fn moved(out: &mut String, plan: &Plan) {
+    let moved: Vec<(&Step, &String)> =
+        plan.steps.iter().filter_map(|step| Some((step, step.moved_from.as_ref()?))).collect();
+    if moved.is_empty() {
+        return;
+    }
+    out.push_str(&format!(
+        "{}\n",
+        paint(STRONG, format!("{} to move", text::count(moved.len(), "resource")))
+    ));
+    for (step, from) in moved {
+        out.push_str(&format!(
+            "  {} {} → {}\n",
+            paint(UPDATE, "→ move  "),
+            text::line(from),
+            text::line(&step.key)
+        ));
+    }
+    out.push('\n');
 }
 
 fn summary(plan: &Plan) -> String {
@@ -73,6 +112,9 @@ fn summary(plan: &Plan) -> String {
         (tally.update, "to update"),
         (tally.replace, "to replace"),
         (tally.delete, "to delete"),
+        (tally.adopt, "to adopt"),
+        (tally.read, "to read"),
+        (tally.moved, "to move"),
         (tally.none, "unchanged"),
     ]
     .into_iter()
@@ -89,6 +131,8 @@ pub(crate) fn sign(action: &str) -> String {
         "update" => paint(UPDATE, "~ update"),
         "replace" => paint(DELETE, "± replace"),
         "delete" => paint(DELETE, "- delete"),
+        "read" => paint(DIM, "? read"),
+        "adopt" => paint(CREATE, "< adopt"),
         _ => paint(DIM, "= none"),
     }
 }
@@ -122,7 +166,10 @@ fn in_full(out: &mut String, step: &Step, look: Look) {
     let key = text::line(&step.key);
     // That something new is not there yet goes without saying.
     let silent = step.action == "create" && step.reasons.len() == 1 && !look.everything;
-    let reason = if silent { String::new() } else { step.reasons.join("; ") };
+    let mut reason = if silent { String::new() } else { step.reasons.join("; ") };
+    if step.delete_before_replace {
+        reason.push_str("; the old one is deleted first");
+    }
     let reason = text::line(&reason);
     let fits =
         look.columns.is_none_or(|columns| INDENT + text::width(&key) + 2 + text::width(&reason) <= columns);
@@ -210,6 +257,8 @@ mod tests {
             key: key.into(),
             urn: String::new(),
             action,
+            moved_from: None,
+            delete_before_replace: false,
             reasons: reasons.iter().map(|r| (*r).into()).collect(),
             changes,
         }
@@ -223,8 +272,9 @@ mod tests {
             replace: count("replace"),
             delete: count("delete"),
             none: count("none"),
+            ..Tally::default()
         };
-        Plan { format: 1, steps, summary, warnings: vec![] }
+        Plan { format: 1, steps, summary, warnings: vec![], suggestions: vec![] }
     }
 
     fn plain(plan: &Plan, columns: Option<usize>) -> String {

@@ -12,9 +12,19 @@ pub(crate) struct Plan {
     pub(crate) format: u8,
     pub(crate) steps: Vec<Step>,
     pub(crate) summary: Tally,
-    /// Advice of drivers.
+    /// Advice of drivers, and what is left undecided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<Warning>,
+    /// Resources that seem to have been renamed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) suggestions: Vec<Suggestion>,
+}
+
+/// What is to be deleted and is just like what is to be made.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Suggestion {
+    pub(crate) from: String,
+    pub(crate) to: String,
 }
 
 /// What happens to one resource.
@@ -23,6 +33,12 @@ pub(crate) struct Step {
     pub(crate) key: String,
     pub(crate) urn: String,
     pub(crate) action: &'static str,
+    /// The name that it was recorded under before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) moved_from: Option<String>,
+    /// Whether the old one goes before the new one is made.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) delete_before_replace: bool,
     pub(crate) reasons: Vec<String>,
     pub(crate) changes: Vec<Change>,
 }
@@ -51,7 +67,24 @@ pub(crate) struct Tally {
     pub(crate) update: usize,
     pub(crate) replace: usize,
     pub(crate) delete: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) read: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) adopt: usize,
     pub(crate) none: usize,
+    /// Resources that only get another name.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) moved: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Plan {
@@ -61,18 +94,30 @@ impl Plan {
             key: step.key.to_string(),
             urn: step.urn.to_string(),
             action: step.action.as_str(),
+            moved_from: step
+                .moved_from
+                .as_ref()
+                .map(|urn| urn.key().map_or_else(|| urn.to_string(), |key| key.to_string())),
+            delete_before_replace: step.delete_before_replace,
             reasons: step.reasons.clone(),
             changes: step.changes.iter().map(Change::new).collect(),
         });
-        let warning = |(key, message): &(purlin_host::model::Key, String)| Warning {
-            key: key.to_string(),
-            message: message.clone(),
+        let warning = |warning: &engine::Warning| Warning {
+            key: warning.key.to_string(),
+            message: warning.message.clone(),
         };
+        let suggestion = |suggestion: &engine::Suggestion| Suggestion {
+            from: suggestion.from.to_string(),
+            to: suggestion.to.to_string(),
+        };
+        let mut summary: Tally = plan.summary().into();
+        summary.moved = plan.steps.iter().filter(|step| step.moved_from.is_some()).count();
         Self {
             format: FORMAT,
             steps: steps.collect(),
-            summary: plan.summary().into(),
+            summary,
             warnings: plan.warnings.iter().map(warning).collect(),
+            suggestions: plan.suggestions.iter().map(suggestion).collect(),
         }
     }
 }
@@ -84,7 +129,10 @@ impl From<engine::Tally> for Tally {
             update: tally.update,
             replace: tally.replace,
             delete: tally.delete,
+            read: tally.read,
+            adopt: tally.adopt,
             none: tally.none,
+            moved: 0,
         }
     }
 }
@@ -92,18 +140,17 @@ impl From<engine::Tally> for Tally {
 impl Tally {
     /// Whether anything is to change.
     pub(crate) fn changes(self) -> usize {
-        self.create + self.update + self.replace + self.delete
+        self.create + self.update + self.replace + self.delete + self.read + self.adopt + self.moved
     }
 }
 
 impl Change {
-    fn new(change: &engine::Change) -> Self {
+    pub(crate) fn new(change: &engine::Change) -> Self {
         Self {
             path: change.path.clone(),
             before: change.before.clone(),
             after: change.after.clone(),
-            // This version changes in place or not at all.
-            replaces: false,
+            replaces: change.replaces,
         }
     }
 

@@ -68,7 +68,7 @@ impl Planner<'_> {
         };
         let forced = case.forced.is_some();
         let (fate, reasons) = fate::judge(&case, &mut changes);
-        if record.external && fate == Fate::Replace || stands(node, &record) && fate == Fate::Replace {
+        if fate == Fate::Replace && (record.external || stands(node, &record)) {
             self.refuse_replacement(node, &record, &reasons);
             return;
         }

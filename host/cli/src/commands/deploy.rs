@@ -1,0 +1,294 @@
+//! What `up`, `apply`, `destroy` and their like have in common: settling what is pending, showing a
+//! plan, asking, carrying it out.
+
+mod interrupts;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use purlin_host::engine::{CancelToken, Event, Phase, Plan, PlanOptions, Summary};
+use purlin_host::model::{Context, Key};
+use purlin_host::{Documents, Purlin, Session};
+
+use self::interrupts::Interrupts;
+use crate::app::App;
+use crate::events;
+use crate::failure::{Failure, Status};
+use crate::progress::{self, Progress};
+use crate::render::plan::{Look, render};
+use crate::report;
+use crate::text;
+use crate::ui::Level;
+
+/// The exit status of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+/// How long calls that were cut off have to end.
+const CUT: Duration = Duration::from_secs(3);
+
+/// How a run is shown, and whether anybody is asked.
+pub(super) struct Shown<'a> {
+    json: bool,
+    yes: bool,
+    app: &'a App,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(json: bool, yes: bool, app: &'a App) -> Self {
+        Self { json, yes, app }
+    }
+
+    /// Whether somebody can be asked.
+    pub(super) fn can_ask(&self) -> bool {
+        !self.json && self.app.ui.is_interactive()
+    }
+
+    /// Shows the plan to people.
+    pub(super) fn plan(&self, plan: &report::plan::Plan) {
+        let ui = &self.app.ui;
+        if !self.json && ui.level > Level::Quiet {
+            let look = Look { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
+            ui.raw(&render(plan, look));
+        }
+        if self.json && plan.steps.is_empty() {
+            self.nothing();
+        }
+    }
+
+    /// The end of a run in which there was nothing to do.
+    pub(super) fn nothing(&self) {
+        if self.json {
+            events::write(&Event::Summary(Summary::default()), &self.app.ui);
+        }
+    }
+
+    /// Asks, unless there is no need or nobody to ask.
+    pub(super) fn agrees(&self, question: &str) -> bool {
+        self.yes || !self.can_ask() || self.app.ui.confirm(question)
+    }
+}
+
+/// Makes the environment what documents say: finds out what is pending, looks where that is asked
+/// for, plans, asks, and carries it out.
+pub(super) async fn up(
+    purlin: &Purlin,
+    documents: &Documents,
+    options: PlanOptions,
+    refresh: bool,
+    shown: &Shown<'_>,
+    app: &App,
+    fail: &dyn Fn(purlin_host::Error) -> Failure,
+) -> Result<Status, Failure> {
+    let mut early = None;
+    if purlin.state_folder().exists() {
+        // Faults of the documents are told before anybody waits for the state.
+        app.timings.wait("build graph", purlin.graph(documents)).await.map_err(fail)?;
+    } else {
+        // Where nothing was ever deployed the plan comes first, so that wrong input leaves no trace.
+        let plan = app.timings.wait("plan", purlin.plan(documents, options.clone())).await.map_err(fail)?;
+        if plan.steps.is_empty() {
+            shown.plan(&report::plan::Plan::new(&plan));
+            return Ok(Status::Done);
+        }
+        early = Some(plan);
+    }
+    let environment = documents.environment();
+    let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
+    if settle(&session, &documents.context, shown, app, fail).await? == Status::Failed {
+        return Ok(Status::Failed);
+    }
+    if refresh {
+        let plan = session.plan_refresh(&documents.context, &options.scope).await.map_err(fail)?;
+        if upkeep(&session, plan, shown, app).await.map_err(fail)? == Status::Failed {
+            return Ok(Status::Failed);
+        }
+    }
+    let plan = match early {
+        Some(plan) if session.records().await.map_err(fail)?.is_empty() => plan,
+        _ => app.timings.wait("plan", session.plan(documents, options)).await.map_err(fail)?,
+    };
+    carry_out(&session, plan, Some(documents), "Apply these changes?", shown, app).await.map_err(fail)
+}
+
+/// Finds out what became of calls that were interrupted; nothing else may be done before.
+pub(super) async fn settle(
+    session: &Session<'_>,
+    context: &Context,
+    shown: &Shown<'_>,
+    app: &App,
+    fail: &dyn Fn(purlin_host::Error) -> Failure,
+) -> Result<Status, Failure> {
+    let Some(plan) = session.plan_recovery(context).await.map_err(fail)? else { return Ok(Status::Done) };
+    if !shown.json {
+        let calls = text::count(plan.steps.len(), "call");
+        app.ui.say(&format!("An earlier run was interrupted; finding out what became of {calls}."));
+    }
+    upkeep(session, plan, shown, app).await.map_err(fail)
+}
+
+/// Carries out what only finds out. Its end is not that of the command.
+async fn upkeep(
+    session: &Session<'_>,
+    plan: Plan,
+    shown: &Shown<'_>,
+    app: &App,
+) -> Result<Status, purlin_host::Error> {
+    let summary = follow(session, plan, None, false, shown, app).await?;
+    if summary.failed.is_empty() && summary.halted.is_none() && !summary.cancelled {
+        return Ok(Status::Done);
+    }
+    end(&summary, shown, app);
+    Ok(Status::Failed)
+}
+
+/// Shows a plan, asks, and carries it out.
+pub(super) async fn carry_out(
+    session: &Session<'_>,
+    plan: Plan,
+    documents: Option<&Documents>,
+    question: &str,
+    shown: &Shown<'_>,
+    app: &App,
+) -> Result<Status, purlin_host::Error> {
+    let report = report::plan::Plan::new(&plan);
+    shown.plan(&report);
+    if report.summary.changes() > 0 && !shown.agrees(question) {
+        app.ui.say("Nothing was changed.");
+        return Ok(Status::Failed);
+    }
+    drop(report);
+    run(session, plan, documents, shown, app).await
+}
+
+/// Carries out a plan that people have seen.
+pub(super) async fn run(
+    session: &Session<'_>,
+    plan: Plan,
+    documents: Option<&Documents>,
+    shown: &Shown<'_>,
+    app: &App,
+) -> Result<Status, purlin_host::Error> {
+    let total = plan.announced();
+    let summary = follow(session, plan, documents, true, shown, app).await?;
+    if total > 0 || !summary.is_success() {
+        end(&summary, shown, app);
+    }
+    Ok(if summary.is_success() { Status::Done } else { Status::Failed })
+}
+
+fn end(summary: &Summary, shown: &Shown<'_>, app: &App) {
+    if shown.json {
+        return;
+    }
+    let text = progress::report(summary);
+    if summary.is_success() {
+        app.ui.say(text.trim_end());
+    } else {
+        app.ui.raw(&text);
+    }
+    if !summary.failed.is_empty() {
+        app.ui.hint("what is done stays done; the same command goes on from here");
+    }
+}
+
+/// Carries out a plan and tells what happens, to the end.
+async fn follow(
+    session: &Session<'_>,
+    plan: Plan,
+    documents: Option<&Documents>,
+    last: bool,
+    shown: &Shown<'_>,
+    app: &App,
+) -> Result<Summary, purlin_host::Error> {
+    let total = plan.announced();
+    let drivers = if app.global.timings { drivers(&plan, session).await? } else { HashMap::new() };
+    let cancel = CancelToken::default();
+    let begun = std::time::Instant::now();
+    let mut run = match last {
+        true => session.deploy(plan, documents, cancel.clone()).await?.boxed(),
+        false => session.apply(plan, cancel.clone()).await?.boxed(),
+    };
+    let mut progress = Progress::new(&app.ui, total, shown.json);
+    let mut interrupts = Interrupts::new();
+    let mut pressed = 0;
+    let mut redraw = tokio::time::interval(progress::REDRAW);
+    redraw.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let summary = loop {
+        let event = tokio::select! {
+            event = run.next() => event,
+            _ = redraw.tick() => {
+                progress.draw();
+                continue;
+            }
+            () = interrupts.next() => {
+                pressed += 1;
+                match pressed {
+                    1 => {
+                        cancel.request();
+                        progress.cancelling();
+                    }
+                    2 => {
+                        cancel.cut();
+                        // Calls end at once now; what does not is left behind.
+                        tokio::spawn(async {
+                            tokio::time::sleep(CUT).await;
+                            std::process::exit(INTERRUPTED);
+                        });
+                    }
+                    _ => std::process::exit(INTERRUPTED),
+                }
+                continue;
+            }
+        };
+        let Some(event) = event else { break Summary::default() };
+        let is_end = matches!(event, Event::Summary(_));
+        if shown.json && (last || !is_end) {
+            events::write(&event, &app.ui);
+        }
+        progress.event(&event);
+        match event {
+            Event::Summary(summary) => break summary,
+            Event::Resource {
+                key, phase: Phase::Succeeded { took } | Phase::Failed { took, .. }, ..
+            } => {
+                if let Some(driver) = drivers.get(&key) {
+                    app.timings.driver(driver, took);
+                }
+            }
+            Event::Resource { .. } => {}
+        }
+    };
+    progress.finish();
+    app.timings.add("apply", begun.elapsed());
+    if pressed > 1 {
+        end(&summary, shown, app);
+        std::process::exit(INTERRUPTED);
+    }
+    Ok(summary)
+}
+
+/// The driver of each resource, for `--timings`.
+async fn drivers(plan: &Plan, session: &Session<'_>) -> Result<HashMap<Key, String>, purlin_host::Error> {
+    let mut drivers = HashMap::new();
+    for record in session.records().await? {
+        if let Some(key) = record.urn.key() {
+            drivers.insert(key, record.driver.name.to_string());
+        }
+    }
+    if let Some(graph) = plan.graph() {
+        drivers.extend(graph.nodes().map(|node| (node.key.clone(), node.recipe.driver.name.to_string())));
+    }
+    Ok(drivers)
+}
+
+/// Lets go of the state, and tells once of a key that was made.
+pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
+    if let Some(path) = purlin.generated_key() {
+        app.ui.note_once(&format!(
+            "secrets in the state are encrypted with a new key, `{}`; keep a copy of it in a safe place: without it they cannot be read",
+            text::path(&path)
+        ));
+    }
+    let closed = app.timings.wait("close state", purlin.close()).await;
+    closed.map_err(|error| Failure::host(error, &purlin_host::documents::SourceMap::default()))
+}

@@ -1,0 +1,50 @@
+//! Ctrl-C.
+
+/// Ctrl-C, and on Unix a request to terminate.
+pub(super) struct Interrupts {
+    #[cfg(unix)]
+    terminate: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
+}
+
+impl Interrupts {
+    #[cfg(unix)]
+    pub(super) fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self {
+            terminate: signal(SignalKind::terminate()).ok(),
+            interrupt: signal(SignalKind::interrupt()).ok(),
+        }
+    }
+
+    /// The next one; never, where signals cannot be had.
+    #[cfg(unix)]
+    pub(super) async fn next(&mut self) {
+        async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
+            let came = match signal {
+                Some(signal) => signal.recv().await.is_some(),
+                None => false,
+            };
+            if !came {
+                std::future::pending::<()>().await;
+            }
+        }
+        tokio::select! {
+            () = one(&mut self.interrupt) => {}
+            () = one(&mut self.terminate) => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn new() -> Self {
+        Self {}
+    }
+
+    #[cfg(not(unix))]
+    pub(super) async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}

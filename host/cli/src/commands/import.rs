@@ -1,0 +1,70 @@
+//! `purlin import`
+
+use purlin_host::engine::{PlanOptions, Scope};
+
+use super::deploy::{self, Shown};
+use crate::app::App;
+use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::input;
+
+/// Take over a resource that exists.
+///
+/// The documents have to ask for the resource; its driver looks at what exists under ID, and that is
+/// recorded. Nothing real is changed: `purlin plan` then shows what differs from the documents.
+/// It also settles what an interrupted run left undecided.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin import postgres#shared.db db-7f3a
+  purlin import 'dns#modules.web.externals.www' www.example.org -f platform -f app
+
+To take over in the same run as everything else, a Deployment says
+  lifecycle: {postgres#shared.db: {import: db-7f3a}}
+
+Events with `--format json` are those of `up`.")]
+pub(crate) struct Args {
+    /// The resource, as the documents name it.
+    #[arg(value_name = "KEY")]
+    key: String,
+
+    /// The driver's own name for what exists.
+    #[arg(value_name = "ID")]
+    id: String,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    if args.key.contains('*') {
+        return Err(Failure::input(format!("`{}` is a pattern; name one resource", args.key)));
+    }
+    let given = input::given(&args.documents, app)?;
+    let purlin = input::orchestrator(&given.workspace, app)?;
+    let fail = |error| given.failure(error);
+    let shown = Shown::new(args.format.format == Format::Json, true, app);
+    app.timings.wait("build graph", purlin.graph(&given.documents)).await.map_err(fail)?;
+    let environment = given.documents.environment();
+    let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
+    let options = PlanOptions {
+        scope: Scope { targets: vec![args.key.clone()], ..Scope::default() },
+        import: vec![(args.key.clone(), args.id.as_str().into())],
+        import_only: true,
+        ..PlanOptions::default()
+    };
+    let plan = session.plan(&given.documents, options);
+    let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
+    let differs = plan.steps.iter().any(|step| !step.changes.is_empty());
+    let documents = Some(&given.documents);
+    let status = deploy::carry_out(&session, plan, documents, "", &shown, app).await.map_err(fail)?;
+    if status == Status::Done && differs && args.format.format == Format::Text {
+        app.ui.hint("the next `purlin up` changes it to what the documents say; `purlin plan` shows it");
+    }
+    drop(session);
+    deploy::close(purlin, app).await?;
+    Ok(status)
+}

@@ -1,0 +1,61 @@
+//! `purlin refresh`
+
+use super::deploy::{self, Shown};
+use crate::app::App;
+use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+
+/// Look at every resource, and record what others changed.
+///
+/// Asks each driver what its resources are like now. Nothing real is changed; `purlin plan` then
+/// shows what it takes to change it back. What an interrupted run left open is found out first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin refresh
+  purlin refresh --target 'postgres*'
+
+Events with `--format json` are those of `up`; what differs is in `changes` of the phase `observed`.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    documents: DocumentArgs,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let shown = Shown::new(args.format.format == Format::Json, true, app);
+    let place = input::place(&args.documents, app).await?;
+    let environment = place.environment();
+    let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
+    let recorded = place.purlin.environments().await.map_err(fail)?;
+    if !recorded.contains(&environment) {
+        app.ui.say(&format!("Nothing is recorded in {environment}."));
+        input::hint_at_others(&place, app).await?;
+        shown.nothing();
+        return Ok(Status::Done);
+    }
+    let session = place.purlin.begin(&environment);
+    let session = app.timings.wait("open state", session).await.map_err(fail)?;
+    if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
+        return Ok(Status::Failed);
+    }
+    let plan = session.plan_refresh(&place.context, &args.scope.scope()).await.map_err(fail)?;
+    let all = session.records().await.map_err(fail)?.len();
+    let read = plan.steps.len();
+    let status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
+    if args.scope.scope().is_everything() && read < all && args.format.format == Format::Text {
+        app.ui.hint(&format!(
+            "{} of {all} could not be looked at: their drivers cannot, or nothing is there",
+            all - read
+        ));
+    }
+    drop(session);
+    deploy::close(place.purlin, app).await?;
+    Ok(status)
+}
