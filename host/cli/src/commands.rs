@@ -2,16 +2,19 @@
 
 mod apply;
 mod completions;
+mod deploy;
 mod destroy;
 mod doctor;
 mod driver;
 mod explain;
 mod export;
 mod graph;
+mod import;
 mod init;
 mod markdown_help;
 mod outputs;
 mod plan;
+mod refresh;
 mod schema;
 mod state;
 mod up;
@@ -31,7 +34,10 @@ pub(crate) enum Command {
     Graph(graph::Args),
     Explain(explain::Args),
     Plan(plan::Args),
+    Apply(apply::Args),
     Up(up::Args),
+    Refresh(refresh::Args),
+    Import(import::Args),
     Destroy(destroy::Args),
     Outputs(outputs::Args),
     Export(export::Args),
@@ -66,7 +72,10 @@ impl Command {
             Self::Graph(args) => args.output(),
             Self::Explain(args) => document(args.format.format),
             Self::Plan(args) => document(args.format.format),
+            Self::Apply(args) => events(args.format.format),
             Self::Up(args) => events(args.format.format),
+            Self::Refresh(args) => events(args.format.format),
+            Self::Import(args) => events(args.format.format),
             Self::Destroy(args) => events(args.format.format),
             Self::Outputs(args) => document(args.format.format),
             Self::Export(args) => document(args.format.format),
@@ -84,7 +93,10 @@ impl Command {
             Self::Graph(_) => "graph",
             Self::Explain(_) => "explain",
             Self::Plan(_) => "plan",
+            Self::Apply(_) => "apply",
             Self::Up(_) => "up",
+            Self::Refresh(_) => "refresh",
+            Self::Import(_) => "import",
             Self::Destroy(_) => "destroy",
             Self::Outputs(_) => "outputs",
             Self::Export(_) => "export",
@@ -105,7 +117,10 @@ impl Command {
             Self::Graph(args) => graph::run(&args, app).await,
             Self::Explain(args) => explain::run(&args, app).await,
             Self::Plan(args) => plan::run(&args, app).await,
+            Self::Apply(args) => apply::run(&args, app).await,
             Self::Up(args) => up::run(&args, app).await,
+            Self::Refresh(args) => refresh::run(&args, app).await,
+            Self::Import(args) => import::run(&args, app).await,
             Self::Destroy(args) => destroy::run(&args, app).await,
             Self::Outputs(args) => outputs::run(&args, app).await,
             Self::Export(args) => export::run(&args, app).await,
