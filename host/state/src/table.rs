@@ -23,13 +23,20 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+    /// The tally of one entry.
+    pub(crate) fn of(key: &[u8], value: &[u8]) -> Self {
+        let mut tally = Self::default();
+        tally.add(key, value);
+        tally
+    }
+
+    fn add(&mut self, key: &[u8], value: &[u8]) {
         self.count = self.count.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add((key.len() + value.len()) as u64);
         self.digest = self.digest.wrapping_add(mixed(key, value));
     }
 
-    pub(crate) fn subtract(&mut self, key: &[u8], value: &[u8]) {
+    fn subtract(&mut self, key: &[u8], value: &[u8]) {
         self.count = self.count.wrapping_sub(1);
         self.bytes = self.bytes.wrapping_sub((key.len() + value.len()) as u64);
         self.digest = self.digest.wrapping_sub(mixed(key, value));

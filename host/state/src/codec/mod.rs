@@ -16,7 +16,7 @@ mod entries;
 mod v1;
 mod v2;
 mod value;
-mod wire;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 
@@ -260,6 +260,31 @@ fn sealed_bytes(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
         Some((0, bytes)) => Ok(bytes.to_vec()),
         _ => Err("it is cut short"),
     }
+}
+
+/// Seals anew, for other keys, what is sealed in something stored.
+pub(crate) fn reseal(
+    bytes: &[u8],
+    name: &str,
+    from: &Keyring,
+    to: &Keyring,
+) -> Result<Option<Vec<u8>>, Error> {
+    let stored = Stored::open(bytes, name)?;
+    if stored.sealed.is_empty() {
+        return Ok(None);
+    }
+    if stored.version == 1 {
+        return Ok(Some(encode(&decode(bytes, name, from)?, to)?.bytes));
+    }
+    let secret = from.data()?.unseal(stored.clear, stored.sealed).ok_or_else(|| damaged(name, UNSEALED))?;
+    let sealed = to.data()?.seal(stored.clear, &secret).ok_or("its secrets cannot be encrypted");
+    let bytes = sealed.and_then(|sealed| assemble(&sealed, stored.clear));
+    bytes.map(Some).map_err(|detail| unwritable(name, detail))
+}
+
+/// Checks what can be checked without a key.
+pub(crate) fn check(bytes: &[u8], name: &str) -> Result<(), Error> {
+    Stored::open(bytes, name).map(|_| ())
 }
 
 const UNSEALED: Fault = "its secrets cannot be decrypted";

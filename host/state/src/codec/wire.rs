@@ -6,7 +6,7 @@ use purlin_model::Urn;
 use super::Fault;
 
 /// Appends a number: seven bits a byte, the lowest first.
-pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -15,18 +15,18 @@ pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Appends bytes after their length.
-pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Appends text.
-pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_bytes(out, text.as_bytes());
 }
 
 /// Appends a URN as what differs from `base`: dependencies mostly live next door.
-pub(super) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fault> {
+pub(crate) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fault> {
     if Urn::parse(urn.as_str()).is_err() {
         return Err(
             "a URN in it does not read back, because the application or environment has `::` in its name",
@@ -39,7 +39,7 @@ pub(super) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fa
 }
 
 /// Reads a URN that differs from `base`.
-pub(super) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault> {
+pub(crate) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault> {
     const WRONG: Fault = "it holds a URN that is none";
     let shared = usize::try_from(reader.number()?).map_err(|_| WRONG)?;
     let rest = reader.bytes()?;
@@ -49,7 +49,7 @@ pub(super) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault>
 }
 
 /// Appends what may be missing.
-pub(super) fn put_optional<T: ?Sized>(
+pub(crate) fn put_optional<T: ?Sized>(
     out: &mut Vec<u8>,
     value: Option<&T>,
     put: impl FnOnce(&mut Vec<u8>, &T),
@@ -62,39 +62,39 @@ pub(super) fn put_optional<T: ?Sized>(
 
 /// Reads from the front of bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// All that is left.
-    pub(super) fn rest(&mut self) -> &'a [u8] {
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
 
-    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], Fault> {
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Fault> {
         let (taken, rest) = self.rest.split_at_checked(length).ok_or("it is cut short")?;
         self.rest = rest;
         Ok(taken)
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         self.take(N)?.try_into().map_err(|_| "it is cut short")
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, Fault> {
+    pub(crate) fn byte(&mut self) -> Result<u8, Fault> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    pub(super) fn number(&mut self) -> Result<u64, Fault> {
+    pub(crate) fn number(&mut self) -> Result<u64, Fault> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -111,22 +111,22 @@ impl<'a> Reader<'a> {
     }
 
     /// A count of things that take at least one byte each.
-    pub(super) fn count(&mut self) -> Result<usize, Fault> {
+    pub(crate) fn count(&mut self) -> Result<usize, Fault> {
         let count = usize::try_from(self.number()?).map_err(|_| "it is cut short")?;
         if count > self.rest.len() { Err("it is cut short") } else { Ok(count) }
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
         let length = self.count()?;
         self.take(length)
     }
 
-    pub(super) fn text(&mut self) -> Result<&'a str, Fault> {
+    pub(crate) fn text(&mut self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.bytes()?).map_err(|_| "it holds text that is not UTF-8")
     }
 
     /// Whether something holds.
-    pub(super) fn flag(&mut self) -> Result<bool, Fault> {
+    pub(crate) fn flag(&mut self) -> Result<bool, Fault> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What may be missing.
-    pub(super) fn optional<T>(
+    pub(crate) fn optional<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Fault>,
     ) -> Result<Option<T>, Fault> {

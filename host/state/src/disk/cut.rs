@@ -3,6 +3,7 @@
 //! ```text
 //! key                                                  a value, or how long it is
 //! c │ digest of that key, 16 bytes │ number, 4 bytes    a piece of a long value
+//! p                                                    how much of the journal is in here
 //! ```
 //!
 //! sled writes a value that is over a quarter of a segment (128 KiB) to a file of its own, which it
@@ -13,6 +14,8 @@ use sha2::{Digest, Sha256};
 
 /// The longest value of an entry.
 pub(super) const PIECE: usize = 4096;
+/// Where it says how much of the journal is in the index.
+pub(super) const POSITION: u8 = b'p';
 /// What the keys of pieces begin with.
 pub(super) const PIECES: u8 = b'c';
 

@@ -70,16 +70,40 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Moves something in a store's folder to its folder `stale`, under a name that is free; gives the
+/// new place.
+pub(crate) fn set_aside(folder: &Path, what: &Path) -> Result<PathBuf, Error> {
+    let stale = folder.join("stale");
+    private_folder(&stale)?;
+    let name = what.file_name().unwrap_or_default().to_owned();
+    let mut to = stale.join(&name);
+    for number in 2.. {
+        if !to.exists() {
+            break;
+        }
+        let mut other = name.clone();
+        other.push(format!("-{number}"));
+        to = stale.join(other);
+    }
+    fs::rename(what, &to).map_err(Error::io("move away", what))?;
+    Ok(to)
+}
+
+/// Makes a file that only its owner can read, in place of what is there.
+pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
+    let _ = fs::remove_file(path);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(Error::io("write", path))
+}
+
 fn write_beside(path: &Path, content: &[u8]) -> Result<PathBuf, Error> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));
     let new = path.with_file_name(name);
-    let _ = fs::remove_file(&new);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&new).map_err(Error::io("write", &new))?;
+    let mut file = private_file(&new)?;
     file.write_all(content).and_then(|()| file.sync_all()).map_err(Error::io("write", &new))?;
     Ok(new)
 }

@@ -6,10 +6,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::files;
+use crate::probe::Probed;
 use crate::{Error, Holder};
 
 /// The format of the folder that is written, and the newest that is read.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// How often to look whether another process is done.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -19,42 +20,74 @@ const PATIENCE: Duration = Duration::from_millis(10);
 pub(crate) struct Folder {
     path: PathBuf,
     lock: File,
-    /// Whether the store was made just now.
-    pub(crate) fresh: bool,
+    /// What was found.
+    found: Found,
+    /// Whether the folder itself was made just now.
+    made: bool,
+}
+
+/// What a folder holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// No format: no store yet, or one that was being made.
+    Nothing,
+    /// Entries in sled, and no journal.
+    Version1,
+    Current,
 }
 
 impl Folder {
     /// Makes the folder where it is not there, and takes it.
     pub(crate) fn open(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, Error> {
-        let above_is_fresh = !path.exists();
+        let made = !path.exists();
         files::private_folder(path)?;
         let lock = take(path, wait)?;
         // Before the holder's file: nothing is written into a newer folder.
-        let fresh = check_format(path)?;
-        let folder = Self { path: path.into(), lock, fresh };
+        let found = check_format(path)?;
+        let folder = Self { path: path.into(), lock, found, made };
         folder.announce(holder)?;
-        if fresh {
-            files::private_folder(&folder.sled())?;
-            files::replace_private(&path.join("format"), format!("{FORMAT}\n").as_bytes())?;
-        }
-        if above_is_fresh {
-            files::sync_folder(files::folder_of(path))?;
-        }
-        files::close_to_others(&folder.sled())?;
         Ok(folder)
+    }
+
+    /// Takes a folder whatever format it has, to repair what is in it.
+    pub(crate) fn open_broken(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, Error> {
+        let lock = take(path, wait)?;
+        let found = match check_format(path) {
+            Ok(found) => found,
+            Err(error @ Error::Newer { .. }) => return Err(error),
+            Err(_) => Found::Nothing,
+        };
+        let folder = Self { path: path.into(), lock, found, made: false };
+        folder.announce(holder)?;
+        Ok(folder)
+    }
+
+    /// Whether there is no store yet.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.found == Found::Nothing
+    }
+
+    /// Whether version 1 wrote it.
+    pub(crate) fn is_version_1(&self) -> bool {
+        self.found == Found::Version1
+    }
+
+    /// Notes the format, now that there is a journal.
+    pub(crate) fn establish(&self, probe: &Probed) -> Result<(), Error> {
+        if self.found == Found::Current {
+            return Ok(());
+        }
+        probe.at("folder: before the format is written");
+        files::replace_private(&self.path.join("format"), format!("{FORMAT}\n").as_bytes())?;
+        if self.made {
+            files::sync_folder(files::folder_of(&self.path))?;
+        }
+        probe.at("folder: after the format is written");
+        Ok(())
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub(crate) fn sled(&self) -> PathBuf {
-        self.path.join("sled")
-    }
-
-    /// A folder for what a crash left behind.
-    pub(crate) fn stale(&self) -> PathBuf {
-        self.path.join("stale")
     }
 
     fn announce(&self, holder: &Holder) -> Result<(), Error> {
@@ -97,27 +130,29 @@ fn take(folder: &Path, wait: Duration) -> Result<File, Error> {
     }
 }
 
-/// Checks that the folder's format is understood; says whether there is no store yet.
-fn check_format(folder: &Path) -> Result<bool, Error> {
+/// Checks that the folder's format is understood.
+fn check_format(folder: &Path) -> Result<Found, Error> {
     let path = folder.join("format");
     let corrupt = |detail: &str| Error::Corrupt { folder: folder.into(), detail: detail.into() };
     match fs::read_to_string(&path) {
         Ok(text) => match text.trim().parse::<u32>() {
-            Ok(FORMAT) => Ok(false),
+            Ok(FORMAT) => Ok(Found::Current),
+            Ok(1) => Ok(Found::Version1),
             Ok(found) if found > FORMAT => {
                 let what = format!("the state in `{}`", folder.display());
                 Err(Error::Newer { what, found, supported: FORMAT })
             }
-            _ => Err(corrupt("its file `format` holds no format of purlin")),
+            _ => Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`")),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            // The format is written before the first record.
-            if folder.join("sled").join("db").exists() {
-                return Err(corrupt(
-                    "its file `format` is missing; with the format of this version it holds `1`",
-                ));
+            // A journal says itself what it is, and is written before the format.
+            if folder.join("sled").join("db").exists() && !folder.join("journal").exists() {
+                return Err(corrupt("its file `format` is missing; see `purlin state repair`"));
             }
-            Ok(true)
+            Ok(Found::Nothing)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`"))
         }
         Err(error) => Err(Error::io("read", &path)(error)),
     }

@@ -5,15 +5,17 @@
 
 mod data;
 mod identity;
+mod rotation;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use secrecy::{ExposeSecret, SecretString};
 
 pub(crate) use self::data::DataKey;
 pub(crate) use self::identity::Key;
 use self::identity::{make_file, read_file};
+pub(crate) use self::rotation::Rotation;
 use crate::Error;
 use crate::codec::SealedKey;
 
@@ -31,9 +33,14 @@ pub enum KeyProvider {
 /// The key of one store, had or still to be made.
 #[derive(Debug)]
 pub(crate) struct Keyring {
-    /// Where to make the key.
-    make_at: Option<PathBuf>,
+    /// The file with the key.
+    file: Option<PathBuf>,
+    /// Whether it may be made.
+    make: bool,
     slot: Mutex<Slot>,
+    /// Held while something is sealed and handed over, so that nothing sealed with an old key comes
+    /// behind the new one.
+    gate: RwLock<()>,
 }
 
 #[derive(Debug, Default)]
@@ -52,19 +59,24 @@ impl Keyring {
     /// `stored` is what the state says about its key.
     pub(crate) fn open(provider: &KeyProvider, stored: Option<SealedKey>) -> Result<Self, Error> {
         let expected = stored.as_ref().map(|stored| stored.recipient.as_str());
-        let (key, make_at) = match provider {
-            KeyProvider::Value(text) => {
+        let (file, make) = match provider {
+            KeyProvider::Value(_) => (None, false),
+            KeyProvider::File(path) => (Some(path), false),
+            KeyProvider::Generate(path) => (Some(path), true),
+        };
+        if let Some(path) = file {
+            rotation::settle(path, expected)?;
+        }
+        let key = match (provider, expected) {
+            (KeyProvider::Value(text), _) => {
                 let key = Key::parse(text.expose_secret());
-                (Some(key.ok_or_else(|| Error::KeyInvalid { origin: "the key given".into() })?), None)
+                Some(key.ok_or_else(|| Error::KeyInvalid { origin: "the key given".into() })?)
             }
-            KeyProvider::File(path) => (Some(read_file(path)?), None),
-            KeyProvider::Generate(path) if path.exists() => (Some(read_file(path)?), None),
-            KeyProvider::Generate(path) => match expected {
-                Some(recipient) => {
-                    return Err(Error::KeyMissing { path: path.clone(), recipient: recipient.into() });
-                }
-                None => (None, Some(path.clone())),
-            },
+            (KeyProvider::Generate(path), None) if !path.exists() => None,
+            (KeyProvider::Generate(path), Some(recipient)) if !path.exists() => {
+                return Err(Error::KeyMissing { path: path.clone(), recipient: recipient.into() });
+            }
+            (KeyProvider::File(path) | KeyProvider::Generate(path), _) => Some(read_file(path)?),
         };
         if let (Some(expected), Some(given)) = (expected, &key)
             && expected != given.name
@@ -73,28 +85,28 @@ impl Keyring {
         }
         let stored = stored.filter(|stored| stored.sealed.is_some());
         let slot = Slot { key: key.map(Arc::new), made: false, stored, data: None };
-        Ok(Self { make_at, slot: Mutex::new(slot) })
+        Ok(Self { file: file.cloned(), make, slot: Mutex::new(slot), gate: RwLock::default() })
     }
 
     /// A key that lives as long as this, for a store in memory.
     pub(crate) fn in_memory() -> Self {
         let slot = Slot { key: Some(Arc::new(Key::generate())), ..Slot::default() };
-        Self { make_at: None, slot: Mutex::new(slot) }
+        Self { file: None, make: false, slot: Mutex::new(slot), gate: RwLock::default() }
     }
 
     /// The key, made now where there is none.
     pub(crate) fn key(&self) -> Result<Arc<Key>, Error> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner).key(self.make_at.as_ref())
+        self.slot().key(self.make_at())
     }
 
     /// The data key, made now where there is none. Whoever seals with it has to see to it that it
     /// is stored no later than what it sealed.
     pub(crate) fn data(&self) -> Result<Arc<DataKey>, Error> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.slot();
         if let Some(data) = &slot.data {
             return Ok(data.clone());
         }
-        let key = slot.key(self.make_at.as_ref())?;
+        let key = slot.key(self.make_at())?;
         let data = match &slot.stored {
             Some(stored) => DataKey::open(stored, &key).ok_or_else(|| Error::Damaged {
                 name: "the data key".into(),
@@ -109,8 +121,25 @@ impl Keyring {
 
     /// Where a key was made.
     pub(crate) fn made(&self) -> Option<PathBuf> {
-        let slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.made { self.make_at.clone() } else { None }
+        if self.slot().made { self.file.clone() } else { None }
+    }
+
+    /// The public half of the key, if there is one.
+    pub(crate) fn recipient(&self) -> Option<String> {
+        self.slot().key.as_ref().map(|key| key.name.clone())
+    }
+
+    /// To be held while something is sealed and handed over.
+    pub(crate) fn sealing(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn make_at(&self) -> Option<&PathBuf> {
+        self.file.as_ref().filter(|_| self.make)
     }
 }
 

@@ -27,7 +27,12 @@ pub fn holder() -> Holder {
 }
 
 pub fn options(folder: &Path) -> OpenOptions {
-    OpenOptions { key: KeyProvider::Generate(folder.join("key")), holder: holder(), wait: Duration::ZERO }
+    OpenOptions {
+        key: KeyProvider::Generate(folder.join("key")),
+        holder: holder(),
+        wait: Duration::ZERO,
+        probe: None,
+    }
 }
 
 pub fn open(folder: &Path) -> Result<SledStore, Error> {

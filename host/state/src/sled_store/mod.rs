@@ -1,7 +1,10 @@
 //! The embedded store: a folder, no server (SPEC §10).
 
+mod repair;
+mod rotate;
+
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -9,15 +12,17 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
+pub use self::repair::Report;
 use crate::codec::SealedKey;
-use crate::disk::{Folder, Index, Job, Writer};
+use crate::disk::{Note, Opened, Shared, Submitted, Writer};
 use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::locks::Locks;
+use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Change, Deployment, Durable, Environment, Error, Holder, KeyProvider, Lock, Snapshot, Store, codec,
-    keyspace, snapshot,
+    Change, Deployment, Durable, Environment, Error, Holder, KeyProvider, Lock, Probe, Snapshot, Store,
+    codec, keyspace, snapshot,
 };
 
 /// How to open a store.
@@ -29,6 +34,8 @@ pub struct OpenOptions {
     pub holder: Holder,
     /// How long to wait for another process to be done; not at all with zero.
     pub wait: Duration,
+    /// Is told of places where a crash is worth a test.
+    pub probe: Option<Probe>,
 }
 
 /// The store in a folder. Dropping it finishes what was handed over; [`Store::close`] does the
@@ -37,11 +44,13 @@ pub struct SledStore {
     open: Mutex<Option<Open>>,
     keys: Arc<Keyring>,
     locks: Locks,
+    note: Note,
+    probe: Probed,
 }
 
 struct Open {
     writer: Writer,
-    table: Arc<RwLock<Table>>,
+    shared: Arc<Shared>,
 }
 
 impl SledStore {
@@ -53,25 +62,31 @@ impl SledStore {
     /// wrote it, [`Error::WrongKey`] and its kin when the key does not fit, [`Error::Corrupt`] or
     /// [`Error::Io`] when it cannot be read.
     pub fn open(folder: &Path, options: OpenOptions) -> Result<Self, Error> {
-        let index = Index::open(Folder::open(folder, &options.holder, options.wait)?)?;
-        let mut table = Table::default();
-        index.entries(&mut |key, value| table.apply(key, Some(value)))?;
-        let stored = match (table.get(keyspace::DATA_KEY), table.get(keyspace::RECIPIENT)) {
-            (Some(key), _) => Some(codec::decode_key(key)?),
-            (None, Some(recipient)) => {
-                Some(SealedKey { recipient: String::from_utf8_lossy(recipient).into_owned(), sealed: None })
-            }
-            (None, None) => None,
-        };
-        let key_stored = stored.as_ref().is_some_and(|stored| stored.sealed.is_some());
+        let probe = Probed(options.probe);
+        let opened = Opened::open(folder, &options.holder, options.wait, probe.clone())?;
+        let stored = stored_key(&opened.shared.read().table)?;
         let keys = Keyring::open(&options.key, stored)?;
-        let table = Arc::new(RwLock::new(table));
-        let writer = Writer::start(index, table.clone(), key_stored)?;
+        let (shared, note) = (opened.shared.clone(), opened.note.clone());
+        let writer = opened.start()?;
         Ok(Self {
-            open: Mutex::new(Some(Open { writer, table })),
+            open: Mutex::new(Some(Open { writer, shared })),
             keys: Arc::new(keys),
             locks: Locks::default(),
+            note,
+            probe,
         })
+    }
+
+    /// What had to be repaired since the store was opened, in a sentence, so that the caller can say
+    /// so. All of it is known once the store was closed.
+    pub fn repaired(&self) -> Option<String> {
+        self.note.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The public half of the key that secrets are sealed for (`age1…`); none where there is no key
+    /// yet.
+    pub fn public_recipient(&self) -> Option<String> {
+        self.keys.recipient()
     }
 
     /// Where a key was made since the store was opened, so that the caller can say so once, with
@@ -90,17 +105,39 @@ impl SledStore {
         &self,
         call: impl FnOnce(&Table, &Keyring) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let table = self.with(|open| Ok(open.table.clone()))?;
+        let shared = self.with(|open| Ok(open.shared.clone()))?;
         let keys = self.keys.clone();
-        let call = move || call(&table.read().unwrap_or_else(PoisonError::into_inner), &keys);
+        let call = move || call(&shared.read().table, &keys);
         blocking("purlin-state-read", call).await?
     }
 
-    fn send(&self, writes: Writes) -> Result<oneshot::Receiver<Result<(), Error>>, Error> {
-        let (done, answer) = oneshot::channel();
-        self.with(|open| open.writer.send(Job { writes, done }))?;
-        Ok(answer)
+    fn send(&self, writes: Writes) -> Result<Submitted, Error> {
+        self.with(|open| open.writer.submit(writes))
     }
+
+    fn encode_and_send(&self, changes: &[Change]) -> Result<Submitted, Error> {
+        let _sealing = self.keys.sealing();
+        // Encoded here, so that commits at the same time are encoded and sealed on as many threads.
+        self.send(Writes::of(changes, &self.keys)?)
+    }
+
+    fn seal_and_send(&self, plain: &[u8]) -> Result<(Vec<u8>, Submitted), Error> {
+        let _sealing = self.keys.sealing();
+        let sealed = codec::encode_blob(plain, &self.keys)?;
+        // What sealed it has to last as long as what it sealed.
+        let sent = self.send(Writes { writes: Vec::new(), key: sealed.key })?;
+        Ok((sealed.bytes, sent))
+    }
+}
+
+/// What a store says about its key.
+fn stored_key(table: &Table) -> Result<Option<SealedKey>, Error> {
+    if let Some(key) = table.get(keyspace::DATA_KEY) {
+        return codec::decode_key(key).map(Some);
+    }
+    let recipient = table.get(keyspace::RECIPIENT);
+    Ok(recipient
+        .map(|name| SealedKey { recipient: String::from_utf8_lossy(name).into_owned(), sealed: None }))
 }
 
 #[async_trait]
@@ -125,17 +162,16 @@ impl Store for SledStore {
     }
 
     fn submit(&self, changes: Vec<Change>) -> Durable {
-        // Encoded here, so that commits at the same time are encoded and sealed on as many threads.
-        let sent = Writes::of(&changes, &self.keys).and_then(|writes| self.send(writes));
-        Box::pin(async move { sent?.await.unwrap_or(Err(Error::Closed)) })
+        match self.encode_and_send(&changes) {
+            Ok(sent) => Box::pin(sent),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
-        let sealed = codec::encode_blob(plain, &self.keys)?;
-        // What sealed it has to last as long as what it sealed.
-        let answer = self.send(Writes { writes: Vec::new(), key: sealed.key })?;
-        answer.await.unwrap_or(Err(Error::Closed))?;
-        Ok(sealed.bytes)
+        let (sealed, sent) = self.seal_and_send(plain)?;
+        sent.await?;
+        Ok(sealed)
     }
 
     async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {

@@ -1,0 +1,264 @@
+//! The journal: what makes a change durable, and what everything can be rebuilt from.
+//!
+//! One file in `journal/`, named by its generation. It begins with everything that was there when it
+//! was begun, and grows by a frame a batch. When most of it is about what is no more, the next
+//! generation is written beside it and takes its place. Knows entries, not what they mean.
+
+mod frame;
+mod save;
+mod scan;
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use self::frame::{FORMAT, Header, Kind};
+pub(super) use self::save::{Part, rescue};
+use super::files;
+use crate::Error;
+use crate::probe::Probed;
+use crate::table::{Entry, Table};
+
+/// A base is written in frames of about this many bytes.
+const BASE_FRAME: usize = 256 << 10;
+/// Zeros are written in advance, so that a sync need not change what the file system knows about
+/// the file: at least and at most so many at once.
+const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
+
+/// A place in a history: which journal, and how far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) id: [u8; 16],
+    pub(crate) number: u64,
+    pub(crate) check: u32,
+}
+
+/// A journal that is open at its end.
+pub(crate) struct Journal {
+    file: File,
+    path: PathBuf,
+    header: Header,
+    number: u64,
+    check: u32,
+    /// Bytes that hold frames.
+    length: u64,
+    /// Bytes of the file.
+    allocated: u64,
+    /// Whether it was found closed in good order.
+    closed: bool,
+    probe: Probed,
+    frame: Vec<u8>,
+}
+
+/// The folder of journals in a store's folder.
+pub(super) fn folder_in(folder: &Path) -> PathBuf {
+    folder.join("journal")
+}
+
+/// The journal of a store: generation and path of the newest; none where there is none. What was
+/// left of older ones, and of newer ones that were never finished, is removed.
+pub(super) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
+    let folder = folder_in(folder);
+    let mut found: Vec<(u64, PathBuf)> = Vec::new();
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("list", &folder)(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(Error::io("list", &folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.ends_with(".new") {
+            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        } else if let Some(number) = name.strip_suffix(".log").and_then(|n| u64::from_str_radix(n, 16).ok()) {
+            found.push((number, path));
+        }
+    }
+    found.sort();
+    let newest = found.pop();
+    for (_, path) in found {
+        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    }
+    Ok(newest)
+}
+
+impl Journal {
+    /// Opens the journal of a store and reads it into an empty table.
+    pub(super) fn open(
+        folder: &Path,
+        path: PathBuf,
+        table: &mut Table,
+        probe: Probed,
+    ) -> Result<Self, Error> {
+        let file = File::options().read(true).write(true).open(&path).map_err(Error::io("open", &path))?;
+        let end = scan::scan(&file, table).map_err(|fault| fault.into_error(folder, &path))?;
+        let allocated = file.metadata().map_err(Error::io("look at", &path))?.len();
+        let mut journal = Self {
+            file,
+            path,
+            header: end.header,
+            number: end.number,
+            check: end.check,
+            length: end.length,
+            allocated,
+            closed: end.closed && !end.torn,
+            probe,
+            frame: Vec::new(),
+        };
+        if end.torn {
+            tracing::debug!(journal = %journal.path.display(), at = end.length, "cut off what a crash left");
+            journal.probe.at("journal: before the torn end is cut off");
+            journal.cut().and_then(|()| journal.file.sync_all()).map_err(Error::io("cut", &journal.path))?;
+            journal.probe.at("journal: after the torn end is cut off");
+        }
+        Ok(journal)
+    }
+
+    /// Writes the next generation with all of a table, in place of this one.
+    pub(super) fn renew(&mut self, folder: &Path, table: &Table) -> Result<(), Error> {
+        let next = Self::write(folder, self.header.generation + 1, table, self.probe.clone())?;
+        let old = std::mem::replace(self, next);
+        // The newest one counts, whether or not the older is still there.
+        fs::remove_file(&old.path).map_err(Error::io("remove", &old.path))?;
+        self.probe.at("journal: after the old one is removed");
+        Ok(())
+    }
+
+    /// Writes a journal of a generation with all of a table; it is there as a whole or not at all.
+    pub(super) fn write(folder: &Path, generation: u64, table: &Table, probe: Probed) -> Result<Self, Error> {
+        let folder = folder_in(folder);
+        files::private_folder(&folder)?;
+        let path = folder.join(format!("{generation:08x}.log"));
+        let new = folder.join(format!("{generation:08x}.log.new"));
+        probe.at("journal: before a new one is written");
+        let mut id = [0; 16];
+        getrandom::fill(&mut id)
+            .map_err(|error| Error::io("get random numbers for", &path)(std::io::Error::other(error)))?;
+        let header = Header { format: FORMAT, generation, id };
+        let mut file = files::private_file(&new)?;
+        let (mut frames, mut check) = header.to_bytes();
+        let (mut number, mut length, mut at) = (0, 0, None);
+        let write = |bytes: &[u8], file: &mut File| file.write_all(bytes).map_err(Error::io("write", &new));
+        for (key, value) in table.iter() {
+            let begun = *at.get_or_insert_with(|| frame::begin(&mut frames));
+            frame::put_entry(&mut frames, key, Some(value));
+            if frames.len() - begun >= BASE_FRAME {
+                number += 1;
+                check = sealed(&mut frames, begun, Kind::Base, check, number)?;
+                write(&frames, &mut file)?;
+                length += frames.len() as u64;
+                frames.clear();
+                at = None;
+            }
+        }
+        if let Some(begun) = at {
+            number += 1;
+            check = sealed(&mut frames, begun, Kind::Base, check, number)?;
+        }
+        let begun = frame::begin(&mut frames);
+        frame::put_tally(&mut frames, table.tally());
+        number += 1;
+        check = sealed(&mut frames, begun, Kind::End, check, number)?;
+        write(&frames, &mut file)?;
+        length += frames.len() as u64;
+        probe.at("journal: before the new one is synced");
+        file.sync_all().map_err(Error::io("make durable", &new))?;
+        probe.at("journal: before the new one is renamed");
+        fs::rename(&new, &path).map_err(Error::io("write", &path))?;
+        probe.at("journal: after the new one is renamed");
+        files::sync_folder(&folder)?;
+        probe.at("journal: after its folder is synced");
+        frames.clear();
+        frames.shrink_to(64 << 10);
+        Ok(Self {
+            file,
+            path,
+            header,
+            number,
+            check,
+            length,
+            allocated: length,
+            closed: false,
+            probe,
+            frame: frames,
+        })
+    }
+
+    pub(super) fn position(&self) -> Position {
+        Position { id: self.header.id, number: self.number, check: self.check }
+    }
+
+    /// Whether it was found closed in good order.
+    pub(super) fn was_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Whether most of it is about what is no more; `slack` bytes of that are nothing to speak of.
+    pub(super) fn has_grown(&self, live: u64, slack: u64) -> bool {
+        self.length > live.saturating_mul(3) / 2 + slack
+    }
+
+    /// Appends a batch and makes it durable.
+    pub(super) fn append(&mut self, entries: &[Entry]) -> Result<(), Error> {
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.clear();
+        let at = frame::begin(&mut frame);
+        for (key, value) in entries {
+            frame::put_entry(&mut frame, key, value.as_deref());
+        }
+        let check = sealed(&mut frame, at, Kind::Changes, self.check, self.number + 1)?;
+        self.probe.at("journal: before a batch is written");
+        self.put(&frame, check)?;
+        self.probe.at("journal: before a batch is synced");
+        self.file.sync_data().map_err(Error::io("make durable", &self.path))?;
+        self.probe.at("journal: after a batch is synced");
+        if frame.capacity() <= 4 << 20 {
+            self.frame = frame;
+        }
+        Ok(())
+    }
+
+    /// Notes that the store was closed, so that damage to the last batch can be told from what a
+    /// crash leaves. It need not last.
+    pub(super) fn close(&mut self) -> Result<(), Error> {
+        let mut frame = Vec::new();
+        let at = frame::begin(&mut frame);
+        let check = sealed(&mut frame, at, Kind::Closed, self.check, self.number + 1)?;
+        self.put(&frame, check)?;
+        self.probe.at("journal: before it is cut to its length");
+        self.cut().map_err(Error::io("cut", &self.path))
+    }
+
+    fn put(&mut self, frame: &[u8], check: u32) -> Result<(), Error> {
+        let fault = Error::io("write", &self.path);
+        let mut write = || {
+            self.file.seek(SeekFrom::Start(self.length))?;
+            self.file.write_all(frame)?;
+            let end = self.length + frame.len() as u64;
+            if end > self.allocated {
+                let ahead = self.length.clamp(AHEAD.0, AHEAD.1);
+                // Where there is no room for it, it is only slower.
+                self.allocated = match self.file.write_all(&vec![0; ahead as usize]) {
+                    Ok(()) => end + ahead,
+                    Err(_) => end,
+                };
+            }
+            self.length = end;
+            Ok(())
+        };
+        write().map_err(fault)?;
+        self.check = check;
+        self.number += 1;
+        Ok(())
+    }
+
+    fn cut(&mut self) -> std::io::Result<()> {
+        self.allocated = self.length;
+        self.file.set_len(self.length)
+    }
+}
+
+fn sealed(frames: &mut [u8], at: usize, kind: Kind, before: u32, number: u64) -> Result<u32, Error> {
+    frame::seal(frames, at, kind, before, number)
+        .ok_or_else(|| Error::Unwritable { name: "a commit".into(), detail: "it is larger than 1 GiB" })
+}

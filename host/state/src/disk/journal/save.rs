@@ -1,0 +1,71 @@
+//! What can be saved of a journal that is damaged.
+
+use super::frame::{self, FRAME, HEADER, Head, Header, Kind};
+use super::scan::whole_frame;
+use crate::table::{Entry, Table};
+
+/// What was found in the bytes of a journal.
+#[derive(Debug, Default)]
+pub(crate) struct Rescue {
+    /// Its generation and id, where the header is whole.
+    pub(crate) header: Option<(u64, [u8; 16])>,
+    /// Whether what it began with is whole.
+    pub(crate) base: bool,
+    /// Frames and what is left of them, in order.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A frame, or what is between two that are whole.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Number of the last frame that belongs here.
+    pub(crate) last: u64,
+    /// What can be read.
+    pub(crate) entries: Vec<Entry>,
+    /// Where the damage is, if this is damaged.
+    pub(crate) broken: Option<u64>,
+}
+
+/// Takes the bytes of a journal apart. What is not whole at the very end is left out: a crash
+/// leaves such, and nobody was told that it is there.
+pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
+    let header = Header::parse(bytes).map(|(header, _)| (header.generation, header.id));
+    let mut found = Rescue { header, ..Rescue::default() };
+    let mut base = Table::default();
+    let (mut at, mut last) = (HEADER.min(bytes.len()), 0);
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let Some((head, payload)) = whole(rest) else {
+            let Some(next) = whole_frame(rest, last) else { break };
+            let behind = rest.get(next..).and_then(Head::parse).map_or(last, |head| head.number);
+            // As if its head were the only thing that is wrong.
+            let entries = rest.get(FRAME..next).map(|payload| frame::entries(payload).flatten().collect());
+            found.parts.push(Part {
+                last: behind.saturating_sub(1),
+                entries: entries.unwrap_or_default(),
+                broken: Some(at as u64),
+            });
+            at += next;
+            continue;
+        };
+        let mut entries = Vec::new();
+        match head.kind {
+            Kind::Base | Kind::Changes => entries = frame::entries(payload).flatten().collect(),
+            Kind::End => found.base = frame::get_tally(payload) == Some(base.tally()),
+            Kind::Closed => {}
+        }
+        if head.kind == Kind::Base {
+            entries.iter().cloned().for_each(|(key, value)| base.apply(key, value));
+        }
+        found.parts.push(Part { last: head.number, entries, broken: None });
+        last = head.number;
+        at += FRAME + head.length;
+    }
+    found
+}
+
+fn whole(bytes: &[u8]) -> Option<(Head, &[u8])> {
+    let (head, behind) = bytes.split_at_checked(FRAME)?;
+    let parsed = Head::parse(head)?;
+    let payload = behind.get(..parsed.length)?;
+    parsed.proves(head, payload).then_some((parsed, payload))
+}

@@ -1,0 +1,164 @@
+//! Reading a journal from its beginning to where it ends, and telling an end from damage.
+//!
+//! What a crash leaves is at most one frame that is not whole, at the very end: each frame is
+//! synced before the next is written. So a frame that is not whole with a whole one behind it was
+//! not left by a crash, and nobody may work from what is before it.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::frame::{self, FORMAT, FRAME, HEADER, Head, Header, Kind};
+use crate::Error;
+use crate::table::Table;
+
+/// Where a journal ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) header: Header,
+    /// Number of the last frame.
+    pub(super) number: u64,
+    /// Its checksum.
+    pub(super) check: u32,
+    /// Bytes up to its end.
+    pub(super) length: u64,
+    /// Whether something follows that is to be cut off.
+    pub(super) torn: bool,
+    /// Whether the store was closed in good order.
+    pub(super) closed: bool,
+    /// Bytes up to the end of the base.
+    pub(super) base: u64,
+}
+
+/// Why a journal cannot be read.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Io(std::io::Error),
+    Newer(u32),
+    Damaged { at: u64, detail: &'static str },
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Fault {
+    /// What to tell people.
+    pub(super) fn into_error(self, folder: &Path, path: &Path) -> Error {
+        match self {
+            Self::Io(source) => Error::io("read", path)(source),
+            Self::Newer(found) => {
+                let what = format!("the journal `{}`", path.display());
+                Error::Newer { what, found, supported: FORMAT }
+            }
+            Self::Damaged { at, detail } => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let detail = format!(
+                    "{detail} at byte {at} of its journal (`journal/{name}`); `purlin state repair` saves what is whole"
+                );
+                Error::Corrupt { folder: folder.into(), detail }
+            }
+        }
+    }
+}
+
+/// Reads the journal in a file into an empty table.
+pub(super) fn scan(file: &File, table: &mut Table) -> Result<End, Fault> {
+    let size = file.metadata()?.len();
+    let mut reader = BufReader::with_capacity(256 << 10, file);
+    reader.seek(SeekFrom::Start(0))?;
+    let damaged = |at, detail| Err(Fault::Damaged { at, detail });
+    let mut bytes = [0; HEADER];
+    if size < HEADER as u64 {
+        return damaged(0, "the header is cut short");
+    }
+    reader.read_exact(&mut bytes)?;
+    let Some((header, check)) = Header::parse(&bytes) else { return damaged(0, "the header is damaged") };
+    if header.format > FORMAT {
+        return Err(Fault::Newer(header.format));
+    }
+    let mut end =
+        End { header, number: 0, check, length: HEADER as u64, torn: false, closed: false, base: 0 };
+    let mut payload = Vec::new();
+    while let Some(head) = next(&mut reader, size - end.length, &mut payload)? {
+        if head.before != end.check || head.number != end.number + 1 {
+            return damaged(end.length, "a frame is missing");
+        }
+        take(head.kind, &payload, end.base != 0, table)
+            .map_err(|detail| Fault::Damaged { at: end.length, detail })?;
+        end.number = head.number;
+        end.closed = head.kind == Kind::Closed;
+        end.check = head.check;
+        end.length += (FRAME + head.length) as u64;
+        if head.kind == Kind::End {
+            end.base = end.length;
+        }
+    }
+    if end.base == 0 {
+        return damaged(end.length, "what the journal begins with is not whole");
+    }
+    // Zeros were written in advance; anything else was cut off by a crash, or is damage.
+    reader.seek(SeekFrom::Start(end.length))?;
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest)?;
+    end.torn = rest.iter().any(|byte| *byte != 0);
+    if end.torn && whole_frame(&rest, end.number).is_some() {
+        return damaged(end.length, "a frame is damaged");
+    }
+    Ok(end)
+}
+
+/// The next frame, if it is whole.
+fn next(reader: &mut impl Read, left: u64, payload: &mut Vec<u8>) -> Result<Option<Head>, Fault> {
+    let mut bytes = [0; FRAME];
+    if left < FRAME as u64 {
+        return Ok(None);
+    }
+    reader.read_exact(&mut bytes)?;
+    let Some(head) = Head::parse(&bytes).filter(|head| head.length as u64 <= left - FRAME as u64) else {
+        return Ok(None);
+    };
+    payload.clear();
+    reader.by_ref().take(head.length as u64).read_to_end(payload)?;
+    Ok(Some(head).filter(|head| head.proves(&bytes, payload)))
+}
+
+/// Applies a frame to a table.
+fn take(kind: Kind, payload: &[u8], after_base: bool, table: &mut Table) -> Result<(), &'static str> {
+    match kind {
+        Kind::Base | Kind::Changes if after_base == (kind == Kind::Changes) => {
+            for entry in frame::entries(payload) {
+                let (key, value) = entry.ok_or("a frame makes no sense")?;
+                table.apply(key, value);
+            }
+            Ok(())
+        }
+        Kind::End if !after_base => {
+            let tally = frame::get_tally(payload);
+            if tally == Some(table.tally()) {
+                Ok(())
+            } else {
+                Err("what the journal begins with is not whole")
+            }
+        }
+        Kind::Closed if after_base => Ok(()),
+        _ => Err("a frame is in the wrong place"),
+    }
+}
+
+/// Looks for a whole frame with a number after this one; says where it begins.
+pub(super) fn whole_frame(bytes: &[u8], after: u64) -> Option<usize> {
+    let most = after.saturating_add((bytes.len() / FRAME) as u64 + 1);
+    (0..bytes.len().saturating_sub(FRAME - 1)).find(|at| {
+        let Some((head, rest)) = bytes.get(*at..).and_then(|rest| rest.split_at_checked(FRAME)) else {
+            return false;
+        };
+        Head::parse(head).is_some_and(|parsed| {
+            parsed.number > after
+                && parsed.number <= most
+                && rest.get(..parsed.length).is_some_and(|payload| parsed.proves(head, payload))
+        })
+    })
+}

@@ -1,0 +1,184 @@
+//! Where commits wait for the thread that writes.
+//!
+//! They are written once somebody waits for one of them, or after a moment: so the result of one
+//! call and the intent of the next, submitted one after the other, share a sync.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::writer::Writing;
+use crate::Error;
+use crate::encode::Writes;
+
+/// The most bytes that are gathered into one batch.
+const BATCH: usize = 8 << 20;
+/// How long a commit waits when nobody waits for it.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// A commit.
+pub(super) struct Job {
+    pub(super) writes: Writes,
+    /// Told once the commit is durable, or failed.
+    pub(super) done: oneshot::Sender<Result<(), Error>>,
+}
+
+/// What the thread is to do.
+pub(super) enum Work {
+    /// Commits, to be written together.
+    Commits(Vec<Job>),
+    /// Something that must not be mixed with them.
+    Alone(Alone),
+}
+
+/// Something that the thread does between commits.
+pub(crate) type Alone = Box<dyn FnOnce(&mut Writing) + Send>;
+
+enum Item {
+    Commit(Job),
+    Alone(Alone),
+}
+
+#[derive(Default)]
+struct Waiting {
+    items: VecDeque<Item>,
+    /// How many were ever taken out.
+    taken: u64,
+    bytes: usize,
+    /// Somebody waits for one of them.
+    urgent: bool,
+    closed: bool,
+}
+
+/// The queue.
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a commit over. It is written whether or not anybody waits for what is given back.
+    pub(super) fn submit(self: &Arc<Self>, writes: Writes) -> Result<Submitted, Error> {
+        let (done, answer) = oneshot::channel();
+        let mut waiting = self.waiting();
+        if waiting.closed {
+            return Err(Error::Closed);
+        }
+        waiting.bytes += writes.size();
+        waiting.items.push_back(Item::Commit(Job { writes, done }));
+        let first = waiting.items.len() == 1;
+        let number = waiting.taken + waiting.items.len() as u64;
+        drop(waiting);
+        if first {
+            self.changed.notify_one();
+        }
+        Ok(Submitted { queue: Some(self.clone()), number, answer })
+    }
+
+    /// Has something done behind all that was submitted before.
+    pub(crate) fn alone(&self, call: Alone) -> Result<(), Error> {
+        let mut waiting = self.waiting();
+        if waiting.closed {
+            return Err(Error::Closed);
+        }
+        waiting.items.push_back(Item::Alone(call));
+        waiting.urgent = true;
+        drop(waiting);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Lets nothing more in.
+    pub(super) fn close(&self) {
+        self.waiting().closed = true;
+        self.changed.notify_one();
+    }
+
+    fn urge(&self, number: u64) {
+        let mut waiting = self.waiting();
+        if number > waiting.taken && !waiting.urgent {
+            waiting.urgent = true;
+            drop(waiting);
+            self.changed.notify_one();
+        }
+    }
+
+    /// What to do next, waiting for it; `None` once the queue is closed and empty.
+    pub(super) fn next(&self) -> Option<Work> {
+        let mut waiting = self.waiting();
+        loop {
+            if waiting.items.is_empty() {
+                if waiting.closed {
+                    return None;
+                }
+                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            if waiting.urgent || waiting.closed || waiting.bytes >= BATCH {
+                break;
+            }
+            let (again, result) =
+                self.changed.wait_timeout(waiting, MOMENT).unwrap_or_else(PoisonError::into_inner);
+            waiting = again;
+            if result.timed_out() {
+                break;
+            }
+        }
+        Some(waiting.take())
+    }
+}
+
+impl Waiting {
+    fn take(&mut self) -> Work {
+        let (mut commits, mut size) = (Vec::new(), 0);
+        while let Some(item) = self.items.pop_front() {
+            match item {
+                Item::Alone(call) if commits.is_empty() => {
+                    self.taken += 1;
+                    return Work::Alone(call);
+                }
+                Item::Commit(job) if commits.is_empty() || size + job.writes.size() <= BATCH => {
+                    self.taken += 1;
+                    size += job.writes.size();
+                    commits.push(job);
+                }
+                later => {
+                    self.items.push_front(later);
+                    break;
+                }
+            }
+        }
+        self.bytes = self.bytes.saturating_sub(size);
+        self.urgent = self.urgent && !self.items.is_empty();
+        Work::Commits(commits)
+    }
+}
+
+/// Resolves once a commit is durable, or failed.
+pub(crate) struct Submitted {
+    /// Taken once it was said that somebody waits.
+    queue: Option<Arc<Queue>>,
+    number: u64,
+    answer: oneshot::Receiver<Result<(), Error>>,
+}
+
+impl Future for Submitted {
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(queue) = self.queue.take() {
+            queue.urge(self.number);
+        }
+        let answer = std::task::ready!(Pin::new(&mut self.answer).poll(context));
+        Poll::Ready(answer.unwrap_or(Err(Error::Closed)))
+    }
+}

@@ -1,0 +1,35 @@
+//! Places where a crash is worth a test.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Is told whenever the store comes to a place where being killed is interesting: before and after
+/// each write, sync and rename. For tests.
+#[derive(Clone)]
+pub struct Probe(Arc<dyn Fn(&'static str) + Send + Sync>);
+
+impl Probe {
+    /// A probe that calls `call` with the name of the place.
+    pub fn new(call: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(call))
+    }
+}
+
+impl fmt::Debug for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Probe")
+    }
+}
+
+/// A probe, if any.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Probed(pub(crate) Option<Probe>);
+
+impl Probed {
+    /// Says where the store is.
+    pub(crate) fn at(&self, place: &'static str) {
+        if let Some(Probe(call)) = &self.0 {
+            call(place);
+        }
+    }
+}
