@@ -11,8 +11,9 @@
 //! let documents = Documents::new(loaded, &Default::default(), None, "deployment-1")?;
 //! let purlin = Purlin::builder().state_folder(".purlin").cache_folder(".purlin/cache").build();
 //! let session = purlin.begin(&documents.environment()).await?;
+//! session.recover(&documents.context, Default::default()).await?;
 //! let plan = session.plan(&documents, Default::default()).await?;
-//! let mut run = session.apply(plan, Default::default()).await?;
+//! let mut run = session.deploy(plan, Some(&documents), Default::default()).await?;
 //! while let Some(event) = run.next().await {
 //!     println!("{event:?}");
 //! }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use purlin_engine::{
-    ApplyOptions, Base, CancelToken, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch,
+    ApplyOptions, Base, CancelToken, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch, Summary,
 };
 use purlin_model::{Context, Urn};
 use purlin_state::{Change, Environment, Lock, Record, Snapshot};
@@ -65,6 +65,29 @@ impl Session<'_> {
             return Ok(None);
         }
         Ok(Some(purlin_engine::recover(context, base, self.purlin.registry()?, false).await?))
+    }
+
+    /// Finds out what became of calls that were interrupted, and writes it down: what
+    /// [`Self::plan_recovery`] plans, carried out. None where there are none. What stays undecided is
+    /// in [`Summary::unknown`], and later plans name it.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] when a driver is missing; [`Error::Engine`] when one could not look.
+    pub async fn recover(&self, context: &Context, cancel: CancelToken) -> Result<Option<Summary>, Error> {
+        use futures::StreamExt as _;
+        let Some(plan) = self.plan_recovery(context).await? else { return Ok(None) };
+        let mut run = self.apply(plan, cancel).await?;
+        while let Some(event) = run.next().await {
+            if let purlin_engine::Event::Summary(summary) = event {
+                return match summary.failed.first() {
+                    None => Ok(Some(summary)),
+                    Some((key, cause)) => {
+                        Err(purlin_engine::Error::Driver { key: key.clone(), cause: cause.clone() }.into())
+                    }
+                };
+            }
+        }
+        Ok(None)
     }
 
     /// Plans to read every resource in a scope, and to record what is found.

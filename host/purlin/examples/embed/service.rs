@@ -108,8 +108,10 @@ async fn apply(
     tokio::spawn(async move {
         let work = async {
             let session = service.purlin.begin(&documents.environment()).await?;
+            // What an earlier run left open is settled before anything is planned.
+            session.recover(&documents.context, Default::default()).await?;
             let plan = session.plan(&documents, PlanOptions::default()).await?;
-            let run = session.apply(plan, Default::default()).await?;
+            let run = session.deploy(plan, Some(&documents), Default::default()).await?;
             Ok::<_, Error>((session, run))
         };
         match work.await {
@@ -142,6 +144,7 @@ fn event_json(event: &Event) -> Value {
             let (phase, detail) = match phase {
                 Phase::Started => ("started", Value::Null),
                 Phase::Progress { message, .. } => ("progress", json!(message)),
+                Phase::Observed { message, .. } => ("observed", json!(message)),
                 Phase::Succeeded { .. } => ("succeeded", Value::Null),
                 Phase::Failed { cause, .. } => ("failed", json!(cause.to_string())),
                 Phase::Skipped { because } => ("skipped", json!(because.as_ref().map(ToString::to_string))),
