@@ -6,7 +6,7 @@ mod support;
 use purlin_engine::{Action, CancelToken, Error, Phase};
 use purlin_model::driver::Implements;
 use purlin_state::Status;
-use support::{Platform, things};
+use support::{PLAIN, Platform, things};
 
 /// `b` and `c` read `a`, `d` reads nothing.
 const FOUR: &str = "
@@ -62,7 +62,7 @@ async fn what_is_there_is_left_alone_and_what_left_goes() {
 
     let summary = platform.destroy().await;
     assert_eq!((summary.done.delete, platform.records().await.len()), (2, 0));
-    assert!(platform.driver.alive.lock().expect("alive").is_empty());
+    assert!(platform.driver.alive().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,7 +104,7 @@ async fn what_is_partly_made_is_recorded_and_finished() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_inputs_are_found_before_anything_runs() {
-    let all = Implements { check: true, name: true, read: false, update_impact: true, update: true };
+    let all = Implements { check: true, ..PLAIN };
     let platform = Platform::with(all);
     let documents =
         things("    a: {type: thing, params: {fail: check}}\n    b: {type: thing, params: {fail: check}}\n");
@@ -124,7 +124,7 @@ async fn wrong_inputs_are_found_before_anything_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_driver_normalises_away_is_no_change() {
-    let all = Implements { check: true, name: true, read: false, update_impact: true, update: true };
+    let all = Implements { check: true, ..PLAIN };
     let platform = Platform::with(all);
     let thing = |values: &str| {
         things("    a: {type: thing}\n")
@@ -163,18 +163,6 @@ async fn records_follow_what_is_depended_on_though_nothing_else_changes() {
         reads("b").lines().filter(|l| !l.starts_with("    a:")).map(|l| format!("{l}\n")).collect();
     assert_eq!(platform.up(&without_a).await.done.delete, 1);
     assert!(platform.plan(&without_a).await.is_ok());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_needs_a_replacement_is_refused_by_name() {
-    let platform = Platform::new();
-    platform.up(&things("    a: {type: thing, params: {v: 1}}\n")).await;
-    let plan = platform.plan(&things("    a: {type: thing, params: {v: 1, forces: it}}\n")).await;
-    let Err(Error::Documents(faults)) = plan else { panic!("refused") };
-    assert!(
-        faults[0].message.contains("shared.a") && faults[0].message.contains("/params/forces"),
-        "{faults:#?}"
-    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -264,7 +252,7 @@ async fn protected_resources_are_not_deleted_and_retained_ones_only_forgotten() 
     assert!(platform.destroy().await.is_success());
     assert_eq!(platform.driver.take_calls(), ["delete base-env.default#base-env"]);
     assert!(platform.records().await.is_empty());
-    assert_eq!(platform.driver.alive.lock().expect("alive").len(), 1, "the real thing is still there");
+    assert_eq!(platform.driver.alive().len(), 1, "the real thing is still there");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

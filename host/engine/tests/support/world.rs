@@ -1,0 +1,284 @@
+//! A world that a driver changes, and that can be changed behind its back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use purlin_engine::{Call, Driver, Drivers, Look, Needed};
+use purlin_model::driver::{
+    Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState, TypeSchema,
+};
+use purlin_model::{Diagnostic, Value};
+use purlin_sandbox::{CallError, Change};
+
+/// A real thing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Thing {
+    pub(crate) key: String,
+    pub(crate) name: String,
+    pub(crate) values: Value,
+    pub(crate) made_with: String,
+}
+
+/// Where a call breaks down without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// Before anything was done.
+    Before,
+    /// After everything was done.
+    After,
+}
+
+/// Echoes its inputs, and misbehaves where its params say so:
+///
+/// - `fail: create|update|delete|check|read`, `partial: text`, `sleep: ms`;
+/// - `fixed: X`: a change of it replaces; `first: …` there: the old one has to go first;
+/// - `lie: text`: the output `v` is this in place of what the inputs say.
+pub(crate) struct Scripted {
+    name: String,
+    manifest: Manifest,
+    pub(crate) calls: Mutex<Vec<String>>,
+    /// Calls with the driver's ids.
+    pub(crate) log: Mutex<Vec<(String, String)>>,
+    /// Idempotency keys of calls with effects.
+    pub(crate) keys: Mutex<Vec<String>>,
+    pub(crate) running: AtomicU64,
+    pub(crate) most_running: AtomicU64,
+    pub(crate) world: Mutex<BTreeMap<String, Thing>>,
+    made: Mutex<BTreeMap<String, u32>>,
+    /// Keys that fail whatever they are asked, to be changed between runs.
+    pub(crate) broken: Mutex<BTreeSet<String>>,
+    /// Calls (`create KEY`) that break down.
+    pub(crate) lost: Mutex<BTreeMap<String, Lost>>,
+    /// Whether `create` names its id before it is done.
+    pub(crate) checkpoints: Mutex<bool>,
+    drawn: AtomicU64,
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panicked with it")
+}
+
+impl Scripted {
+    pub(crate) fn new(name: &str, implements: Implements) -> Arc<Self> {
+        let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs: true.into() }];
+        let manifest = Manifest {
+            // A driver may well call itself something else than its operator does.
+            name: "author/scripted".into(),
+            version: semver::Version::new(1, 0, 0),
+            description: "does as it is told".into(),
+            implements,
+            types,
+            wishes: Vec::new(),
+        };
+        Arc::new(Self {
+            name: name.into(),
+            manifest,
+            calls: Mutex::default(),
+            log: Mutex::default(),
+            keys: Mutex::default(),
+            running: AtomicU64::default(),
+            most_running: AtomicU64::default(),
+            world: Mutex::default(),
+            made: Mutex::default(),
+            broken: Mutex::default(),
+            lost: Mutex::default(),
+            checkpoints: Mutex::new(false),
+            drawn: AtomicU64::default(),
+        })
+    }
+
+    pub(crate) fn take_calls(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.calls))
+    }
+
+    /// The keys of what exists, sorted; twice where two copies do.
+    pub(crate) fn alive(&self) -> Vec<String> {
+        let mut keys: Vec<String> = locked(&self.world).values().map(|thing| thing.key.clone()).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Changes a thing behind Purlin's back.
+    pub(crate) fn drift(&self, id: &str, name: &str, value: &str) {
+        let mut world = locked(&self.world);
+        let thing = world.get_mut(id).unwrap_or_else(|| panic!("no `{id}`"));
+        let mut values = thing.values.as_map().cloned().unwrap_or_default();
+        values.insert(name.into(), value.into());
+        thing.values = Value::Map(values);
+    }
+
+    async fn act(&self, what: &str, call: &Call, inputs: &Inputs, id: &str) -> Result<(), CallError> {
+        let key = call.subject.key.to_string();
+        if what != "read" {
+            assert!(!call.idempotency_key.is_empty(), "a call with effects has an idempotency key");
+            locked(&self.keys).push(call.idempotency_key.clone());
+        }
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_running.fetch_max(running, Ordering::SeqCst);
+        let sleep = text(inputs, "sleep").and_then(|ms| ms.parse().ok()).unwrap_or(0);
+        tokio::time::sleep(Duration::from_millis(sleep)).await;
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        locked(&self.calls).push(format!("{what} {key}"));
+        locked(&self.log).push((what.to_owned(), id.to_owned()));
+        if text(inputs, "fail").as_deref() == Some(what) || locked(&self.broken).contains(&key) {
+            return Err(CallError::Failure(Failure::Failed(format!("{what} of {key} failed"))));
+        }
+        if locked(&self.lost).get(&format!("{what} {key}")) == Some(&Lost::Before) {
+            return Err(self.crashed());
+        }
+        Ok(())
+    }
+
+    fn crashed(&self) -> CallError {
+        CallError::Trap { driver: self.name.clone(), message: "the answer was lost".into() }
+    }
+
+    /// Whether the answer of a call is lost after all was done.
+    fn answer<T>(&self, what: &str, call: &Call, answer: T) -> Result<T, CallError> {
+        let lost = locked(&self.lost).remove(&format!("{what} {}", call.subject.key));
+        if lost == Some(Lost::After) { Err(self.crashed()) } else { Ok(answer) }
+    }
+}
+
+pub(crate) fn text(inputs: &Inputs, name: &str) -> Option<String> {
+    Some(inputs.params.get(name)?.as_str()?.to_owned())
+}
+
+fn state(id: &str, inputs: &Inputs) -> ResourceState {
+    let mut outputs = inputs.params.as_map().cloned().unwrap_or_default();
+    outputs.extend(inputs.values.as_map().cloned().unwrap_or_default());
+    for (name, value) in inputs.secrets.as_map().into_iter().flatten() {
+        outputs.insert(name.clone(), value.clone().into_secret());
+    }
+    if let Some(lie) = text(inputs, "lie") {
+        outputs.insert("v".into(), lie.as_str().into());
+    }
+    outputs.insert("id".into(), id.into());
+    ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
+}
+
+#[async_trait]
+impl Driver for Scripted {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+    fn known_as(&self) -> &str {
+        &self.name
+    }
+    fn digest(&self) -> &str {
+        "scripted"
+    }
+    async fn check(&self, _: &Call, inputs: &Inputs, before: Option<&Inputs>) -> Result<Checked, CallError> {
+        if text(inputs, "fail").as_deref() == Some("check") {
+            let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };
+            return Err(CallError::Failure(Failure::InvalidInputs(vec![input])));
+        }
+        let mut values = inputs.values.as_map().cloned().unwrap_or_default();
+        values.entry("defaulted".into()).or_insert_with(|| "yes".into());
+        if inputs.params.get("draw").is_some() {
+            let drawn = before.and_then(|before| before.values.get("drawn"));
+            let new = || Value::string(format!("draw {}", self.drawn.fetch_add(1, Ordering::SeqCst)));
+            values.entry("drawn".into()).or_insert_with(|| drawn.unwrap_or_else(new));
+        }
+        Ok(Checked { values: Value::Map(values), secrets: inputs.secrets.clone(), warnings: Vec::new() })
+    }
+    async fn name(&self, call: &Call, _: &Inputs) -> Result<String, CallError> {
+        Ok(call.subject.key.id().to_owned())
+    }
+    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
+        let key = call.subject.key.to_string();
+        let twin = locked(&self.world)
+            .iter()
+            .find(|(_, thing)| thing.made_with == call.idempotency_key)
+            .map(|(id, _)| id.clone());
+        if let (Some(id), true) = (&twin, self.manifest.implements.repeat_create) {
+            return Ok(state(id, inputs));
+        }
+        let id = {
+            let mut made = locked(&self.made);
+            let number = made.entry(key.clone()).or_insert(0);
+            *number += 1;
+            if *number == 1 { key.clone() } else { format!("{key}~{number}") }
+        };
+        self.act("create", call, inputs, &id).await?;
+        assert!(twin.is_none(), "{key} was made twice");
+        if *locked(&self.checkpoints)
+            && let Some(sink) = &call.checkpoint
+        {
+            sink.checkpoint(&id).await.expect("kept");
+        }
+        let values = inputs.values.clone();
+        let made_with = call.idempotency_key.clone();
+        let thing = Thing { key, name: name.into(), values, made_with };
+        locked(&self.world).insert(id.clone(), thing);
+        let state = self.answer("create", call, state(&id, inputs))?;
+        match text(inputs, "partial") {
+            Some(message) => Err(CallError::Failure(Failure::Partial { state: Box::new(state), message })),
+            None => Ok(state),
+        }
+    }
+    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+        self.act("read", call, look.inputs, look.id.unwrap_or("")).await?;
+        let world = locked(&self.world);
+        let found = match look.id {
+            Some(id) => world.get_key_value(id),
+            None => world.iter().rfind(|(_, thing)| thing.name == look.name),
+        };
+        Ok(found.map(|(id, thing)| {
+            let inputs = Inputs { values: thing.values.clone(), ..look.inputs.clone() };
+            Observed { state: state(id, &inputs), values: Some(thing.values.clone()) }
+        }))
+    }
+    async fn update_impact(&self, _: &Call, change: Change<'_>) -> Result<Impact, CallError> {
+        let fixed = |inputs: &Inputs| inputs.params.get("fixed");
+        let replaces = if fixed(change.before) == fixed(change.after) {
+            Vec::new()
+        } else {
+            vec!["/params/fixed".into()]
+        };
+        let first = change.after.params.get("first").is_some();
+        Ok(Impact { replaces, delete_before_replace: first, stable_outputs: vec!["id".into()] })
+    }
+    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
+        self.act("update", call, change.after, &change.state.id).await?;
+        match locked(&self.world).get_mut(&change.state.id) {
+            Some(thing) => thing.values = change.after.values.clone(),
+            None => return Err(CallError::Failure(Failure::NotFound(change.state.id.clone()))),
+        }
+        self.answer("update", call, state(&change.state.id, change.after))
+    }
+    async fn delete(&self, call: &Call, gone: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
+        self.act("delete", call, inputs, &gone.id).await?;
+        let there = locked(&self.world).remove(&gone.id).is_some();
+        self.answer("delete", call, ())?;
+        if there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(gone.id.clone()))) }
+    }
+}
+
+/// Drivers by the names that operators know them by.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    pub(crate) drivers: Vec<Arc<Scripted>>,
+    /// Who was asked for.
+    pub(crate) asked: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Drivers for Shelf {
+    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
+        let name = match needed {
+            Needed::For(requirement) => &*requirement.name,
+            Needed::Recorded(name, _) => name,
+        };
+        locked(&self.asked).push(name.to_owned());
+        let known = |driver: &&Arc<Scripted>| name == driver.known_as();
+        match self.drivers.iter().find(known) {
+            Some(driver) => Ok(Arc::clone(driver) as _),
+            None if name == "purlin/echo" => Ok(Arc::clone(&self.drivers[0]) as _),
+            None => Err(Box::new(Diagnostic::error("driver", format!("no driver `{name}`")))),
+        }
+    }
+}
