@@ -155,6 +155,9 @@ pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, F
     if let Some(calls) = app.global.parallelism {
         builder = builder.parallelism(calls.get());
     }
+    if let Some(probe) = surroundings::crash_points() {
+        builder = builder.probe(probe);
+    }
     if let Some(key) = key(workspace)? {
         builder = builder.key(key);
     }

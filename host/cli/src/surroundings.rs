@@ -63,3 +63,39 @@ pub(crate) fn holder(command: &str) -> Holder {
         since: now(),
     }
 }
+
+/// For tests of builds for development: kills this very process at a place of its choice.
+///
+/// `PURLIN_CRASH_AT=N` kills at the place number N, counted from 1 in the order in which they are
+/// come to; `PURLIN_CRASH_LOG=FILE` notes each of them.
+#[cfg(debug_assertions)]
+pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
+    use std::io::Write as _;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let at: Option<u64> = variable("PURLIN_CRASH_AT").and_then(|number| number.parse().ok());
+    let log = variable("PURLIN_CRASH_LOG");
+    if at.is_none() && log.is_none() {
+        return None;
+    }
+    let passed = AtomicU64::new(0);
+    Some(purlin_host::state::Probe::new(move |place| {
+        let number = passed.fetch_add(1, Ordering::SeqCst) + 1;
+        if let Some(path) = &log
+            && let Ok(mut file) = std::fs::File::options().append(true).create(true).open(path)
+        {
+            let _ = writeln!(file, "{number} {place}");
+        }
+        if Some(number) == at {
+            let own = std::process::id().to_string();
+            let _ = std::process::Command::new("kill").args(["-9", &own]).status();
+            // The signal may take a moment to come.
+            std::thread::sleep(std::time::Duration::from_secs(10));
+        }
+    }))
+}
+
+/// Nothing of the kind in a release.
+#[cfg(not(debug_assertions))]
+pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
+    None
+}

@@ -9,8 +9,9 @@ use purlin_engine::{Base, Plan, PlanOptions};
 use purlin_graph::{Explanation, Graph};
 use purlin_model::{Key, Workspace};
 use purlin_state::{
-    Change, Environment, Holder, KeyProvider, OpenOptions, Record, SledStore, Snapshot, Store,
+    Change, Environment, Holder, KeyProvider, OpenOptions, Probe, Record, Report, SledStore, Snapshot, Store,
 };
+use secrecy::SecretString;
 use tokio::sync::OnceCell;
 
 use crate::drivers::Registry;
@@ -32,6 +33,7 @@ pub struct Builder {
     variables: BTreeMap<String, String>,
     parallelism: Option<usize>,
     clock: Option<Clock>,
+    probe: Option<Probe>,
 }
 
 impl Builder {
@@ -107,6 +109,14 @@ impl Builder {
         self
     }
 
+    /// Is told of every place where a crash is worth a test: before and after each write, and each
+    /// call of a driver with effects. For tests.
+    #[must_use]
+    pub fn probe(mut self, probe: Probe) -> Self {
+        self.probe = Some(probe);
+        self
+    }
+
     /// Puts it together. Opens nothing.
     pub fn build(self) -> Purlin {
         let state_folder = self.state_folder.unwrap_or_else(|| {
@@ -129,6 +139,7 @@ impl Builder {
             }),
             wait: self.wait,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_clock)),
+            probe: self.probe,
             given: self.store,
             opened: OnceCell::new(),
             registry: OnceLock::new(),
@@ -151,6 +162,7 @@ pub struct Purlin {
     holder: Holder,
     wait: Duration,
     clock: Clock,
+    pub(crate) probe: Option<Probe>,
     given: Option<Arc<dyn Store>>,
     opened: OnceCell<Arc<SledStore>>,
     registry: OnceLock<Registry>,
@@ -338,9 +350,7 @@ impl Purlin {
             return Ok(Arc::clone(store));
         }
         let open = || async {
-            let key =
-                self.key.clone().unwrap_or_else(|| KeyProvider::Generate(self.state_folder.join("key")));
-            let options = OpenOptions { key, holder: self.holder(), wait: self.wait };
+            let options = self.open_options();
             let folder = self.state_folder.clone();
             // Opening blocks, for long where it waits for another process.
             match tokio::task::spawn_blocking(move || SledStore::open(&folder, options)).await {
@@ -353,11 +363,63 @@ impl Purlin {
         Ok(Arc::clone(store) as Arc<dyn Store>)
     }
 
+    fn open_options(&self) -> OpenOptions {
+        let key = self.key.clone().unwrap_or_else(|| KeyProvider::Generate(self.state_folder.join("key")));
+        OpenOptions { key, holder: self.holder(), wait: self.wait, probe: self.probe.clone() }
+    }
+
+    /// The embedded state, opened; none where another store was given.
+    async fn embedded(&self) -> Result<Option<&Arc<SledStore>>, Error> {
+        self.store().await?;
+        Ok(self.opened.get())
+    }
+
+    /// What was put right when the embedded state was opened, in a sentence.
+    pub fn repaired(&self) -> Option<String> {
+        self.opened.get()?.repaired()
+    }
+
+    /// The public half of the key that recorded secrets are encrypted for; none where there is no
+    /// key yet, or another store was given.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the state cannot be opened.
+    pub async fn recipient(&self) -> Result<Option<String>, Error> {
+        Ok(self.embedded().await?.and_then(|store| store.public_recipient()))
+    }
+
+    /// Encrypts everything anew with a new key, in one step that a crash cannot tear. Gives the
+    /// public half of the new one. Where the key lies in a file, the file follows; where it comes
+    /// from elsewhere, the new one has to be given.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the new one is no key, or the state cannot be written.
+    pub async fn rotate_key(&self, new: Option<SecretString>) -> Result<String, Error> {
+        match self.embedded().await? {
+            Some(store) => Ok(store.rotate_key(new).await?),
+            None => Err(purlin_state::Error::Closed.into()),
+        }
+    }
+
+    /// Looks whether the embedded state is whole; with `repair` puts right what is wrong. It must
+    /// not be open. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::State`] when somebody has it open, or it cannot be read at all.
+    pub fn verify_state(&self, repair: bool) -> Result<Report, Error> {
+        let options = self.open_options();
+        Ok(match repair {
+            true => SledStore::repair(&self.state_folder, &options)?,
+            false => SledStore::verify(&self.state_folder, &options)?,
+        })
+    }
+
     pub(crate) fn registry(&self) -> Result<&Registry, Error> {
         if let Some(registry) = self.registry.get() {
             return Ok(registry);
         }
-        let registry = Registry::new(&self.workspace, &self.cache_folder, self.variables.clone())?;
+        let registry =
+            Registry::new(&self.workspace, &self.cache_folder, self.variables.clone(), self.probe.clone())?;
         Ok(self.registry.get_or_init(|| registry))
     }
 }

@@ -9,9 +9,11 @@ use purlin_engine::{Driver, Drivers, KnownOutputs, Needed};
 use purlin_expression::nearest;
 use purlin_model::{Diagnostic, DriverConfig, DriverRequirement, DriverSource, Location, Workspace};
 use purlin_sandbox::{DriverSetup, LoadError, Precompiled, Sandbox, SandboxConfig, SandboxError, Source};
+use purlin_state::Probe;
 use tokio::sync::Mutex;
 
 use crate::Documents;
+use crate::probed::Probed;
 
 /// Where a driver comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub(crate) struct Registry {
     folder: PathBuf,
     variables: BTreeMap<String, String>,
     loaded: Mutex<HashMap<Arc<str>, Vec<purlin_sandbox::Driver>>>,
+    probe: Option<Probe>,
 }
 
 impl Registry {
@@ -51,6 +54,7 @@ impl Registry {
         workspace: &Workspace,
         cache: &Path,
         variables: BTreeMap<String, String>,
+        probe: Option<Probe>,
     ) -> Result<Self, SandboxError> {
         let config = SandboxConfig { cache: Some(cache.to_owned()), ..SandboxConfig::default() };
         Ok(Self {
@@ -63,6 +67,7 @@ impl Registry {
             folder: workspace.folder.clone(),
             variables,
             loaded: Mutex::default(),
+            probe,
         })
     }
 
@@ -206,7 +211,13 @@ impl Drivers for Registry {
         // What a driver made, a newer version of it can delete; the very version is better.
         let fallback = || drivers.first().filter(|_| matches!(needed, Needed::Recorded(..)));
         match drivers.iter().find(|driver| wanted(driver)).or_else(fallback) {
-            Some(driver) => Ok(Arc::new(driver.clone())),
+            Some(driver) => {
+                let driver: Arc<dyn Driver> = Arc::new(driver.clone());
+                Ok(match &self.probe {
+                    Some(probe) => Arc::new(Probed { driver, probe: probe.clone() }),
+                    None => driver,
+                })
+            }
             None => {
                 let versions: Vec<String> =
                     drivers.iter().map(|d| d.manifest().version.to_string()).collect();

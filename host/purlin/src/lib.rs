@@ -32,6 +32,7 @@ mod drivers;
 mod error;
 mod history;
 mod outputs;
+mod probed;
 mod saved;
 mod session;
 

@@ -13,6 +13,11 @@ impl Probe {
     pub fn new(call: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(call))
     }
+
+    /// Tells it of a place.
+    pub fn at(&self, place: &'static str) {
+        (self.0)(place);
+    }
 }
 
 impl fmt::Debug for Probe {

@@ -1,17 +1,17 @@
 //! `purlin state list`
 
-use comfy_table::{ContentArrangement, Table, presets};
-use purlin_host::state::{Record, Status as RecordStatus};
-use serde::Serialize;
-
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::render;
 use crate::report::FORMAT;
-use crate::text;
+use crate::report::state::{List, Resource};
+use crate::ui::Level;
 
 /// List the resources that are recorded in an environment.
+///
+/// Where the terminal is narrow the last columns are cut; `--verbose` shows them whole.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,9 +19,15 @@ Examples:
   purlin state list --all
   purlin state list --format json | jq -r '.resources[].urn'
 
+A resource is ready; partial, where its driver could not finish; absent, where it was deleted to
+make room for a new one; or pending, where a run was interrupted while it was made. `replaced` is
+an old copy that waits to be deleted. Marks: external (only observed), tainted (to be replaced),
+protected (never deleted).
+
 With `--format json`:
-  {\"format\": 1, \"resources\": [{\"urn\", \"key\", \"status\", \"driver\", \"provider_id\",
-                               \"dependencies\"}]}")]
+  {\"format\": 1, \"resources\": [{\"urn\", \"key\", \"copy\", \"status\", \"marks\": […],
+                               \"pending\": {\"operation\", \"since\", \"checkpoint\", \"idempotency_key\"},
+                               \"driver\", \"provider_id\", \"dependencies\": […]}]}")]
 pub(super) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -34,41 +40,6 @@ pub(super) struct Args {
     pub(super) format: FormatArg,
 }
 
-#[derive(Serialize)]
-struct Report {
-    format: u8,
-    resources: Vec<Resource>,
-}
-
-#[derive(Serialize)]
-struct Resource {
-    urn: String,
-    key: String,
-    status: &'static str,
-    driver: String,
-    provider_id: String,
-    dependencies: Vec<String>,
-}
-
-/// The word for a record's status.
-pub(super) fn status(record: &Record) -> &'static str {
-    match record.status {
-        RecordStatus::Ready => "ready",
-        RecordStatus::Partial { .. } => "partial",
-    }
-}
-
-fn resource(record: &Record) -> Resource {
-    Resource {
-        urn: record.urn.to_string(),
-        key: record.urn.key().map(|key| key.to_string()).unwrap_or_default(),
-        status: status(record),
-        driver: format!("{}@{}", record.driver.name, record.driver.version),
-        provider_id: record.state.id.clone(),
-        dependencies: record.dependencies.iter().map(ToString::to_string).collect(),
-    }
-}
-
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
     let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
@@ -76,23 +47,28 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         if args.all { place.purlin.environments().await.map_err(fail)? } else { vec![place.environment()] };
     let mut all = Vec::new();
     for environment in &environments {
-        all.push((environment, place.purlin.records(environment).await.map_err(fail)?));
+        let snapshot = place.purlin.snapshot(environment).await.map_err(fail)?;
+        all.push((environment, Resource::all(&snapshot), snapshot.held));
     }
     match args.format.format {
         Format::Json => {
-            let resources = all.iter().flat_map(|(_, records)| records).map(resource).collect();
-            app.ui.json(&Report { format: FORMAT, resources });
+            let resources = all.into_iter().flat_map(|(_, resources, _)| resources).collect();
+            app.ui.json(&List { format: FORMAT, resources });
         }
         Format::Text => {
-            for (environment, records) in &all {
-                if args.all {
-                    app.ui.data(&format!("{environment}\n"));
+            let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
+            for (environment, resources, held) in &all {
+                if args.all && !resources.is_empty() {
+                    app.ui.data(&format!("{}\n", crate::text::line(&environment.to_string())));
                 }
-                if !records.is_empty() {
-                    app.ui.data(&table(records, app.ui.columns()));
+                if !resources.is_empty() {
+                    app.ui.data(&render::state::table(resources, columns));
+                }
+                if let Some(holder) = held {
+                    app.ui.note(&format!("{environment} is closed to deployments by {holder}"));
                 }
             }
-            if all.iter().all(|(_, records)| records.is_empty()) {
+            if all.iter().all(|(_, resources, _)| resources.is_empty()) {
                 app.ui.say("Nothing is recorded.");
                 input::hint_at_others(&place, app).await?;
             }
@@ -100,32 +76,4 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     place.purlin.close().await.map_err(fail)?;
     Ok(Status::Done)
-}
-
-fn table(records: &[Record], columns: Option<usize>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["KEY", "STATUS", "DRIVER", "PROVIDER ID"]);
-    if let Some(width) = columns.and_then(|columns| u16::try_from(columns).ok()) {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    }
-    for record in records {
-        let resource = resource(record);
-        table.add_row(
-            [&resource.key, resource.status, &resource.driver, &resource.provider_id]
-                .map(|cell| text::line(cell).into_owned()),
-        );
-    }
-    lines(&table)
-}
-
-/// A table as lines without blanks at their ends.
-pub(in crate::commands) fn lines(table: &Table) -> String {
-    let mut out = String::new();
-    for line in table.to_string().lines() {
-        // Every cell is padded, the first one too.
-        let line = line.strip_prefix(' ').unwrap_or(line);
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
 }
