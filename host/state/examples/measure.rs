@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{environment, open, put, record, secret_record};
+use common::{environment, intend, open, put, record, secret_record};
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
-use purlin_state::{Record, Store};
+use purlin_state::{Change, Record, Store};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,18 +47,48 @@ fn main() {
     let (each, _) = commits(&folder("sealed"), 16, 4000, secret_record);
     println!("sealed commits, 16 waiting    {:>8.0} /s", 1.0 / each);
 
-    // As an engine does it: twice a resource, each alone.
+    // As an engine does it: the result of one call and the intent of the next together.
     let chain = folder("chain");
     let store = open(&chain).expect("opens");
     let took = time(|| {
-        for n in 0..1000 {
-            for _ in 0..2 {
-                block_on(store.commit(vec![put(record(n))])).expect("commits");
+        block_on(async {
+            let mut result = Vec::new();
+            for n in 0..1000 {
+                let last = store.submit(std::mem::take(&mut result));
+                store.commit(vec![intend(record(n))]).await.expect("commits");
+                last.await.expect("commits");
+                result = vec![put(record(n)), Change::Settle(record(n).id())];
             }
-        }
+            store.commit(result).await.expect("commits");
+        });
     });
-    drop(store);
-    println!("chain of 1,000, twice each    {took:>8.0} ms, {} KiB on disk", size(&chain) >> 10);
+    let close = time(|| block_on(store.close()).expect("closes"));
+    println!(
+        "chain of 1,000, with intents  {took:>8.0} ms, close {close:.0} ms, {} KiB on disk, of which {} of index",
+        size(&chain) >> 10,
+        size(&chain.join("sled")) >> 10
+    );
+
+    let wide = folder("wide");
+    let store = open(&wide).expect("opens");
+    let before = cpu();
+    let took = time(|| {
+        block_on(stream::iter(0..10_000).for_each_concurrent(64, |n| {
+            let store = &store;
+            async move {
+                store.commit(vec![intend(record(n))]).await.expect("commits");
+                let result = vec![put(record(n)), Change::Settle(record(n).id())];
+                store.commit(result).await.expect("commits");
+            }
+        }));
+    });
+    let close = time(|| block_on(store.close()).expect("closes"));
+    println!(
+        "10,000 with intents, 64 wide  {took:>8.0} ms, close {close:.0} ms, {} ms of processor, {} KiB on disk, of which {} of index",
+        cpu() - before,
+        size(&wide) >> 10,
+        size(&wide.join("sled")) >> 10
+    );
 
     for (name, make) in [("clear", record as fn(usize) -> Record), ("sealed", secret_record)] {
         let folder = folder(&format!("many-{name}"));
@@ -133,4 +163,12 @@ fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or_default() << 10
+}
+
+/// Milliseconds of processor that this process had; 0 where the system does not say.
+fn cpu() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
+    (ticks(11) + ticks(12)) * 10
 }

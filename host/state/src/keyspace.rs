@@ -109,6 +109,12 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
     }
 }
 
+/// Whether what lies under a key mostly is gone again soon.
+pub(crate) fn is_passing(key: &[u8]) -> bool {
+    const PASSING: [u8; 2] = [Kind::Intent as u8, Kind::Checkpoint as u8];
+    key.first().is_some_and(|kind| PASSING.contains(kind))
+}
+
 /// The key after every one that shares kind and environment with this one.
 pub(crate) fn after_place(key: &[u8]) -> Vec<u8> {
     let mut end = key.get(..17).unwrap_or(key).to_vec();

@@ -153,11 +153,14 @@ fn others_cannot_look_in() {
     let state = folder.path().join("a/b");
     let store = open(&state).expect("opens");
     run(store.commit(vec![put(secret_record(2))])).expect("commits");
+    // The index is there once the store is closed.
+    drop(store);
     let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(&state), 0o700);
+    assert_eq!(mode(&state.join("journal")), 0o700);
+    assert_eq!(mode(&state.join("journal/00000001.log")), 0o600);
     assert_eq!(mode(&state.join("sled")), 0o700);
     assert_eq!(mode(&state.join("key")), 0o600);
-    drop(store);
     fs::set_permissions(state.join("key"), fs::Permissions::from_mode(0o644)).expect("changed");
     let Err(error) = open(&state) else { panic!("others can read the key") };
     assert!(error.to_string().contains("mode 0644") && error.to_string().contains("chmod 600"), "{error}");

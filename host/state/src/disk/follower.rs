@@ -13,7 +13,7 @@ use super::index::{self, Index};
 use super::journal::Position;
 use super::shared::Shared;
 use crate::Error;
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, Kind, is_passing};
 use crate::probe::Probed;
 use crate::table::{Entry, Table, Tally};
 
@@ -54,8 +54,8 @@ impl Follower {
     }
 
     /// Says that there is something new.
-    pub(super) fn wake(&self, dirty: usize) {
-        if let Some(wake) = self.wake.as_ref().filter(|_| dirty >= SOME) {
+    pub(super) fn wake(&self, changed: usize) {
+        if let Some(wake) = self.wake.as_ref().filter(|_| changed >= SOME) {
             let _ = wake.try_send(());
         }
     }
@@ -109,6 +109,7 @@ impl Following {
             let found = this.index.fingerprints()?;
             let (changes, position) = {
                 let mut state = shared.write();
+                state.lasting = 0;
                 state.dirty.clear();
                 (differences(&found, &state.table), state.position.map(|at| (at, state.table.tally())))
             };
@@ -130,7 +131,7 @@ impl Following {
 
     fn follow(&mut self, shared: &Shared, woken: &Receiver<()>) -> Result<(), Error> {
         while woken.recv().is_ok() {
-            if shared.read().dirty.len() >= SOME {
+            if shared.read().lasting >= SOME {
                 self.step(shared)?;
             }
         }
@@ -142,6 +143,7 @@ impl Following {
         let (changes, position): (Vec<Entry>, _) = {
             let mut state = shared.write();
             let Some(position) = state.position else { return Ok(()) };
+            state.lasting = 0;
             let dirty = std::mem::take(&mut state.dirty);
             let value = |key: Vec<u8>| {
                 let value = state.table.get(&key).map(<[u8]>::to_vec);
@@ -165,12 +167,6 @@ impl Following {
         }
         self.index.apply(wanted.into_iter(), Some(position))
     }
-}
-
-/// Whether an entry mostly is gone again soon.
-fn is_passing(key: &[u8]) -> bool {
-    const PASSING: [u8; 2] = [Kind::Intent as u8, Kind::Checkpoint as u8];
-    key.first().is_some_and(|kind| PASSING.contains(kind))
 }
 
 /// What has to change in the index.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::journal::Position;
+use crate::keyspace::is_passing;
 use crate::table::{Entry, Table};
 
 /// The entries, and how far they have gone.
@@ -14,13 +15,17 @@ pub(crate) struct State {
     pub(super) position: Option<Position>,
     /// The keys that the index has not heard of.
     pub(super) dirty: BTreeSet<Vec<u8>>,
+    /// How many of them are of what stays.
+    pub(super) lasting: usize,
 }
 
 impl State {
     /// Applies a batch that the journal has.
     pub(super) fn apply(&mut self, entries: Vec<Entry>, position: Position) {
         for (key, value) in entries {
-            self.dirty.insert(key.clone());
+            if self.dirty.insert(key.clone()) && !is_passing(&key) {
+                self.lasting += 1;
+            }
             self.table.apply(key, value);
         }
         self.position = Some(position);
@@ -33,7 +38,7 @@ pub(crate) struct Shared(RwLock<State>);
 
 impl Shared {
     pub(super) fn new(table: Table, position: Option<Position>) -> Self {
-        Self(RwLock::new(State { table, position, dirty: BTreeSet::new() }))
+        Self(RwLock::new(State { table, position, dirty: BTreeSet::new(), lasting: 0 }))
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {

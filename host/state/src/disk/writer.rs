@@ -1,6 +1,7 @@
 //! The one thread that writes. Commits that wait at the same time become one batch of the journal
 //! and share one sync; each is told when it is safe. The index follows by itself.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -191,7 +192,7 @@ impl Writing {
             }
         }
         if let Some(follower) = &self.follower {
-            follower.wake(self.shared.read().dirty.len());
+            follower.wake(self.shared.read().lasting);
         }
     }
 
@@ -232,7 +233,8 @@ impl Writing {
         {
             let mut state = self.shared.write();
             let keys = state.table.iter().chain(table.iter()).map(|(key, _)| key.to_vec());
-            let dirty = keys.collect();
+            let dirty: BTreeSet<_> = keys.collect();
+            state.lasting = dirty.len();
             state.dirty = dirty;
             state.table = table;
             state.position = self.journal.as_ref().map(Journal::position);

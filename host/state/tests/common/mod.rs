@@ -7,8 +7,8 @@ use std::time::Duration;
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Urn, Value};
 use purlin_state::{
-    Change, DriverVersion, Environment, Error, Holder, KeyProvider, OpenOptions, Record, RecordId, SledStore,
-    Status,
+    Change, DriverVersion, Environment, Error, Holder, Intent, KeyProvider, OpenOptions, Operation, Record,
+    RecordId, SledStore, Status,
 };
 use serde_json::json;
 
@@ -99,4 +99,17 @@ pub fn put(record: Record) -> Change {
 
 pub fn remove(number: usize) -> Change {
     Change::Remove(RecordId::current(urn(number)))
+}
+
+/// What an engine writes before it has a record made.
+pub fn intend(record: Record) -> Change {
+    let idempotency_key = format!("key-{}", record.name);
+    let mut record = record;
+    record.state = ResourceState::default();
+    Change::Intend(Box::new(Intent {
+        operation: Operation::Create(Box::new(record)),
+        idempotency_key,
+        checkpoint: None,
+        since: 1_790_000_000_000,
+    }))
 }

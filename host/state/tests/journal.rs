@@ -1,0 +1,293 @@
+//! Whatever happens to the files: what was acknowledged is there, or the damage is named and
+//! repaired (SPEC §10).
+#![allow(missing_docs, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use common::*;
+use futures::executor::block_on as run;
+use purlin_state::{Change, Error, OpenOptions, Probe, Record, SledStore, Snapshot, Store};
+
+fn temporary() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn journal(folder: &Path) -> PathBuf {
+    let mut found: Vec<_> = fs::read_dir(folder.join("journal"))
+        .expect("a folder")
+        .map(|e| e.expect("an entry").path())
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let to = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &to)
+        } else {
+            let _ = fs::copy(&path, &to).expect("copied");
+        }
+    }
+}
+
+fn load(folder: &Path) -> Result<Snapshot, Error> {
+    let store = open(folder)?;
+    let snapshot = run(store.load(&environment()))?;
+    run(store.close())?;
+    Ok(snapshot)
+}
+
+/// Commits one by one, and what each leaves.
+fn history(folder: &Path) -> Vec<Snapshot> {
+    let store = open(folder).expect("opens");
+    let commits = (0..8).flat_map(|n| {
+        let record = if n % 3 == 0 { secret_record(n) } else { record(n) };
+        let done = vec![put(record.clone()), Change::Settle(record.id())];
+        [vec![intend(record.clone())], done]
+    });
+    let mut states = vec![Snapshot::default()];
+    for commit in commits.chain([vec![remove(2), put(secret_record(3))]]) {
+        run(store.commit(commit)).expect("commits");
+        states.push(run(store.load(&environment())).expect("loads"));
+    }
+    run(store.close()).expect("closes");
+    states
+}
+
+/// Places at which frames end, the header's and the base's first.
+fn ends(bytes: &[u8]) -> Vec<usize> {
+    let mut ends = vec![40];
+    while let Some(head) = bytes.get(ends[ends.len() - 1]..).filter(|rest| rest.len() >= 24) {
+        let length = u32::from_le_bytes(head[..4].try_into().expect("four")) as usize;
+        ends.push(ends[ends.len() - 1] + 24 + length);
+    }
+    ends
+}
+
+#[test]
+fn every_prefix_of_the_journal_is_a_state_that_was() {
+    let folder = temporary();
+    let states = history(folder.path());
+    let bytes = fs::read(journal(folder.path())).expect("a journal");
+    let ends = ends(&bytes);
+    // Header, what was there first, its end; then a frame a commit and one for the end.
+    assert_eq!(ends.len(), 3 + states.len() - 1, "a frame a commit");
+    let cut = temporary();
+    let cuts = (0..bytes.len()).step_by(7).chain(ends.iter().flat_map(|end| [end - 1, *end, end + 1]));
+    for at in cuts.filter(|at| *at <= bytes.len()) {
+        let _ = fs::remove_dir_all(cut.path());
+        copy(folder.path(), cut.path());
+        fs::remove_dir_all(cut.path().join("sled")).expect("removed");
+        fs::write(journal(cut.path()), &bytes[..at]).expect("written");
+        if at < ends[2] {
+            // Not what a crash leaves: this was synced before it got its name.
+            let error = load(cut.path()).expect_err("not whole");
+            assert!(matches!(error, Error::Corrupt { .. }), "{at}: {error}");
+            assert!(error.to_string().contains("state repair"), "{error}");
+            continue;
+        }
+        let whole = ends.iter().filter(|end| **end <= at).count() - 3;
+        let expected = &states[(whole + 1).min(states.len() - 1)];
+        assert_eq!(&load(cut.path()).expect("opens"), expected, "cut at {at}");
+        let report = SledStore::verify(cut.path(), &options(cut.path())).expect("looks");
+        assert!(report.is_whole(), "{at}: {report:?}");
+        // And it goes on from there.
+        run(open(cut.path()).expect("opens").commit(vec![put(record(99))])).expect("commits");
+        assert_eq!(load(cut.path()).expect("opens").records.len(), expected.records.len() + 1);
+    }
+}
+
+#[test]
+fn with_the_index_at_hand_nothing_is_lost_with_the_end_of_the_journal() {
+    let folder = temporary();
+    let states = history(folder.path());
+    let bytes = fs::read(journal(folder.path())).expect("a journal");
+    let cut = temporary();
+    for end in ends(&bytes).into_iter().skip(2) {
+        let _ = fs::remove_dir_all(cut.path());
+        copy(folder.path(), cut.path());
+        fs::write(journal(cut.path()), &bytes[..end]).expect("written");
+        let store = open(cut.path()).expect("opens");
+        assert_eq!(run(store.load(&environment())).expect("loads"), states[states.len() - 1]);
+        assert_eq!(store.repaired().is_some(), end != bytes.len(), "{end}");
+    }
+}
+
+#[test]
+fn a_flipped_byte_is_refused_or_harmless() {
+    let folder = temporary();
+    let states = history(folder.path());
+    let last = &states[states.len() - 1];
+    let bytes = fs::read(journal(folder.path())).expect("a journal");
+    let flipped = temporary();
+    let (mut refused, mut harmless) = (0, 0);
+    for at in (0..bytes.len()).step_by(5) {
+        let _ = fs::remove_dir_all(flipped.path());
+        copy(folder.path(), flipped.path());
+        let mut wrong = bytes.clone();
+        wrong[at] ^= 1 << (at % 8);
+        fs::write(journal(flipped.path()), &wrong).expect("written");
+        match load(flipped.path()) {
+            Ok(snapshot) => {
+                harmless += 1;
+                assert_eq!(&snapshot, last, "{at}");
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(matches!(error, Error::Corrupt { .. } | Error::Newer { .. }), "{at}: {error}");
+                if refused % 10 == 0 {
+                    // The index has everything.
+                    let report =
+                        SledStore::repair(flipped.path(), &options(flipped.path())).expect("repairs");
+                    assert!(!report.findings.is_empty() && report.lost.is_empty(), "{report:?}");
+                    assert!(report.moved.iter().all(|path| path.exists()));
+                    assert_eq!(&load(flipped.path()).expect("opens"), last, "{at}");
+                }
+            }
+        }
+    }
+    // Only the note of a good end may be lost without harm.
+    assert!(harmless <= 24 / 5 + 1 && refused > 500, "{harmless} harmless, {refused} refused");
+}
+
+#[test]
+fn without_an_index_a_damaged_journal_gives_what_is_whole() {
+    let folder = temporary();
+    let states = history(folder.path());
+    let last = &states[states.len() - 1];
+    let path = journal(folder.path());
+    let bytes = fs::read(&path).expect("a journal");
+    let ends = ends(&bytes);
+    fs::remove_dir_all(folder.path().join("sled")).expect("removed");
+    // Within the value of the commit that put record 1 (two commits a record, from the third on).
+    let mut wrong = bytes.clone();
+    wrong[ends[4] + 24 + 200] ^= 1;
+    fs::write(&path, &wrong).expect("written");
+    let error = load(folder.path()).expect_err("damaged");
+    assert!(error.to_string().contains(&format!("at byte {}", ends[4])), "{error}");
+    let report = SledStore::verify(folder.path(), &options(folder.path())).expect("looks");
+    assert!(!report.is_whole());
+    assert!(load(folder.path()).is_err(), "looking repairs nothing");
+    let report = SledStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+    assert!(report.lost.iter().any(|lost| lost.contains("r00001")), "{report:?}");
+    let snapshot = load(folder.path()).expect("opens");
+    let expected: Vec<Record> = last.records.iter().filter(|record| record.urn != urn(1)).cloned().collect();
+    assert_eq!(snapshot.records, expected);
+    assert!(SledStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
+    assert_eq!(
+        fs::read(folder.path().join("stale/journal").join(path.file_name().expect("a name"))).expect("kept"),
+        wrong
+    );
+}
+
+#[test]
+fn an_index_that_is_lost_or_broken_is_made_again() {
+    let folder = temporary();
+    let states = history(folder.path());
+    let last = &states[states.len() - 1];
+    let db = fs::read(folder.path().join("sled/db")).expect("a database");
+    type Damage = Box<dyn Fn(&Path)>;
+    let write = |bytes: Vec<u8>| -> Damage {
+        Box::new(move |path: &Path| fs::write(path.join("db"), &bytes).expect("written"))
+    };
+    let damages: Vec<Damage> = vec![
+        Box::new(|path| fs::remove_dir_all(path).expect("removed")),
+        Box::new(|path| fs::remove_file(path.join("db")).expect("removed")),
+        Box::new(|path| fs::write(path.join("conf"), "nonsense").expect("written")),
+        Box::new(|path| fs::write(path.join("snap.0000000000000FFF"), "nonsense").expect("written")),
+        Box::new(|path| fs::write(path.join("snap.0000000000000FFF.generating"), "x").expect("written")),
+        write(Vec::new()),
+        write(db[..db.len() / 2].to_vec()),
+        write(db[..db.len() - 3].to_vec()),
+        write(vec![0x5a; db.len()]),
+        write(db.iter().enumerate().map(|(at, byte)| if at % 97 == 5 { !byte } else { *byte }).collect()),
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        let copied = temporary();
+        copy(folder.path(), copied.path());
+        damage(&copied.path().join("sled"));
+        let store = open(copied.path()).expect("opens");
+        assert_eq!(&run(store.load(&environment())).expect("loads"), last, "{number}");
+        run(store.commit(vec![put(record(50))])).expect("commits");
+        run(store.close()).expect("closes");
+        // Now both are the same, as the index proves when the journal is gone.
+        let report = SledStore::verify(copied.path(), &options(copied.path())).expect("looks");
+        assert!(report.is_whole(), "{number}: {report:?}");
+        fs::remove_dir_all(copied.path().join("journal")).expect("removed");
+        let report = SledStore::repair(copied.path(), &options(copied.path())).expect("repairs");
+        assert!(report.lost.is_empty() && report.records == last.records.len() + 1, "{number}: {report:?}");
+        assert_eq!(load(copied.path()).expect("opens").records.len(), last.records.len() + 1);
+    }
+}
+
+#[test]
+fn what_is_no_more_does_not_pile_up() {
+    let folder = temporary();
+    let store = open(folder.path()).expect("opens");
+    for round in 0..30 {
+        for n in 0..20 {
+            let mut record = record(n);
+            record.updated += round;
+            run(store.commit(vec![intend(record.clone())])).expect("commits");
+            run(store.commit(vec![Change::Settle(record.id()), put(record)])).expect("commits");
+        }
+    }
+    let before = fs::metadata(journal(folder.path())).expect("there").len();
+    run(store.close()).expect("closes");
+    let after = fs::metadata(journal(folder.path())).expect("there").len();
+    assert!(before > 400_000 && after < 20 * 1024, "{before} bytes became {after}");
+    assert_eq!(load(folder.path()).expect("opens").records.len(), 20);
+    // Left behind by a kill: the newest one counts, and what was not finished does not.
+    let path = journal(folder.path());
+    fs::write(path.with_file_name("00000001.log"), "old").expect("written");
+    fs::write(path.with_file_name("00000009.log.new"), "unfinished").expect("written");
+    assert_eq!(load(folder.path()).expect("opens").records.len(), 20);
+    assert_eq!(journal(folder.path()), path);
+}
+
+#[test]
+fn a_newer_journal_is_refused_by_name() {
+    let folder = temporary();
+    history(folder.path());
+    let path = journal(folder.path());
+    let mut bytes = fs::read(&path).expect("a journal");
+    bytes[8] = 2;
+    let check = crc32fast::hash(&bytes[..36]);
+    bytes[36..40].copy_from_slice(&check.to_le_bytes());
+    fs::write(&path, &bytes).expect("written");
+    let error = load(folder.path()).expect_err("newer");
+    assert!(matches!(&error, Error::Newer { found: 2, supported: 1, .. }), "{error}");
+    assert!(matches!(SledStore::repair(folder.path(), &options(folder.path())), Err(Error::Newer { .. })));
+    assert_eq!(fs::read(&path).expect("a journal"), bytes, "and is left alone");
+}
+
+#[test]
+fn interesting_places_are_told_in_order() {
+    let folder = temporary();
+    let places = Arc::new(Mutex::new(Vec::new()));
+    let probe = Probe::new({
+        let places = places.clone();
+        move |place| places.lock().expect("no panic").push(place)
+    });
+    let store = SledStore::open(folder.path(), OpenOptions { probe: Some(probe), ..options(folder.path()) });
+    let store = store.expect("opens");
+    run(store.commit(vec![put(record(1))])).expect("commits");
+    run(store.commit(vec![put(record(2))])).expect("commits");
+    run(store.close()).expect("closes");
+    let places = places.lock().expect("no panic");
+    let at = |name: &str| {
+        places.iter().position(|place| *place == name).unwrap_or_else(|| panic!("{name}: {places:?}"))
+    };
+    assert!(at("journal: before the new one is synced") < at("folder: before the format is written"));
+    assert!(at("folder: after the format is written") < at("journal: before a batch is written"));
+    assert!(at("journal: before a batch is synced") < at("journal: after a batch is synced"));
+    assert!(at("index: before a batch is applied") < at("close: after the index is done"));
+}
