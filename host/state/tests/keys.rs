@@ -1,0 +1,179 @@
+//! A new key in one step: after a kill at any place the old one opens everything, or the new one.
+#![cfg(unix)]
+#![allow(missing_docs, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use common::*;
+use futures::executor::block_on as run;
+use purlin_state::{
+    Change, Error, KeyProvider, MemoryStore, OpenOptions, Probe, SledStore, Snapshot, Store, decode_changes,
+    encode_changes,
+};
+
+const FOLDER: &str = "PURLIN_STATE_TEST_ROTATE";
+const PLACE: &str = "PURLIN_STATE_TEST_PLACE";
+
+fn temporary() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn fill(store: &dyn Store) -> Snapshot {
+    let changes = (0..20).map(|n| put(if n % 2 == 0 { record(n) } else { secret_record(n) }));
+    let changes = changes.chain([intend(secret_record(30)), put(long())]).collect();
+    run(store.commit(changes)).expect("commits");
+    run(store.load(&environment())).expect("loads")
+}
+
+fn long() -> purlin_state::Record {
+    let mut record = secret_record(31);
+    record.state.cookie = b"hidden-cookie".repeat(3000);
+    record
+}
+
+fn probed(folder: &Path, probe: Probe) -> OpenOptions {
+    OpenOptions { probe: Some(probe), ..options(folder) }
+}
+
+#[test]
+fn a_new_key_opens_everything_and_the_old_one_nothing() {
+    let folder = temporary();
+    let store = open(folder.path()).expect("opens");
+    let expected = fill(&store);
+    let blob = run(store.seal(b"a plan")).expect("seals");
+    assert_eq!(run(store.unseal(&blob)).expect("opens").as_slice(), b"a plan");
+    let old = fs::read_to_string(folder.path().join("key")).expect("a key");
+    let recipient = run(store.rotate_key(None)).expect("rotates");
+    assert_eq!(store.public_recipient(), Some(recipient.clone()));
+    assert!(!old.contains(&recipient));
+    assert!(fs::read_to_string(folder.path().join("key")).expect("a key").contains(&recipient));
+    assert!(!folder.path().join("key.next").exists());
+    assert!(run(store.unseal(&blob)).is_err(), "it was sealed with the old one");
+    // It goes on at once, with the new one.
+    run(store.commit(vec![put(secret_record(40))])).expect("commits");
+    run(store.commit(vec![remove(40)])).expect("commits");
+    assert_eq!(run(store.load(&environment())).expect("loads"), expected);
+    run(store.close()).expect("closes");
+    let store = open(folder.path()).expect("opens");
+    assert_eq!(run(store.load(&environment())).expect("loads"), expected);
+    drop(store);
+    let with = |key| SledStore::open(folder.path(), OpenOptions { key, ..options(folder.path()) });
+    assert!(matches!(with(KeyProvider::Value(old.into())), Err(Error::WrongKey { .. })));
+    assert!(SledStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
+}
+
+#[test]
+fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
+    let (folder, other) = (temporary(), temporary());
+    fill(&open(other.path()).expect("opens"));
+    let old = fs::read_to_string(other.path().join("key")).expect("a key");
+    let with = |key: &str| {
+        let options = OpenOptions { key: KeyProvider::Value(key.into()), ..options(folder.path()) };
+        SledStore::open(folder.path(), options)
+    };
+    let store = with(&old).expect("opens");
+    let expected = fill(&store);
+    assert!(matches!(run(store.rotate_key(None)), Err(Error::KeyInvalid { .. })));
+    assert!(matches!(run(store.rotate_key(Some("AGE-SECRET-KEY-1X".into()))), Err(Error::KeyInvalid { .. })));
+    fs::remove_file(other.path().join("key")).expect("removed");
+    let made = temporary();
+    fill(&open(made.path()).expect("opens"));
+    let new = fs::read_to_string(made.path().join("key")).expect("a key");
+    run(store.rotate_key(Some(new.as_str().into()))).expect("rotates");
+    drop(store);
+    assert!(matches!(with(&old), Err(Error::WrongKey { .. })));
+    assert_eq!(run(with(&new).expect("opens").load(&environment())).expect("loads"), expected);
+    assert!(!folder.path().join("key").exists());
+}
+
+/// Not a test of its own: rotates, and is killed at a place.
+#[test]
+fn helper_process() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let wanted = std::env::var(PLACE).expect("a place");
+    let probe = Probe::new(move |place| {
+        if place == wanted {
+            let _ = Command::new("kill").args(["-9", &std::process::id().to_string()]).status();
+            std::thread::sleep(std::time::Duration::from_secs(60));
+        }
+    });
+    let store = SledStore::open(Path::new(&folder), probed(Path::new(&folder), probe)).expect("opens");
+    run(store.rotate_key(None)).expect("rotates");
+    run(store.close()).expect("closes");
+}
+
+#[test]
+fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
+    let program = std::env::current_exe().expect("this program");
+    // Which places there are.
+    let folder = temporary();
+    fill(&open(folder.path()).expect("opens"));
+    let places = Arc::new(Mutex::new(Vec::new()));
+    let probe = Probe::new({
+        let places = places.clone();
+        move |place| places.lock().expect("no panic").push(place)
+    });
+    let store = SledStore::open(folder.path(), probed(folder.path(), probe)).expect("opens");
+    run(store.rotate_key(None)).expect("rotates");
+    run(store.close()).expect("closes");
+    let mut places = places.lock().expect("no panic").clone();
+    places.sort_unstable();
+    places.dedup();
+    assert!(
+        places.len() >= 12 && places.contains(&"rotation: before the new key takes its place"),
+        "{places:?}"
+    );
+    let (mut old, mut new) = (0, 0);
+    for place in places {
+        let folder = temporary();
+        let expected = fill(&open(folder.path()).expect("opens"));
+        let key = fs::read_to_string(folder.path().join("key")).expect("a key");
+        let status = Command::new(&program)
+            .args(["--exact", "helper_process", "--nocapture", "--test-threads=1"])
+            .env(FOLDER, folder.path())
+            .env(PLACE, place)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .expect("runs");
+        assert!(!status.success(), "it was not killed at `{place}`");
+        let store = open(folder.path()).unwrap_or_else(|error| panic!("{place}: {error}"));
+        assert_eq!(run(store.load(&environment())).expect("loads"), expected, "{place}");
+        assert!(!folder.path().join("key.next").exists(), "{place}");
+        let now = fs::read_to_string(folder.path().join("key")).expect("a key");
+        *(if now == key { &mut old } else { &mut new }) += 1;
+        run(store.commit(vec![put(secret_record(50))])).expect("commits");
+        run(store.close()).expect("closes");
+        assert!(
+            SledStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole(),
+            "{place}"
+        );
+    }
+    assert!(old >= 3 && new >= 3, "{old} with the old key, {new} with the new one");
+}
+
+#[test]
+fn what_a_plan_embeds_is_sealed_as_a_whole() {
+    let changes = vec![put(secret_record(1)), intend(secret_record(2)), Change::Settle(record(3).id())];
+    let bytes = encode_changes(&changes).expect("writes");
+    for store in [&MemoryStore::new() as &dyn Store, &open(temporary().path()).expect("opens")] {
+        let sealed = run(store.seal(&bytes)).expect("seals");
+        assert!(!sealed.windows(6).any(|part| part == b"hidden"));
+        assert_eq!(decode_changes(&run(store.unseal(&sealed)).expect("opens")).expect("reads"), changes);
+        let mut wrong = sealed.clone();
+        *wrong.last_mut().expect("not empty") ^= 1;
+        assert!(run(store.unseal(&wrong)).is_err());
+    }
+    // The key that sealed it lasts, though nothing was recorded.
+    let folder = temporary();
+    let sealed = run(open(folder.path()).expect("opens").seal(b"a plan")).expect("seals");
+    assert_eq!(
+        run(open(folder.path()).expect("opens").unseal(&sealed)).expect("opens").as_slice(),
+        b"a plan"
+    );
+}
