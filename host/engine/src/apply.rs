@@ -3,14 +3,15 @@
 //! Nothing is decided here but when a step may begin; what happens to a resource stands in the
 //! plan.
 
+use std::collections::HashSet;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
-use futures::{Stream, StreamExt as _};
+use futures::{FutureExt as _, Stream, StreamExt as _};
 use purlin_model::Key;
 use purlin_state::{Change, Durable, Record, RecordId, Store};
 use tokio::sync::{Semaphore, mpsc};
@@ -20,7 +21,7 @@ use crate::error::{Cause, Error};
 use crate::evaluate::Board;
 use crate::event::{Event, Phase, Summary};
 use crate::operate::{self, Outcome};
-use crate::plan::{Action, Plan, Step};
+use crate::plan::{Action, Plan, Step, Work};
 use crate::recorded::Recorded;
 use crate::schedule::Schedule;
 use purlin_sandbox::CancelToken;
@@ -86,6 +87,8 @@ pub(crate) struct Shared {
     /// What is recorded, with what this run did.
     recorded: RwLock<Recorded>,
     seed: [u8; 32],
+    /// Idempotency keys given out.
+    keys: AtomicU64,
     calls: AtomicUsize,
     unknown: Mutex<Vec<Key>>,
 }
@@ -98,11 +101,10 @@ impl Shared {
 
     /// A key that no other call has. Called once for each call with effects.
     pub(crate) fn idempotency_key(&self) -> String {
-        let number = self.calls.load(Ordering::Relaxed) as u64;
+        let number = self.keys.fetch_add(1, Ordering::Relaxed);
         let mut hasher = blake3::Hasher::new_keyed(&self.seed);
         hasher.update(b"idempotency key");
         hasher.update(&number.to_le_bytes());
-        hasher.update(&(self.clock)().to_le_bytes());
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
@@ -112,14 +114,20 @@ impl Shared {
     }
 
     /// Hands changes over to be written down. Operations of one record come one after the other, so
-    /// that what this run knows and what the store has agree.
+    /// that what this run knows and what the store has agree; what the store refuses right away is
+    /// not known either.
     pub(crate) fn submit(&self, changes: Vec<Change>) -> Durable {
         let known: Vec<Change> = changes
             .iter()
             .filter(|change| matches!(change, Change::Put(_) | Change::Remove(_)))
             .cloned()
             .collect();
-        let durable = self.store.submit(changes);
+        let mut durable = self.store.submit(changes);
+        match (&mut durable).now_or_never() {
+            None => {}
+            Some(Ok(())) => durable = Box::pin(std::future::ready(Ok(()))),
+            Some(Err(error)) => return Box::pin(std::future::ready(Err(error))),
+        }
         if !known.is_empty() {
             let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
             known.into_iter().for_each(|change| recorded.apply(change));
@@ -134,6 +142,12 @@ impl Shared {
 
     fn unknown(&self) -> MutexGuard<'_, Vec<Key>> {
         self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an operation deletes something whose place stays.
+    fn keeps_place(&self, operation: u32) -> bool {
+        let operation = self.plan.operations.get(operation as usize);
+        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
     }
 
     fn step(&self, operation: u32) -> Option<(&Step, Action)> {
@@ -178,6 +192,7 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
         cancel: options.cancel,
         clock: options.clock,
         events: Events(sender),
+        keys: AtomicU64::new(0),
         calls: AtomicUsize::new(0),
         unknown: Mutex::default(),
         recorded: RwLock::new(Recorded::clone(&plan.recorded)),
@@ -210,6 +225,8 @@ struct Running {
     shared: Arc<Shared>,
     schedule: Schedule,
     begun: Vec<bool>,
+    /// Steps that were told to be skipped.
+    told: HashSet<u32>,
     summary: Summary,
     tasks: JoinSet<Came>,
     writing: FuturesUnordered<Pin<Box<dyn Future<Output = Written> + Send>>>,
@@ -221,6 +238,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
     let mut running = Running {
         schedule: Schedule::new(operations.iter().map(|operation| &*operation.after)),
         begun: vec![false; operations.len()],
+        told: HashSet::new(),
         summary: Summary::default(),
         tasks: JoinSet::new(),
         writing: FuturesUnordered::new(),
@@ -301,15 +319,28 @@ impl Running {
         let Came { index, started, outcome } = came;
         let took = Duration::from_millis((self.shared.clock)().saturating_sub(started));
         match outcome {
-            // Whatever follows may begin: what it writes comes after what this one wrote.
             Some(Ok(done)) => {
-                self.schedule.done(index);
                 let action = done.action;
-                match done.durable {
-                    None => self.written(Written { index, took, action, result: Ok(()) }),
-                    Some(durable) => self.writing.push(Box::pin(async move {
-                        Written { index, took, action, result: durable.await }
-                    })),
+                let written = |result| Written { index, took, action, result };
+                let Some(mut durable) = done.durable else {
+                    self.schedule.done(index);
+                    self.written(written(Ok(())));
+                    return;
+                };
+                match (&mut durable).now_or_never() {
+                    // What the store refuses nothing may build on.
+                    Some(result @ Err(_)) => self.written(written(result)),
+                    Some(result) => {
+                        self.schedule.done(index);
+                        self.written(written(result));
+                    }
+                    // Whatever follows may begin: what it writes comes after what this one wrote.
+                    None => {
+                        self.schedule.done(index);
+                        self.writing.push(Box::pin(async move {
+                            Written { index, took, action, result: durable.await }
+                        }));
+                    }
                 }
             }
             Some(Err(cause)) => self.failed(index, cause, took),
@@ -333,6 +364,8 @@ impl Running {
         let counts = match (planned, step.action) {
             // The old one of a replacement is no resource of its own.
             (Action::Delete, Action::Replace) => false,
+            // Its place is still to be forgotten.
+            (Action::Delete, _) if shared.keeps_place(index) => false,
             // What is taken over and changed is one resource.
             (Action::Adopt, _) => shared.plan.operations.get(index as usize).is_none_or(|own| {
                 !shared
@@ -371,8 +404,9 @@ impl Running {
                 continue;
             }
             shared.events.send(&step.key, action, Phase::Skipped { because: because.cloned() });
-            let last = self.summary.skipped.last();
-            if last.is_none_or(|(key, _)| *key != step.key) {
+            // A resource is told of once, and one that failed is told of as that.
+            let own = shared.plan.operations.get(index as usize).map(|operation| operation.step);
+            if because != Some(&step.key) && own.is_some_and(|own| self.told.insert(own)) {
                 self.summary.skipped.push((step.key.clone(), because.cloned()));
             }
         }

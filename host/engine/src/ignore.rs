@@ -61,7 +61,8 @@ fn carry(path: &[String], old: Option<&Value>, new: &mut Value) -> bool {
             let old = old.and_then(|old| old.get(segment));
             item.is_some_and(|item| carry(rest, old.as_ref(), item))
         }
-        // What is not known yet keeps the old value as a whole only where the path ends above it.
+        // What lies below it is not known yet; it is looked for again once it is.
+        Value::Unknown(_) => true,
         _ => false,
     }
 }

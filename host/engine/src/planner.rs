@@ -145,7 +145,7 @@ pub async fn plan(
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
     let (mut steps, mut operations) =
-        operations::build(Some(&graph), &recorded, decided, &step_of, &removed, &mut warnings)?;
+        operations::build(Some(&graph), &recorded, in_scope.as_ref(), decided, &step_of, &removed, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, Some(&graph))?;
     let suggestions = suggestions(&recorded, &steps, &operations);
     for step in &mut steps {

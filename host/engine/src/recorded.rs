@@ -120,6 +120,11 @@ impl Recorded {
         self.pending.get(id)
     }
 
+    /// Whether a call that was interrupted may have made something that nobody knows.
+    pub(crate) fn is_perhaps_made(&self, id: &RecordId) -> bool {
+        self.pending(id).is_some_and(|intent| matches!(intent.operation, Operation::Create(_)))
+    }
+
     /// All calls whose outcome is not known, by record.
     pub(crate) fn all_pending(&self) -> impl Iterator<Item = &Arc<Intent>> {
         self.pending.values()
@@ -211,7 +216,7 @@ impl Recorded {
                 Status::Absent => "absent",
             };
             text(status.as_bytes());
-            let flags = [record.protect, record.retain, record.external, record.tainted];
+            let flags = [record.protect, record.pinned, record.retain, record.external, record.tainted];
             text(&flags.map(u8::from));
             record.state.outputs.feed(&mut text);
             for dependency in &record.dependencies {

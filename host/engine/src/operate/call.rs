@@ -46,11 +46,15 @@ impl Task<'_> {
             since: (self.shared.clock)(),
         };
         let id = intent.id();
-        let sink = Checkpoints { shared: Arc::clone(self.shared), id: id.clone() };
-        call.checkpoint = Some(Arc::new(sink));
+        call.checkpoint = Some(self.checkpoints(&id));
         self.shared.submit(vec![Change::Intend(Box::new(intent))]).await?;
         self.shared.count_call();
         Ok(id)
+    }
+
+    /// Keeps ids that `create` reports before it is done.
+    pub(super) fn checkpoints(self, id: &RecordId) -> Arc<dyn CheckpointSink> {
+        Arc::new(Checkpoints { shared: Arc::clone(self.shared), id: id.clone() })
     }
 
     /// What a failed call means for the intent: where nothing was done for certain, it is taken
@@ -93,13 +97,16 @@ where
     let mut attempts = 1;
     loop {
         match attempt().await {
-            Err(CallError::Failure(Failure::RetryAfter { after, .. }))
+            Err(CallError::Failure(Failure::RetryAfter { after, message }))
                 if attempts < ATTEMPTS && !cancel.is_requested() =>
             {
                 attempts += 1;
                 tokio::select! {
                     () = tokio::time::sleep(after.min(PATIENCE)) => {}
-                    () = cancel.requested() => {}
+                    // It did nothing so far, and is not asked to begin any more.
+                    () = cancel.requested() => {
+                        return Err(CallError::Failure(Failure::RetryAfter { after, message }));
+                    }
                 }
             }
             result => return result,

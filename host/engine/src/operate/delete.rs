@@ -5,7 +5,7 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
-use super::{Done, Outcome, Task, Turn, nothing};
+use super::{Done, Outcome, Task, Turn};
 use crate::plan::Action;
 use crate::recorded::exists;
 
@@ -20,9 +20,15 @@ impl Task<'_> {
         also: &[RecordId],
         turn: Turn<'_>,
     ) -> Outcome {
-        let Some(record) = self.recorded(id) else { return Ok(nothing()) };
+        let Some(record) = self.recorded(id) else {
+            let went = self.step.action == Action::Delete;
+            return Ok(Done { action: if went { Action::Delete } else { Action::None }, durable: None });
+        };
         let mut changes = gone(&record, stays);
         changes.extend(also.iter().cloned().map(Change::Remove));
+        // What was never found out about something that is gone does not matter any more.
+        let pending = |id: &&RecordId| self.shared.plan.recorded.pending(id).is_some();
+        changes.extend(std::iter::once(id).chain(also).filter(pending).cloned().map(Change::Settle));
         if call && exists(&record) {
             let driver = self.driver_of(&record)?;
             let mut call = self.call();

@@ -59,10 +59,9 @@ impl Task<'_> {
                     return Ok(nothing());
                 };
                 let made = Record { digest: prepared.digest, ..made };
-                let made = match record {
-                    Some(record) => Record { pinned: record.pinned, ..made },
-                    None => made,
-                };
+                // Also where it was deleted to make room.
+                let pinned = there.as_deref().is_some_and(|record| record.pinned);
+                let made = Record { pinned, ..made };
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &mut call).await?;
                 let result =
                     patiently(&self.shared.cancel, || driver.create(&call, &prepared.inputs, &made.name))

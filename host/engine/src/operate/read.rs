@@ -51,7 +51,8 @@ impl Task<'_> {
             }
         };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
-        let durable = self.shared.submit(vec![Change::Put(Box::new(record))]);
+        let settle = Change::Settle(RecordId::current(record.urn.clone()));
+        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle]);
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use purlin_model::Urn;
 use purlin_model::driver::Failure;
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
@@ -79,6 +80,7 @@ impl Task<'_> {
     ) -> Outcome {
         let mut call = self.call();
         call.idempotency_key.clone_from(&intent.idempotency_key);
+        call.checkpoint = Some(self.checkpoints(&intent.id()));
         self.shared.count_call();
         let result = patiently(&self.shared.cancel, || driver.create(&call, &made.inputs, &made.name)).await;
         let record = match result {
@@ -86,9 +88,11 @@ impl Task<'_> {
             Err(CallError::Failure(Failure::Partial { state, message })) => {
                 Record { state: *state, status: Status::Partial { message }, ..made.clone() }
             }
-            Err(error) if is_certain(&error) => {
+            // The same inputs were refused the first time, too.
+            Err(CallError::Failure(Failure::InvalidInputs(_))) => {
                 return self.settled(Vec::new(), intent.id(), "it was not made");
             }
+            // This attempt made nothing, perhaps; of the first one it says nothing.
             Err(error) => {
                 self.shared.leave_unknown(&self.step.key);
                 return Err(Cause::Call(Arc::new(error)));
@@ -161,8 +165,13 @@ impl Task<'_> {
 /// What a new one replaces becomes an old copy.
 fn instead_of(there: Option<&Record>, task: Task<'_>, made: Record) -> Vec<Change> {
     let mut changes = Vec::with_capacity(3);
+    // What it depended on may be gone since.
+    let is_recorded = |urn: &Urn| task.recorded(&RecordId::current(urn.clone())).is_some();
+    let dependencies = made.dependencies.iter().filter(|urn| is_recorded(urn)).cloned().collect();
+    let made = Record { dependencies, ..made };
+    // The wish of the run that was interrupted counts.
     if let Some(there) = there
-        && !there.retain
+        && !made.retain
     {
         let number = task.shared.plan.recorded.next_copy(&made.urn);
         changes.push(Change::Put(Box::new(Record { superseded: Some(number), ..there.clone() })));

@@ -31,16 +31,16 @@ pub async fn destroy(
     let Base { recorded, prelude, fingerprint } = base;
     let scope = options.scope.resolve(context, None, &recorded).map_err(Error::Documents)?;
     let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
-    if let Some(scope) = scope {
+    if let Some(scope) = &scope {
         if options.scope.targets.is_empty() {
-            keep_with_dependencies(&recorded, &scope, &mut going);
+            keep_with_dependencies(&recorded, scope, &mut going);
         } else {
             going.retain(|urn| scope.contains(urn));
         }
     }
     let mut warnings = undecided(&recorded);
     let going: Vec<Urn> = going.into_iter().collect();
-    let (steps, operations) = operations::build(None, &recorded, Vec::new(), &[], &going, &mut warnings)?;
+    let (steps, operations) = operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None)?;
     let mut set = DriverSet::default();
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;

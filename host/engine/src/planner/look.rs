@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use purlin_graph::{Node, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::{Diagnostic, Urn, Value};
-use purlin_state::{Operation, Record, RecordId, Status};
+use purlin_model::{Diagnostic, Lifecycle, Urn, Value};
+use purlin_state::{Record, RecordId, Status};
 
 use super::Planner;
 use super::drivers::requirement_name;
@@ -36,7 +36,7 @@ impl Planner<'_> {
                 return None;
             }
         };
-        if self.is_undecided(node, &urn, &inputs) {
+        if self.is_undecided(node, &urn, &inputs, record.as_deref()) {
             return None;
         }
         if let Some(record) = &record {
@@ -110,12 +110,19 @@ impl Planner<'_> {
     }
 
     /// Whether a call that was interrupted may have made it. Then nothing can be done about it.
-    fn is_undecided(&mut self, node: Node<'_>, urn: &Urn, inputs: &Inputs) -> bool {
-        let pending = self.recorded.pending(&RecordId::current(urn.clone()));
-        if self.import.contains_key(urn) {
+    fn is_undecided(
+        &mut self,
+        node: Node<'_>,
+        urn: &Urn,
+        inputs: &Inputs,
+        record: Option<&Record>,
+    ) -> bool {
+        if !self.recorded.is_perhaps_made(&RecordId::current(urn.clone())) {
             return false;
         }
-        if !pending.is_some_and(|intent| matches!(intent.operation, Operation::Create(_))) {
+        // Somebody looked, and says what it is.
+        let Lifecycle { import, observe, .. } = node.lifecycle;
+        if record.is_none() && (self.import.contains_key(urn) || import.is_some() || observe.is_some()) {
             return false;
         }
         self.board.settle(node.id, Known::with_outputs(inputs, Value::unknown()));

@@ -7,6 +7,7 @@
 //!   followed. Where the old one has to go first, dependents that are replaced too go before it.
 //!   A dependent that demands to be made first hands that demand to what it depends on.
 
+mod company;
 mod edges;
 mod order;
 
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::Graph;
-use purlin_model::{Context, Diagnostic, Urn};
+use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_state::{Record, RecordId};
 
 use super::Decided;
@@ -42,6 +43,7 @@ pub(super) fn removed(
 pub(super) fn build(
     graph: Option<&Graph>,
     recorded: &Recorded,
+    in_scope: Option<&HashSet<Urn>>,
     decided: Vec<Decided>,
     step_of: &[u32],
     removed: &[Urn],
@@ -55,7 +57,9 @@ pub(super) fn build(
         edges: Edges::default(),
         recorded,
         graph,
+        going: removed.iter().collect(),
         dependents: HashMap::new(),
+        errors: Vec::new(),
     };
     let mut replaced = Vec::new();
     let mut adopted = Vec::new();
@@ -79,13 +83,44 @@ pub(super) fn build(
     }
     building.index();
     building.replace(&replaced, warnings);
-    building.remove(removed)?;
-    building.delete_left_overs();
+    building.remove();
+    building.delete_left_overs(in_scope, warnings);
     building.goes_with();
     building.order_deletions();
-    let Building { steps, mut operations, edges, .. } = building;
-    edges.settle(&mut operations)?;
+    let Building { steps, mut operations, edges, errors, .. } = building;
+    if !errors.is_empty() {
+        return Err(Error::Documents(errors));
+    }
+    let given_way = edges.settle(&mut operations)?;
+    keep_places(&mut operations, &given_way);
     Ok((steps, operations))
+}
+
+/// Where something is deleted while what moves away from it is still recorded to depend on it, its
+/// place stays until that has moved: the state has to be whole at every moment.
+fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
+    let mut forgetting: BTreeMap<u32, u32> = BTreeMap::new();
+    for (before, deletion) in given_way {
+        if let Some(own) = forgetting.get(deletion) {
+            operations.get_mut(*own as usize).into_iter().for_each(|own| own.after.push(*before));
+            continue;
+        }
+        let own = operations.len() as u32;
+        let Some(Operation { step, work: Work::Delete { id, stays, .. }, .. }) =
+            operations.get_mut(*deletion as usize)
+        else {
+            continue;
+        };
+        // An old copy leaves the current record, by whose name others depend on it; and what is to
+        // be made anew keeps its place anyway.
+        if id.superseded.is_some() || std::mem::replace(stays, true) {
+            continue;
+        }
+        let work = Work::Delete { id: id.clone(), call: false, stays: false, also: Vec::new() };
+        let step = *step;
+        operations.push(Operation { step, node: None, work, after: vec![*before, *deletion] });
+        forgetting.insert(*deletion, own);
+    }
 }
 
 struct Building<'a> {
@@ -98,8 +133,11 @@ struct Building<'a> {
     edges: Edges,
     recorded: &'a Recorded,
     graph: Option<&'a Graph>,
+    /// What no document asks for any more.
+    going: HashSet<&'a Urn>,
     /// Records by what they depend on.
     dependents: HashMap<Urn, Vec<Arc<Record>>>,
+    errors: Vec<Diagnostic>,
 }
 
 impl Building<'_> {
@@ -143,6 +181,16 @@ impl Building<'_> {
         self.dependents.get(urn).map_or(&[], Vec::as_slice)
     }
 
+    /// What is recorded to depend on a resource, and what this run neither deletes nor looks at.
+    fn staying(&self, urn: &Urn) -> impl Iterator<Item = Key> {
+        let stays = |dependent: &&Arc<Record>| {
+            dependent.superseded.is_none()
+                && !self.going.contains(&dependent.urn)
+                && !self.provisions.contains_key(&dependent.urn)
+        };
+        self.dependents(urn).iter().filter(stays).filter_map(|dependent| dependent.urn.key())
+    }
+
     fn urn(&self, index: u32) -> Option<&Urn> {
         Some(&self.steps.get(index as usize)?.urn)
     }
@@ -172,8 +220,21 @@ impl Building<'_> {
                 InsteadOf::Copy(number) => Some(number),
                 _ => None,
             };
-            let id = RecordId { urn, superseded };
+            let id = RecordId { urn: urn.clone(), superseded };
+            let staying = self.staying(&urn).next();
             let own = match instead {
+                InsteadOf::Deleted if let Some(other) = staying => {
+                    if let Some(key) = urn.key() {
+                        self.errors.push(has_dependents(&key, &other, "deleted before a new one is made"));
+                    }
+                    continue;
+                }
+                InsteadOf::Copy(_) if let Some(other) = staying => {
+                    if let Some(key) = urn.key() {
+                        warnings.push(the_old_one_stays(key, &other));
+                    }
+                    continue;
+                }
                 InsteadOf::Forgotten | InsteadOf::Nothing => {
                     // Nothing is deleted; where it had to be, its dependents go before the new one
                     // all the same.
@@ -206,6 +267,12 @@ impl Building<'_> {
                 warnings.push(Warning { key: step.key.clone(), message });
             }
         };
+        let mut forced_all_the_same: Vec<u32> =
+            forced.iter().copied().filter(|index| wish(*index) == Some(false)).collect();
+        forced_all_the_same.sort_unstable();
+        for index in forced_all_the_same {
+            warn(index, "the old one is deleted before a new one is made, because its driver cannot do otherwise (`delete_before_replace: false` is no use)".into());
+        }
         // Who demands to be made first needs what it depends on to be made first.
         let mut made_first = BTreeSet::new();
         let mut stack: Vec<u32> = replaced
@@ -253,43 +320,40 @@ impl Building<'_> {
     }
 
     /// What no document asks for any more.
-    fn remove(&mut self, removed: &[Urn]) -> Result<(), Error> {
-        let going: HashSet<&Urn> = removed.iter().collect();
-        let mut errors = Vec::new();
-        for record in order::dependents_first(self.recorded, &going) {
+    fn remove(&mut self) {
+        for record in order::dependents_first(self.recorded, &self.going) {
             let Some(key) = record.urn.key() else { continue };
-            for dependent in self.dependents(&record.urn) {
-                let stays = dependent.superseded.is_none()
-                    && !going.contains(&dependent.urn)
-                    && !self.provisions.contains_key(&dependent.urn);
-                if stays && let Some(other) = dependent.urn.key() {
-                    errors.push(
-                        Diagnostic::error(
-                            "has-dependents",
-                            format!("`{key}` would be deleted, and `{other}`, which stays, depends on it"),
-                        )
-                        .help(format!(
-                            "take `{other}` in too, with `--target-dependents` or `--target '{other}'`"
-                        )),
-                    );
-                }
-            }
+            let staying: Vec<Key> = self.staying(&record.urn).collect();
+            self.errors.extend(staying.iter().map(|other| has_dependents(&key, other, "deleted")));
             let step = self.steps.len() as u32;
             let id = record.id();
             let call = exists(&record) && !record.retain && !record.external;
-            let reasons = why_removed(&record, self.graph.is_none());
+            let mut reasons = why_removed(&record, self.graph.is_none());
+            let undecided = self.recorded.is_perhaps_made(&id);
+            if undecided {
+                reasons.push("an earlier run was interrupted while making a new one: it may exist".into());
+            }
             self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
             let own = self.delete(step, id.clone(), call, false);
+            if undecided && let Some(operation) = self.operations.get_mut(own as usize) {
+                operation.work = Work::Undecided;
+            }
             self.deletions.insert(id, own);
         }
-        if errors.is_empty() { Ok(()) } else { Err(Error::Documents(errors)) }
     }
 
     /// Old copies that an earlier run did not come to delete.
-    fn delete_left_overs(&mut self) {
+    fn delete_left_overs(&mut self, in_scope: Option<&HashSet<Urn>>, warnings: &mut Vec<Warning>) {
         let recorded = self.recorded;
         for record in recorded.all_superseded() {
             let Some(key) = record.urn.key() else { continue };
+            if in_scope.is_some_and(|scope| !scope.contains(&record.urn)) {
+                continue;
+            }
+            if let Some(other) = self.staying(&record.urn).next() {
+                warnings.push(the_old_one_stays(key, &other));
+                continue;
+            }
             let step = self.steps.len() as u32;
             let reasons = vec!["it was replaced, and the old one is still there".to_owned()];
             self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
@@ -304,44 +368,6 @@ impl Building<'_> {
         let work = Work::Delete { id, call, stays, also: Vec::new() };
         self.operations.push(Operation { step, node: None, work, after: Vec::new() });
         own
-    }
-
-    /// What goes with another needs no call when that one is deleted by a call: both leave the
-    /// state together.
-    fn goes_with(&mut self) {
-        let pairs: Vec<(RecordId, u32, u32)> = self
-            .deletions
-            .iter()
-            .filter_map(|(id, own)| {
-                let record = self.recorded.get(id)?;
-                let host = *self.deletions.get(&RecordId::current(record.deleted_with.clone()?))?;
-                let is_plain = |index: u32| {
-                    matches!(
-                        self.operations.get(index as usize).map(|operation| &operation.work),
-                        Some(Work::Delete { call: true, stays: false, .. })
-                    )
-                };
-                (host != *own && is_plain(host) && is_plain(*own)).then(|| (id.clone(), *own, host))
-            })
-            .collect();
-        for (id, own, host) in pairs {
-            // What is recorded now may be an old copy by then.
-            let mut gone = id;
-            if let Some(Operation { work: Work::Delete { id, call, .. }, .. }) =
-                self.operations.get_mut(own as usize)
-            {
-                *call = false;
-                gone = id.clone();
-            }
-            if gone.superseded.is_none()
-                && let Some(Operation { work: Work::Delete { also, .. }, .. }) =
-                    self.operations.get_mut(host as usize)
-            {
-                also.push(gone.clone());
-                self.deletions.insert(gone, host);
-                self.edges.hard(host, own);
-            }
-        }
     }
 
     /// Whether an operation can only follow the new one that a deletion makes place for.
@@ -378,6 +404,21 @@ impl Building<'_> {
             }
         }
     }
+}
+
+fn has_dependents(key: &Key, other: &Key, what: &str) -> Diagnostic {
+    Diagnostic::error(
+        "has-dependents",
+        format!("`{key}` would be {what}, and `{other}`, which stays, depends on it"),
+    )
+    .help(format!("take `{other}` in too, with `--target-dependents` or `--target '{other}'`"))
+}
+
+fn the_old_one_stays(key: Key, other: &Key) -> Warning {
+    let message = format!(
+        "the old one stays for now: `{other}`, which this run is not about, is recorded to depend on it"
+    );
+    Warning { key, message }
 }
 
 fn why_removed(record: &Record, everything: bool) -> Vec<String> {

@@ -22,11 +22,11 @@ impl Edges {
         self.soft.push((before, after));
     }
 
-    /// Puts the edges into the operations.
+    /// Puts the edges into the operations. Returns those that gave way.
     ///
     /// # Errors
     /// [`Error::Integrity`] if even those that must be form a loop.
-    pub(super) fn settle(self, operations: &mut [Operation]) -> Result<(), Error> {
+    pub(super) fn settle(self, operations: &mut [Operation]) -> Result<Vec<(u32, u32)>, Error> {
         for (before, after) in &self.hard {
             add(operations, *before, *after);
         }
@@ -36,7 +36,7 @@ impl Edges {
         }
         tidy(operations);
         if !has_loop(operations) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         // Rare: somebody moves to another dependency that cannot be there before the old one goes.
         for (operation, after) in operations.iter_mut().zip(hard) {
@@ -45,13 +45,16 @@ impl Edges {
         if has_loop(operations) {
             return Err(Error::Integrity("what is recorded allows no order of deletion".into()));
         }
-        for (before, after) in &self.soft {
-            if !waits_for(operations, *before, *after) {
-                add(operations, *before, *after);
+        let mut given_way = Vec::new();
+        for (before, after) in self.soft {
+            if waits_for(operations, before, after) {
+                given_way.push((before, after));
+            } else {
+                add(operations, before, after);
             }
         }
         tidy(operations);
-        Ok(())
+        Ok(given_way)
     }
 }
 
