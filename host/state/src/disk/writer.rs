@@ -178,6 +178,10 @@ impl Writing {
 
     fn follow(&mut self) {
         if self.follower.is_none() {
+            // Nothing was recorded, and a fresh folder stays as it is.
+            if self.shared.read().dirty.is_empty() {
+                return;
+            }
             let start = Start {
                 folder: self.folder.path().to_owned(),
                 shared: self.shared.clone(),

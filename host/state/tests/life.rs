@@ -1,0 +1,282 @@
+//! Intents, history, documents and holds, the same in every store (SPEC §9, §10).
+#![allow(missing_docs, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::*;
+use futures::executor::block_on as run;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use purlin_model::Value;
+use purlin_state::{
+    Change, Deployment, Environment, Error, MemoryStore, Outcome, RecordId, SledStore, Store,
+};
+use sha2::{Digest, Sha256};
+
+fn other() -> Environment {
+    Environment { env: "prod".into(), ..environment() }
+}
+
+fn stores(test: impl Fn(&dyn Store)) {
+    test(&MemoryStore::new());
+    let folder = tempfile::tempdir().expect("a folder");
+    test(&open(folder.path()).expect("opens"));
+    let report = SledStore::verify(folder.path(), &options(folder.path())).expect("looks");
+    assert!(report.is_whole(), "{report:?}");
+}
+
+fn deployment(id: &str, number: u64, documents: Option<&[u8]>) -> Deployment {
+    Deployment {
+        id: id.into(),
+        number,
+        holder: holder(),
+        ended: None,
+        outcome: Outcome::Unfinished,
+        steps: vec![(urn(1), "create".into(), true), (urn(2), "create".into(), false)],
+        documents: documents.map(|documents| Sha256::digest(documents).into()),
+    }
+}
+
+fn deployed(environment: Environment, deployment: Deployment, documents: Option<&[u8]>) -> Change {
+    Change::Deployed {
+        environment,
+        deployment: Box::new(deployment),
+        documents: documents.map(<[u8]>::to_vec),
+    }
+}
+
+#[test]
+fn an_intent_is_pending_until_it_is_settled() {
+    stores(|store| {
+        let id = RecordId::current(urn(1));
+        let pending = || run(store.load(&environment())).expect("loads").pending;
+        let checkpoint =
+            |provider_id: &str| Change::Checkpoint { id: id.clone(), provider_id: provider_id.into() };
+        run(store.commit(vec![checkpoint("nobody asked")])).expect("commits");
+        assert_eq!(pending(), []);
+        run(store.commit(vec![intend(secret_record(2)), intend(secret_record(1))])).expect("commits");
+        assert_eq!(
+            pending().iter().map(|intent| intent.id()).collect::<Vec<_>>(),
+            [id.clone(), RecordId::current(urn(2))]
+        );
+        assert_eq!(pending()[0].checkpoint, None, "what was said before an intent is not about it");
+        run(store.commit(vec![checkpoint("i-1")])).expect("commits");
+        run(store.commit(vec![checkpoint("i-2")])).expect("commits");
+        assert_eq!(pending()[0].checkpoint.as_deref(), Some("i-2"));
+        run(store.commit(vec![intend(record(1))])).expect("commits");
+        assert_eq!(pending()[0].checkpoint, None, "a new attempt knows nothing yet");
+        run(store.commit(vec![checkpoint("i-3")])).expect("commits");
+        run(store.commit(vec![put(record(1)), Change::Settle(id.clone())])).expect("commits");
+        assert_eq!(pending().len(), 1);
+        run(store.commit(vec![Change::Settle(id.clone()), Change::Settle(RecordId::current(urn(2)))]))
+            .expect("commits");
+        assert_eq!(pending(), []);
+        // An old copy is a record of its own, and so is what is done to it.
+        let mut copy = record(1);
+        copy.superseded = Some(3);
+        run(store.commit(vec![put(copy.clone()), intend(copy.clone())])).expect("commits");
+        let snapshot = run(store.load(&environment())).expect("loads");
+        assert_eq!(snapshot.records, [record(1), copy.clone()]);
+        assert_eq!(snapshot.pending[0].id(), copy.id());
+        run(store.commit(vec![Change::Remove(RecordId::current(urn(1)))])).expect("commits");
+        assert_eq!(run(store.load(&environment())).expect("loads").records, [copy]);
+    });
+}
+
+#[test]
+fn deployments_are_numbered_in_their_environment() {
+    stores(|store| {
+        let history = |environment: &Environment| run(store.history(environment)).expect("lists");
+        for id in ["a", "b"] {
+            run(store.commit(vec![deployed(environment(), deployment(id, 0, None), None)])).expect("commits");
+        }
+        run(store.commit(vec![
+            deployed(environment(), deployment("c", 0, None), None),
+            deployed(other(), deployment("a", 0, None), None),
+            deployed(environment(), deployment("d", 0, None), None),
+        ]))
+        .expect("commits");
+        let told: Vec<_> = history(&environment()).iter().map(|d| (d.number, d.id.to_string())).collect();
+        let told: Vec<_> = told.iter().map(|(number, id)| (*number, id.as_str())).collect();
+        assert_eq!(told, [(1, "a"), (2, "b"), (3, "c"), (4, "d")]);
+        assert_eq!(history(&other())[0].number, 1);
+        // An environment with a history alone is one.
+        assert_eq!(run(store.environments()).expect("lists"), [environment(), other()]);
+        // The same id is the same deployment, whatever number it comes with.
+        let mut ended = deployment("b", 0, Some(b"text"));
+        (ended.ended, ended.outcome) = (Some(9), Outcome::Cancelled);
+        run(store.commit(vec![deployed(environment(), ended.clone(), Some(b"text"))])).expect("commits");
+        ended.number = 2;
+        assert_eq!(history(&environment())[1], ended);
+        assert_eq!(history(&environment()).len(), 4);
+        ended.number = 4;
+        ended.outcome = Outcome::Failed;
+        run(store.commit(vec![deployed(environment(), ended.clone(), None)])).expect("commits");
+        ended.number = 2;
+        assert_eq!(history(&environment())[1], ended);
+        let digest = ended.documents.expect("a digest");
+        assert_eq!(
+            run(store.documents(&digest)).expect("reads").as_deref(),
+            Some(&b"text"[..]),
+            "left as they are"
+        );
+        // Others than it says are refused, and nothing is recorded.
+        let wrong = deployed(environment(), deployment("e", 0, Some(b"one")), Some(b"other"));
+        assert!(matches!(run(store.commit(vec![put(record(7)), wrong])), Err(Error::Unwritable { .. })));
+        assert_eq!(history(&environment()).len(), 4);
+        assert_eq!(run(store.load(&environment())).expect("loads").records, []);
+    });
+}
+
+#[test]
+fn documents_are_kept_for_the_last_hundred() {
+    stores(|store| {
+        let text = |n: usize| format!("kind: Recipe # hidden-{}", if n < 5 { 0 } else { n }).into_bytes();
+        let kept = |n: usize| {
+            let digest: [u8; 32] = Sha256::digest(text(n)).into();
+            run(store.documents(&digest)).expect("reads")
+        };
+        let deploy = |environment: Environment, id: String, text: &[u8]| {
+            let deployment = deployment(&id, 0, Some(text));
+            run(store.commit(vec![deployed(environment, deployment, Some(text))])).expect("commits");
+        };
+        for n in 0..104 {
+            deploy(environment(), format!("d{n}"), &text(n));
+        }
+        // The first five share theirs, and one of them is among the last hundred.
+        assert_eq!(kept(0).as_deref(), Some(text(0).as_slice()));
+        deploy(other(), "elsewhere".into(), &text(6));
+        for n in 104..108 {
+            deploy(environment(), format!("d{n}"), &text(n));
+        }
+        assert_eq!(kept(0), None);
+        assert_eq!(kept(5), None);
+        assert_eq!(kept(6).as_deref(), Some(text(6).as_slice()), "another environment has them still");
+        assert_eq!(kept(7), None);
+        assert_eq!(kept(8).as_deref(), Some(text(8).as_slice()));
+        assert_eq!(run(store.history(&environment())).expect("lists").len(), 108, "the history itself stays");
+    });
+}
+
+#[test]
+fn an_environment_is_held_until_it_is_let_go() {
+    stores(|store| {
+        let held = |environment: &Environment| run(store.load(environment)).expect("loads").held;
+        let hold = |holder| Change::Hold { environment: environment(), holder };
+        assert_eq!(held(&environment()), None);
+        run(store.commit(vec![hold(Some(holder()))])).expect("commits");
+        assert_eq!((held(&environment()), held(&other())), (Some(holder()), None));
+        run(store.commit(vec![hold(None)])).expect("commits");
+        assert_eq!(held(&environment()), None);
+    });
+}
+
+#[test]
+fn what_is_submitted_is_written_whether_or_not_anybody_waits() {
+    stores(|store| {
+        drop(store.submit(vec![put(record(1))]));
+        let last = store.submit(vec![put(record(2))]);
+        drop(store.submit(vec![put(record(3))]));
+        run(last).expect("durable");
+        // The order is that of the calls: what came before is there, too.
+        let records = run(store.load(&environment())).expect("loads").records;
+        assert!(records.starts_with(&[record(1), record(2)]));
+        for _ in 0..1000 {
+            if run(store.load(&environment())).expect("loads").records.len() == 3 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        panic!("it was not written");
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = open(folder.path()).expect("opens");
+    for n in 0..100 {
+        drop(store.submit(vec![put(record(n))]));
+    }
+    drop(store);
+    let store = open(folder.path()).expect("opens");
+    assert_eq!(run(store.load(&environment())).expect("loads").records.len(), 100);
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let number = 0..6_usize;
+    let id = || {
+        (0..6_usize, proptest::option::of(0..2_u32))
+            .prop_map(|(n, superseded)| RecordId { urn: urn(n), superseded })
+    };
+    let placed = || prop_oneof![Just(environment()), Just(other())];
+    let record = (number, any::<bool>(), proptest::option::of(0..2_u32), 0..9000_usize).prop_map(
+        |(n, secret, superseded, size)| {
+            let mut record = if secret { secret_record(n) } else { record(n) };
+            record.superseded = superseded;
+            record.state.outputs = Value::from("w".repeat(size).as_str());
+            record
+        },
+    );
+    prop_oneof![
+        3 => record.clone().prop_map(put),
+        2 => id().prop_map(Change::Remove),
+        3 => record.prop_map(intend),
+        1 => (id(), "[a-z]{0,4}").prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id }),
+        2 => id().prop_map(Change::Settle),
+        2 => (placed(), 0..5_usize, 0..4_u64, proptest::option::of(0..3_u8)).prop_map(
+            |(environment, id, number, documents)| {
+                let documents = documents.map(|n| vec![n; 10]);
+                deployed(environment, deployment(&format!("d{id}"), number, documents.as_deref()), documents.as_deref())
+            }
+        ),
+        1 => (placed(), any::<bool>()).prop_map(|(environment, held)| Change::Hold {
+            environment,
+            holder: held.then(holder),
+        }),
+    ]
+}
+
+/// All that a store tells.
+fn told(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
+    let mut all = BTreeMap::new();
+    for environment in [environment(), other()] {
+        let history = run(store.history(&environment)).expect("lists");
+        let snapshot = run(store.load(&environment)).expect("loads");
+        all.insert(environment.to_string(), (snapshot, history));
+    }
+    let documents: Vec<_> =
+        (0..3_u8).map(|n| run(store.documents(&Sha256::digest([n; 10]).into())).expect("reads")).collect();
+    (all, run(store.environments()).expect("lists"), documents)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn both_stores_tell_the_same(commits in vec(vec(change(), 0..5), 1..25), reopen in 0..25_usize) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let memory = MemoryStore::new();
+        let mut sled = open(folder.path()).expect("opens");
+        for (at, commit) in commits.into_iter().enumerate() {
+            if at == reopen {
+                drop(sled);
+                sled = open(folder.path()).expect("opens");
+            }
+            run(memory.commit(commit.clone())).expect("commits");
+            run(sled.commit(commit)).expect("commits");
+        }
+        let expected = told(&memory);
+        prop_assert_eq!(&told(&sled), &expected);
+        drop(sled);
+        let sled = open(folder.path()).expect("opens");
+        prop_assert_eq!(&told(&sled), &expected);
+        drop(sled);
+        // And from the index alone.
+        let journal = folder.path().join("journal");
+        if journal.exists() {
+            std::fs::remove_dir_all(&journal).expect("removed");
+            let report = SledStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+            prop_assert!(report.lost.is_empty(), "{:?}", report);
+            prop_assert_eq!(&told(&open(folder.path()).expect("opens")), &expected);
+        }
+    }
+}
