@@ -13,8 +13,9 @@ use crate::targets::{self, PLAIN, WASI};
 /// Drivers that need nothing but the contract: their instances start faster without WASI.
 const WITHOUT_WASI: &[&str] = &["echo", "dns-wildcard"];
 
-/// The tests' adversary; it is in no binary, so nobody compiles it ahead of time.
-const GUESTS: &str = "guests";
+/// The tests' adversary, and the driver whose effects tests count; they are in no binary, so nobody
+/// compiles them ahead of time.
+const FOR_TESTS: [&str; 2] = ["guests", "ledger"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -58,7 +59,9 @@ fn find() -> anyhow::Result<Vec<Driver>> {
         let target = if WITHOUT_WASI.contains(&name.as_str()) { PLAIN } else { WASI };
         drivers.push(Driver { package: format!("purlin-driver-{name}"), name, target });
     }
-    drivers.push(Driver { name: GUESTS.into(), package: "purlin-guests".into(), target: WASI });
+    let for_tests =
+        FOR_TESTS.map(|name| Driver { name: name.into(), package: format!("purlin-{name}"), target: WASI });
+    drivers.extend(for_tests);
     drivers.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(drivers)
 }
@@ -104,7 +107,7 @@ fn collect(drivers: &[Driver]) -> anyhow::Result<Vec<PathBuf>> {
             component.len() as f64 / 1024.0,
             if changed { "" } else { ", unchanged" }
         );
-        if driver.name != GUESTS {
+        if !FOR_TESTS.contains(&driver.name.as_str()) {
             components.push(path);
         }
     }

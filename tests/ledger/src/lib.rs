@@ -1,0 +1,160 @@
+//! A driver whose effects can be counted: each resource is a file of its own in a granted folder,
+//! under an id that no other attempt would choose, and each effect is a line in a ledger. It never
+//! recognises an attempt of before: what is made twice is there twice.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use purlin_sdk::{
+    CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Observed, Read, ReadRequest, State,
+    TypeSchema, Update, UpdateImpact, UpdateRequest, Wish, operation,
+};
+use serde::{Deserialize, Serialize};
+
+/// Where the operator grants a folder.
+const FOLDER: &str = "/data";
+
+/// A driver whose effects can be counted.
+pub struct Ledger;
+
+/// What it is given.
+#[derive(Deserialize)]
+pub struct Given {
+    values: Values,
+}
+
+/// The inputs of a resource.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Values {
+    /// Can be changed in place.
+    value: String,
+    /// Cannot.
+    #[serde(default)]
+    fixed: String,
+    /// Whether the old one has to go before a new one is made.
+    #[serde(default)]
+    first: bool,
+}
+
+/// A real thing.
+#[derive(Deserialize, Serialize)]
+struct Thing {
+    urn: String,
+    name: String,
+    values: Values,
+}
+
+impl Driver for Ledger {
+    const NAME: &str = "acme/ledger";
+    const DESCRIPTION: &str = "Makes files, and keeps a ledger of what it did.";
+    type Inputs = Given;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(true.into(), true.into())]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "dirs".to_owned(),
+            pattern: String::new(),
+            reason: "the folder with what is made, as /data".to_owned(),
+        }]
+    }
+
+    fn create(request: CreateRequest<Given>) -> Result<State, Failure> {
+        let key = &request.call.idempotency_key;
+        let id = format!("{}-{}", request.name, key.get(..8).unwrap_or(key));
+        operation::checkpoint(&id);
+        let values = request.inputs.given.values;
+        write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
+        note("create", &id)?;
+        state(&id, &values)
+    }
+
+    fn delete(request: DeleteRequest<Given>) -> Result<(), Failure> {
+        match fs::remove_file(path(&request.state.id)) {
+            Ok(()) => note("delete", &request.state.id),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Failure::Failed(error.to_string())),
+        }
+    }
+}
+
+impl Read for Ledger {
+    fn read(request: ReadRequest<Given>) -> Result<Option<Observed>, Failure> {
+        let id = match request.id {
+            Some(id) => id,
+            None => match named(&request.name)? {
+                Some(id) => id,
+                None => return Ok(None),
+            },
+        };
+        let Ok(text) = fs::read(path(&id)) else { return Ok(None) };
+        let thing: Thing = serde_json::from_slice(&text).map_err(|e| Failure::Failed(e.to_string()))?;
+        let values = serde_json::to_value(&thing.values).map_err(|e| Failure::Failed(e.to_string()))?;
+        let values = values.as_object().cloned().unwrap_or_default();
+        Observed::new(state(&id, &thing.values)?, values).map(Some)
+    }
+}
+
+impl UpdateImpact for Ledger {
+    fn update_impact(request: ImpactRequest<Given>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        if request.changes("/values/fixed") {
+            impact.replaces.push("/values/fixed".to_owned());
+            impact.delete_before_replace = request.after.get("/values/first") == Some(&true.into());
+        }
+        impact.stable_outputs.push("id".to_owned());
+        Ok(impact)
+    }
+}
+
+impl Update for Ledger {
+    fn update(request: UpdateRequest<Given>) -> Result<State, Failure> {
+        let id = request.state.id;
+        if fs::metadata(path(&id)).is_err() {
+            return Err(Failure::NotFound(id));
+        }
+        let values = request.after.given.values;
+        write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
+        note("update", &id)?;
+        state(&id, &values)
+    }
+}
+
+purlin_sdk::export!(Ledger);
+
+fn path(id: &str) -> PathBuf {
+    PathBuf::from(FOLDER).join("things").join(id)
+}
+
+/// The whole thing or nothing.
+fn write(id: &str, thing: &Thing) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(error.to_string());
+    fs::create_dir_all(PathBuf::from(FOLDER).join("things")).map_err(failed)?;
+    fs::create_dir_all(PathBuf::from(FOLDER).join("making")).map_err(failed)?;
+    let text = serde_json::to_vec(thing).map_err(|error| Failure::Failed(error.to_string()))?;
+    let making = PathBuf::from(FOLDER).join("making").join(id);
+    fs::write(&making, text).map_err(failed)?;
+    fs::rename(&making, path(id)).map_err(failed)
+}
+
+fn note(what: &str, id: &str) -> Result<(), Failure> {
+    let ledger = fs::File::options().append(true).create(true).open(PathBuf::from(FOLDER).join("ledger"));
+    ledger
+        .and_then(|mut ledger| writeln!(ledger, "{what} {id}"))
+        .map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// The last that was made with this name.
+fn named(name: &str) -> Result<Option<String>, Failure> {
+    let Ok(ledger) = fs::read_to_string(PathBuf::from(FOLDER).join("ledger")) else { return Ok(None) };
+    let made = ledger.lines().filter_map(|line| line.strip_prefix("create "));
+    let there = made.filter(|id| id.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')));
+    Ok(there.filter(|id| path(id).exists()).last().map(str::to_owned))
+}
+
+fn state(id: &str, values: &Values) -> Result<State, Failure> {
+    State::new(id).outputs(serde_json::json!({"id": id, "value": values.value, "fixed": values.fixed}))
+}
