@@ -119,7 +119,7 @@ impl Shared {
     pub(crate) fn submit(&self, changes: Vec<Change>) -> Durable {
         let known: Vec<Change> = changes
             .iter()
-            .filter(|change| matches!(change, Change::Put(_) | Change::Remove(_)))
+            .filter(|change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_)))
             .cloned()
             .collect();
         let mut durable = self.store.submit(changes);

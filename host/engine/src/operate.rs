@@ -108,6 +108,7 @@ impl<'a> Task<'a> {
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
         let mut kept = Record {
+            definition: node.recipe.name.clone(),
             dependencies: self.dependencies(node),
             protect: lifecycle.protect,
             retain: lifecycle.retain,

@@ -11,6 +11,7 @@ mod destroy;
 pub(crate) mod drivers;
 mod look;
 mod operations;
+mod part;
 pub(crate) mod predict;
 mod protection;
 mod scope;
@@ -103,6 +104,12 @@ pub async fn plan(
         recorded.verify()?;
     }
     let in_scope = options.scope.resolve(context, Some(&graph), &recorded).map_err(Error::Documents)?;
+    if let Some(in_scope) = &in_scope {
+        let errors = part::check(&graph, context, &recorded, in_scope);
+        if !errors.is_empty() {
+            return Err(Error::Documents(errors));
+        }
+    }
     let forced = named(&options.replace, "--replace", context, &graph, &recorded)?;
     let mut import = HashMap::new();
     for (name, id) in &options.import {

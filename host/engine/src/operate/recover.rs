@@ -7,7 +7,7 @@ use purlin_model::driver::Failure;
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
-use super::call::{is_certain, patiently};
+use super::call::patiently;
 use super::delete::gone;
 use super::read::{look_at, refreshed};
 use super::{Done, Outcome, Task, nothing};
@@ -54,7 +54,15 @@ impl Task<'_> {
             return self.settled(Vec::new(), intent.id(), "it is asked for again");
         }
         if implements.repeat_create && !look_only {
-            return self.create_again(&**driver, intent, made, there.as_deref()).await;
+            match self.create_again(&**driver, intent, made, there.as_deref()).await {
+                // What was seen is there, whatever asking for it again came to.
+                Err(_) if found.is_some() => {}
+                Err(cause) => {
+                    self.shared.leave_unknown(&self.step.key);
+                    return Err(cause);
+                }
+                done => return done,
+            }
         }
         let Some(found) = found else {
             self.shared.leave_unknown(&self.step.key);
@@ -62,7 +70,8 @@ impl Task<'_> {
             return Ok(nothing());
         };
         let mut record = refreshed(&Record { state: found.state.clone(), ..made.clone() }, &found);
-        if implements.update && (found.values.is_none() || intent.checkpoint.is_some()) {
+        let unsure = found.values.is_none() || intent.checkpoint.is_some() || implements.repeat_create;
+        if implements.update && unsure {
             // Whether all of it was made is not known; changing it to what is wanted is.
             let message = "it was interrupted while being made".to_owned();
             record.status = Status::Partial { message };
@@ -93,10 +102,7 @@ impl Task<'_> {
                 return self.settled(Vec::new(), intent.id(), "it was not made");
             }
             // This attempt made nothing, perhaps; of the first one it says nothing.
-            Err(error) => {
-                self.shared.leave_unknown(&self.step.key);
-                return Err(Cause::Call(Arc::new(error)));
-            }
+            Err(error) => return Err(Cause::Call(Arc::new(error))),
         };
         self.settled(instead_of(there, self, record), intent.id(), "it was made")
     }
@@ -147,9 +153,7 @@ impl Task<'_> {
                 patiently(&self.shared.cancel, || driver.delete(&call, &record.state, &record.inputs)).await;
             match result {
                 Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {}
-                Err(error) if is_certain(&error) => {
-                    return self.settled(Vec::new(), id.clone(), "it is still there");
-                }
+                // This attempt did nothing, perhaps; of the first one it says nothing.
                 Err(error) => {
                     self.shared.leave_unknown(&self.step.key);
                     return Err(Cause::Call(Arc::new(error)));
