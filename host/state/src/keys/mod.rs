@@ -7,7 +7,8 @@ mod data;
 mod identity;
 mod rotation;
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -18,6 +19,7 @@ use self::identity::{make_file, read_file};
 pub(crate) use self::rotation::Rotation;
 use crate::Error;
 use crate::codec::SealedKey;
+use crate::disk::files;
 
 /// Where the key comes from that secrets are encrypted with (SPEC §10).
 #[derive(Clone, Debug)]
@@ -28,6 +30,21 @@ pub enum KeyProvider {
     Value(SecretString),
     /// A file that is made when the first secret is recorded.
     Generate(PathBuf),
+}
+
+impl KeyProvider {
+    /// Makes a key in a file that is not there yet and that only its owner can read. Gives its public
+    /// half.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file is there already, or cannot be written.
+    pub fn create(path: &Path) -> Result<String, Error> {
+        let key = Key::generate();
+        if files::create_private(path, key.to_file().as_bytes())? {
+            return Ok(key.name.clone());
+        }
+        Err(Error::io("make the key file", path)(ErrorKind::AlreadyExists.into()))
+    }
 }
 
 /// The key of one store, had or still to be made.
@@ -184,6 +201,18 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         let error = Keyring::open(&KeyProvider::Generate(path), noted()).expect_err("lost");
         assert!(matches!(&error, Error::KeyMissing { recipient, .. } if *recipient == name), "{error}");
+    }
+
+    #[test]
+    fn a_key_is_made_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let name = KeyProvider::create(&path).expect("made");
+        let ring = Keyring::open(&KeyProvider::File(path.clone()), None).expect("opens");
+        assert_eq!(ring.recipient(), Some(name.clone()));
+        let error = KeyProvider::create(&path).expect_err("there");
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert_eq!(Keyring::open(&KeyProvider::File(path), None).expect("opens").recipient(), Some(name));
     }
 
     #[test]
