@@ -213,6 +213,25 @@ impl PlanArgs {
     }
 }
 
+/// Where a command works that is about what is recorded: documents only say which environment.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PlaceArgs {
+    /// Documents that say which environment it is [default: the folder of the nearest purlin.yaml,
+    /// else the current folder].
+    #[arg(short, long, value_name = "FILE|DIR", help_heading = CONTEXT)]
+    pub(crate) file: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) context: ContextArgs,
+}
+
+impl PlaceArgs {
+    /// The same, as documents are read.
+    pub(crate) fn documents(&self) -> DocumentArgs {
+        DocumentArgs { paths: Vec::new(), file: self.file.clone(), context: self.context.clone() }
+    }
+}
+
 impl DocumentArgs {
     /// Everything named, in order; empty where nothing is.
     pub(crate) fn named(&self) -> Vec<PathBuf> {

@@ -4,17 +4,20 @@ mod apply;
 mod completions;
 mod deploy;
 mod destroy;
+mod diff;
 mod doctor;
 mod driver;
 mod explain;
 mod export;
 mod graph;
+mod history;
 mod import;
 mod init;
 mod markdown_help;
 mod outputs;
 mod plan;
 mod refresh;
+mod rollback;
 mod schema;
 mod state;
 mod up;
@@ -39,6 +42,9 @@ pub(crate) enum Command {
     Refresh(refresh::Args),
     Import(import::Args),
     Destroy(destroy::Args),
+    Rollback(rollback::Args),
+    History(history::Args),
+    Diff(diff::Args),
     Outputs(outputs::Args),
     Export(export::Args),
     State(state::Args),
@@ -77,6 +83,9 @@ impl Command {
             Self::Refresh(args) => events(args.format.format),
             Self::Import(args) => events(args.format.format),
             Self::Destroy(args) => events(args.format.format),
+            Self::Rollback(args) => events(args.format.format),
+            Self::History(args) => document(args.format.format),
+            Self::Diff(args) => document(args.format.format),
             Self::Outputs(args) => document(args.format.format),
             Self::Export(args) => document(args.format.format),
             Self::State(args) => document(args.format()),
@@ -98,6 +107,9 @@ impl Command {
             Self::Refresh(_) => "refresh",
             Self::Import(_) => "import",
             Self::Destroy(_) => "destroy",
+            Self::Rollback(_) => "rollback",
+            Self::History(_) => "history",
+            Self::Diff(_) => "diff",
             Self::Outputs(_) => "outputs",
             Self::Export(_) => "export",
             Self::State(_) => "state",
@@ -122,6 +134,9 @@ impl Command {
             Self::Refresh(args) => refresh::run(&args, app).await,
             Self::Import(args) => import::run(&args, app).await,
             Self::Destroy(args) => destroy::run(&args, app).await,
+            Self::Rollback(args) => rollback::run(&args, app).await,
+            Self::History(args) => history::run(&args, app).await,
+            Self::Diff(args) => diff::run(&args, app).await,
             Self::Outputs(args) => outputs::run(&args, app).await,
             Self::Export(args) => export::run(&args, app).await,
             Self::State(args) => state::run(&args, app).await,

@@ -2,10 +2,14 @@
 //! knows where the data came from.
 
 pub(crate) mod diagnostics;
+pub(crate) mod diff;
 pub(crate) mod dot;
 pub(crate) mod explain;
+pub(crate) mod history;
 pub(crate) mod mermaid;
 pub(crate) mod plan;
+pub(crate) mod state;
 pub(crate) mod svg;
+pub(crate) mod table;
 pub(crate) mod tree;
 pub(crate) mod value;

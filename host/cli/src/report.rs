@@ -4,9 +4,12 @@
 //! out of a report before it is serialised; nothing here prints.
 
 pub(crate) mod diagnostic;
+pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod graph;
+pub(crate) mod history;
 pub(crate) mod plan;
+pub(crate) mod state;
 
 /// The version of every JSON document that the program writes.
 pub(crate) const FORMAT: u8 = 1;

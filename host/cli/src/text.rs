@@ -125,6 +125,17 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
+/// A moment, in milliseconds since 1970, as RFC 3339 in UTC, to the second.
+pub(crate) fn moment(millis: u64) -> String {
+    time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis) * 1_000_000)
+        .ok()
+        .and_then(|time| {
+            let rfc = time::format_description::well_known::Rfc3339;
+            time.replace_nanosecond(0).ok()?.format(&rfc).ok()
+        })
+        .unwrap_or_else(|| format!("{millis} ms after 1970"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +170,12 @@ mod tests {
         ] {
             assert_eq!(duration(Duration::from_millis(ms)), text);
         }
+    }
+
+    #[test]
+    fn moments_are_told_to_the_second() {
+        assert_eq!(moment(1_790_000_000_987), "2026-09-21T14:13:20Z");
+        assert_eq!(moment(u64::MAX), "18446744073709551615 ms after 1970");
     }
 
     #[test]

@@ -110,5 +110,17 @@ fn table(drivers: &[Driver], columns: Option<usize>) -> String {
                 .map(|cell| text::line(cell).into_owned()),
         );
     }
-    super::state::lines(&table)
+    lines(&table)
+}
+
+/// A table as lines without blanks at their ends.
+fn lines(table: &Table) -> String {
+    let mut out = String::new();
+    for line in table.to_string().lines() {
+        // Every cell is padded, the first one too.
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
 }

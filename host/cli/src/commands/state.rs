@@ -1,15 +1,24 @@
 //! `purlin state`
 
+mod forget;
+mod key;
 mod list;
+mod lock;
+mod protect;
+mod rename;
+mod repair;
 mod show;
-
-pub(super) use self::list::lines;
+mod subject;
+mod taint;
+mod unlock;
 
 use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
 
-/// Look at what is recorded.
+/// Look at what is recorded, and set it right by hand.
+///
+/// No command here calls a driver: what is real stays as it is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -20,6 +29,14 @@ pub(crate) struct Args {
 enum Command {
     List(list::Args),
     Show(show::Args),
+    Rename(rename::Args),
+    Forget(forget::Args),
+    Protect(protect::Args),
+    Taint(taint::Args),
+    Lock(lock::Args),
+    Unlock(unlock::Args),
+    Repair(repair::Args),
+    Key(key::Args),
 }
 
 impl Args {
@@ -27,6 +44,14 @@ impl Args {
         match &self.command {
             Command::List(args) => args.format.format,
             Command::Show(args) => args.format.format,
+            Command::Rename(args) => args.format.format,
+            Command::Forget(args) => args.format.format,
+            Command::Protect(args) => args.format.format,
+            Command::Taint(args) => args.format.format,
+            Command::Lock(args) => args.format.format,
+            Command::Unlock(args) => args.format.format,
+            Command::Repair(args) => args.format.format,
+            Command::Key(args) => args.format(),
         }
     }
 }
@@ -35,5 +60,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     match &args.command {
         Command::List(args) => list::run(args, app).await,
         Command::Show(args) => show::run(args, app).await,
+        Command::Rename(args) => rename::run(args, app).await,
+        Command::Forget(args) => forget::run(args, app).await,
+        Command::Protect(args) => protect::run(args, app).await,
+        Command::Taint(args) => taint::run(args, app).await,
+        Command::Lock(args) => lock::run(args, app).await,
+        Command::Unlock(args) => unlock::run(args, app).await,
+        Command::Repair(args) => repair::run(args, app).await,
+        Command::Key(args) => key::run(args, app).await,
     }
 }

@@ -1,0 +1,123 @@
+//! `purlin diff`
+
+use purlin_host::documents::SourceMap;
+use purlin_host::state::Deployment;
+use purlin_host::{Documents, Purlin, engine};
+
+use super::history::find;
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::render;
+use crate::report::diff::{Diff, Side};
+use crate::ui::Level;
+
+/// Show how the documents of two deployments differ in what they ask for.
+///
+/// Documents are compared, not what is real: `purlin plan` compares documents with what is
+/// recorded. Where inputs read outputs of other resources, those recorded now are taken on both
+/// sides.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin diff             the latest deployment, and the documents now
+  purlin diff 3           deployment 3, and the documents now
+  purlin diff 3 5         deployments 3 and 5
+  purlin diff 3 latest
+
+With `--format json`; `difference` is `added`, `changed` or `removed`, and `deployment` null for the
+documents now:
+  {\"format\": 1, \"before\": {\"deployment\", \"id\"}, \"after\": {\"deployment\", \"id\"},
+   \"differences\": [{\"key\", \"difference\", \"changes\": [{\"path\", \"before\", \"after\", \"unknown\",
+                    \"secret\", \"replaces\"}]}],
+   \"summary\": {\"added\", \"changed\", \"removed\"}}")]
+pub(crate) struct Args {
+    /// The earlier one: the number or the id of a deployment, or `latest` [default: the latest].
+    #[arg(value_name = "BEFORE")]
+    before: Option<String>,
+
+    /// The later one [default: the documents now].
+    #[arg(value_name = "AFTER")]
+    after: Option<String>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let documents = args.place.documents();
+    match &args.after {
+        Some(after) => {
+            let place = input::place(&documents, app).await?;
+            let environment = place.environment();
+            let history = place.purlin.history(&environment).await.map_err(fail)?;
+            let after = find(after, &history, &environment.to_string())?;
+            let side = side(after);
+            let id = &place.context.deployment;
+            let after = of(&place.purlin, after, id).await?;
+            let sources = after.loaded.sources.clone();
+            compare(args, place.purlin, (&after, &sources, side), &history, app).await
+        }
+        None => {
+            let given = input::given(&documents, app)?;
+            let purlin = input::orchestrator(&given.workspace, app)?;
+            let history = purlin.history(&given.documents.environment()).await.map_err(fail)?;
+            let side = Side { deployment: None, id: None };
+            compare(args, purlin, (&given.documents, &given.sources, side), &history, app).await
+        }
+    }
+}
+
+async fn compare(
+    args: &Args,
+    purlin: Purlin,
+    (after, sources, after_side): (&Documents, &SourceMap, Side),
+    history: &[Deployment],
+    app: &App,
+) -> Result<Status, Failure> {
+    let environment = after.environment();
+    let before = match &args.before {
+        Some(name) => find(name, history, &environment.to_string())?,
+        None => history.iter().rfind(|deployment| deployment.documents.is_some()).ok_or_else(|| {
+            Failure::input(format!(
+                "nothing was deployed in {environment}, so there is nothing to compare with"
+            ))
+            .hint("`purlin plan` shows what `up` would make")
+        })?,
+    };
+    let before_side = side(before);
+    let before = of(&purlin, before, &after.context.deployment).await?;
+    let graph = purlin.graph(&before).await.map_err(|error| Failure::host(error, &before.loaded.sources))?;
+    let after = purlin.graph(after).await.map_err(|error| Failure::host(error, sources))?;
+    let snapshot = purlin.snapshot(&environment).await.map_err(fail)?;
+    let differences =
+        engine::compare(&graph, &after, snapshot).map_err(|error| Failure::host(error.into(), sources))?;
+    let report = Diff::new(before_side, after_side, &differences);
+    match args.format.format {
+        Format::Json => app.ui.json(&report),
+        Format::Text => {
+            let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
+            app.ui.data(&render::diff::render(&report, columns));
+        }
+    }
+    purlin.close().await.map_err(fail)?;
+    Ok(Status::Done)
+}
+
+fn fail(error: purlin_host::Error) -> Failure {
+    Failure::host(error, &SourceMap::default())
+}
+
+fn side(deployment: &Deployment) -> Side {
+    Side { deployment: Some(deployment.number), id: Some(deployment.id.to_string()) }
+}
+
+/// The documents of a deployment. Both sides are one deployment to their expressions, so that its
+/// id is no difference.
+async fn of(purlin: &Purlin, deployment: &Deployment, id: &str) -> Result<Documents, Failure> {
+    purlin.documents_of(deployment, id).await.map_err(fail)
+}

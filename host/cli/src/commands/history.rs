@@ -1,0 +1,111 @@
+//! `purlin history`
+
+use purlin_host::documents::SourceMap;
+use purlin_host::state::Deployment;
+
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::render;
+use crate::report::FORMAT;
+use crate::report::history::{Details, Entry, History, Shown};
+use crate::text;
+
+/// Show what was deployed in an environment, when and by whom; the newest first.
+///
+/// A run in which nothing changed leaves no entry. With a number, or an id, one deployment is shown
+/// with its steps.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin history
+  purlin history --limit 100
+  purlin history 12                what was done in the 12th deployment
+  purlin history latest
+
+The outcome is succeeded, failed, cancelled, or unfinished, where the run was ended by force.
+
+With `--format json`; with one deployment, it is under `deployment` and has `steps` as well:
+  {\"format\": 1,
+   \"deployments\": [{\"number\", \"id\", \"command\", \"user\", \"host\", \"pid\", \"started\", \"ended\",
+                    \"outcome\", \"documents\", \"done\": {\"create\", \"update\", \"replace\", \"delete\",
+                    \"read\", \"adopt\"}, \"failed\"}]}
+  {\"format\": 1, \"deployment\": {…, \"steps\": [{\"urn\", \"key\", \"action\", \"succeeded\"}]}}")]
+pub(crate) struct Args {
+    /// One deployment: its number, its id, or `latest`.
+    #[arg(value_name = "DEPLOYMENT")]
+    deployment: Option<String>,
+
+    /// How many to show at most.
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "deployment")]
+    limit: usize,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let place = input::place(&args.place.documents(), app).await?;
+    let environment = place.environment();
+    let fail = |error| Failure::host(error, &SourceMap::default());
+    let history = place.purlin.history(&environment).await.map_err(fail)?;
+    if let Some(name) = &args.deployment {
+        let deployment = Details::new(find(name, &history, &environment.to_string())?);
+        match args.format.format {
+            Format::Json => app.ui.json(&Shown { format: FORMAT, deployment }),
+            Format::Text => app.ui.data(&render::history::details(&deployment)),
+        }
+        place.purlin.close().await.map_err(fail)?;
+        return Ok(Status::Done);
+    }
+    let deployments: Vec<Entry> = history.iter().rev().take(args.limit).map(Entry::new).collect();
+    let earlier = history.len() - deployments.len();
+    match args.format.format {
+        Format::Json => app.ui.json(&History { format: FORMAT, deployments }),
+        Format::Text if history.is_empty() => {
+            app.ui.say(&format!("Nothing was deployed in {environment}."));
+            input::hint_at_others(&place, app).await?;
+        }
+        Format::Text => {
+            app.ui.data(&render::history::table(&deployments, app.ui.columns()));
+            if earlier > 0 {
+                app.ui.hint(&format!("there are {earlier} more before these; `--limit N` shows more"));
+            }
+        }
+    }
+    place.purlin.close().await.map_err(fail)?;
+    Ok(Status::Done)
+}
+
+/// The deployment that a person means: by number, id, or `latest`.
+pub(super) fn find<'a>(
+    name: &str,
+    history: &'a [Deployment],
+    environment: &str,
+) -> Result<&'a Deployment, Failure> {
+    let found = match name {
+        "latest" => history.last(),
+        _ => history
+            .iter()
+            .find(|deployment| name.parse() == Ok(deployment.number))
+            .or_else(|| history.iter().find(|deployment| *deployment.id == *name)),
+    };
+    found.ok_or_else(|| {
+        let failure =
+            Failure::input(format!("there is no deployment `{}` in {environment}", text::line(name)));
+        match (history.first(), history.last()) {
+            (Some(first), Some(last)) if first.number == last.number => {
+                failure.hint(format!("there is only number {}; `purlin history` shows it", last.number))
+            }
+            (Some(first), Some(last)) => failure.hint(format!(
+                "they have the numbers {} to {}; `purlin history` shows them",
+                first.number, last.number
+            )),
+            _ => failure.hint("nothing was deployed yet"),
+        }
+    })
+}

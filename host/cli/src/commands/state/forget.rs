@@ -1,0 +1,70 @@
+//! `purlin state forget`
+
+use super::subject::{self, Subject};
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::report::state::{Edited, Left, key};
+use crate::text;
+
+/// Forget a resource: nothing is deleted, it is only not looked after any more.
+///
+/// Its record goes, and with it its old copies and what is pending: so this is also the way out
+/// where an interrupted run left open whether something was made. Where the documents still ask
+/// for it, the next `up` makes a new one. Without a terminal to ask on, `--yes` is required.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state forget dns#shared.web
+  purlin state forget dns#shared.web --yes
+
+With `--format json`; `left` is what stays, its `provider_id` null where it is not known:
+  {\"format\": 1, \"edit\": \"forget\", \"urn\", \"key\", \"changed\", \"left\": [{\"driver\", \"provider_id\"}]}")]
+pub(super) struct Args {
+    /// The resource: a key (TYPE[.CLASS]#ID), or a URN of any environment.
+    #[arg(value_name = "KEY|URN")]
+    resource: String,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    /// Do not ask.
+    #[arg(short, long)]
+    yes: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let json = args.format.format == Format::Json;
+    if !args.yes && (json || !app.ui.is_interactive()) {
+        return Err(Failure::input("nobody can be asked whether to forget it")
+            .hint("`--yes` forgets without asking; `purlin state show` shows what it is"));
+    }
+    let Subject { place, urn, environment, snapshot } =
+        subject::find(&args.resource, &args.place, app).await?;
+    let name = text::line(&key(&urn)).into_owned();
+    let left = Left::all(&urn, &snapshot);
+    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
+    if !args.yes && !app.ui.confirm(&format!("Forget `{name}` in {environment}? What is real stays.")) {
+        app.ui.say("Nothing was changed.");
+        return Ok(Status::Failed);
+    }
+    session.forget(&urn).await.map_err(subject::failure)?;
+    drop(session);
+    place.purlin.close().await.map_err(subject::failure)?;
+    if json {
+        app.ui.json(&Edited { left: Some(left), ..Edited::new("forget", &urn, true) });
+        return Ok(Status::Done);
+    }
+    app.ui.say(&format!("Forgot `{name}`."));
+    for one in &left {
+        let driver = text::line(&one.driver);
+        app.ui.note(&match &one.provider_id {
+            Some(id) => format!("`{}`, made by {driver}, was not deleted; it is yours now", text::line(id)),
+            None => format!("{driver} may have made something; look for it where it makes things"),
+        });
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,208 @@
+//! `purlin state key`
+
+use std::path::{Path, PathBuf};
+
+use purlin_host::model::KeySource;
+use purlin_host::state::KeyProvider;
+use serde::Serialize;
+
+use super::subject;
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report::FORMAT;
+use crate::text;
+
+/// The key that secrets in the state are encrypted with.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Show(ShowArgs),
+    New(NewArgs),
+    Rotate(RotateArgs),
+}
+
+/// Show the public half of the key: for whom the state is encrypted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+With `--format json`; `recipient` is null where there is no key yet:
+  {\"format\": 1, \"recipient\"}")]
+struct ShowArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+/// Make a new key in a file that only you can read.
+///
+/// It is an age identity. Nothing uses it before `purlin state key rotate --to FILE`, or before
+/// purlin.yaml names it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state key new team.key && purlin state key rotate --to team.key
+
+With `--format json`:
+  {\"format\": 1, \"file\", \"recipient\"}")]
+struct NewArgs {
+    /// The file, which is not there yet.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+/// Encrypt everything anew, with a new key.
+///
+/// Happens in one step: whenever it is interrupted, either the old key opens all of the state or
+/// the new one does. Where the key lies in a file, the new one takes its place there. Where it
+/// comes from an environment variable or a command, `--to` is needed, and you put the new one
+/// there. Keep the old key as long as you keep copies of the state from before. Plans that were
+/// kept in files cannot be read any more.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state key rotate
+  purlin state key rotate --to team.key
+
+With `--format json`:
+  {\"format\": 1, \"recipient\"}")]
+struct RotateArgs {
+    /// A file with the new key; made up without it.
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    format: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    recipient: Option<String>,
+}
+
+impl Args {
+    pub(super) fn format(&self) -> Format {
+        match &self.command {
+            Command::Show(args) => args.format.format,
+            Command::New(args) => args.format.format,
+            Command::Rotate(args) => args.format.format,
+        }
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    match &args.command {
+        Command::Show(args) => show(args, app).await,
+        Command::New(args) => new(args, app),
+        Command::Rotate(args) => rotate(args, app).await,
+    }
+}
+
+fn tell(format: Format, file: Option<String>, recipient: Option<String>, app: &App) {
+    match (format, recipient) {
+        (Format::Json, recipient) => app.ui.json(&Report { format: FORMAT, file, recipient }),
+        (Format::Text, Some(recipient)) => app.ui.data(&format!("{recipient}\n")),
+        (Format::Text, None) => {
+            app.ui.say("There is no key yet: one is made when the first secret is recorded.");
+        }
+    }
+}
+
+async fn show(args: &ShowArgs, app: &App) -> Result<Status, Failure> {
+    let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
+    let purlin = input::orchestrator(&workspace, app)?;
+    let mut recipient = None;
+    // Looking must not make a state where there is none.
+    if purlin.state_folder().exists() {
+        recipient = purlin.recipient().await.map_err(subject::failure)?;
+    }
+    purlin.close().await.map_err(subject::failure)?;
+    tell(args.format.format, None, recipient, app);
+    Ok(Status::Done)
+}
+
+fn new(args: &NewArgs, app: &App) -> Result<Status, Failure> {
+    let path = text::path(&args.file);
+    if args.file.symlink_metadata().is_ok() {
+        return Err(Failure::input(format!("`{path}` is there already; nothing was written")));
+    }
+    let recipient = KeyProvider::create(&args.file).map_err(|error| Failure::state(&error))?;
+    tell(args.format.format, Some(args.file.display().to_string()), Some(recipient), app);
+    if args.format.format == Format::Text {
+        app.ui.hint(&format!(
+            "`purlin state key rotate --to {path}` encrypts the state with it; keep a copy of it in a safe place"
+        ));
+    }
+    Ok(Status::Done)
+}
+
+async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
+    let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
+    let elsewhere = match &workspace.key {
+        Some(KeySource::Env(name)) => Some(format!("the environment variable `{name}`")),
+        Some(KeySource::Command(_)) => Some("a command".to_owned()),
+        Some(KeySource::File(_)) | None => None,
+    };
+    if let (Some(from), None) = (&elsewhere, &args.to) {
+        return Err(Failure::input(format!("the key comes from {from}, so the new one has to be given"))
+            .hint("`purlin state key new FILE` makes one, `--to FILE` gives it"));
+    }
+    let new = args.to.as_deref().map(read).transpose()?;
+    let purlin = input::orchestrator(&workspace, app)?;
+    if !purlin.state_folder().exists() {
+        return Err(Failure::input(format!(
+            "there is no state in `{}`, so nothing is encrypted yet",
+            text::path(purlin.state_folder())
+        ))
+        .hint("`key` in purlin.yaml names the key to begin with"));
+    }
+    let rotated = purlin.rotate_key(new.map(Into::into)).await;
+    let recipient = rotated.map_err(|error| match error {
+        purlin_host::Error::State(error @ purlin_host::state::Error::KeyInvalid { .. }) => {
+            Failure::input(error.to_string()).hint("`purlin state key new FILE` makes one")
+        }
+        error => subject::failure(error),
+    })?;
+    purlin.close().await.map_err(subject::failure)?;
+    tell(args.format.format, None, Some(recipient), app);
+    if args.format.format == Format::Text {
+        app.ui.say("The state is encrypted with the new key.");
+        app.ui.hint(&match elsewhere {
+            Some(from) => format!(
+                "put the new key where the old one came from, {from}: nothing else opens the state now"
+            ),
+            None => "keep a copy of the new key in a safe place, and the old one as long as copies of the state from before".to_owned(),
+        });
+    }
+    Ok(Status::Done)
+}
+
+/// A key from a file, which others must not be able to read.
+fn read(path: &Path) -> Result<String, Failure> {
+    let name = text::path(path);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = path.metadata().map(|metadata| metadata.permissions().mode() & 0o777).unwrap_or_default();
+        if mode & 0o077 != 0 {
+            return Err(Failure::input(format!(
+                "the key file `{name}` can be read by others (mode {mode:04o})"
+            ))
+            .hint(format!("run `chmod 600 {name}`")));
+        }
+    }
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("cannot read the key file `{name}`: {error}")))
+}

@@ -1,0 +1,65 @@
+//! `purlin state lock`
+
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report::FORMAT;
+use crate::report::state::{Held, Holder, Place};
+
+use super::subject;
+
+/// Close an environment to deployments, until `purlin state unlock`.
+///
+/// `up` and its like are refused, with who closed it and why. Looking stays possible, and so do
+/// the edits of `purlin state`. A running deployment has its own lock, which goes with it; this one
+/// stays.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state lock --reason 'the database is being moved'
+  purlin state lock --env production
+
+With `--format json`:
+  {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"},
+   \"locked\": {\"user\", \"host\", \"reason\", \"since\"}, \"changed\"}")]
+pub(super) struct Args {
+    /// What for; others are told.
+    #[arg(long, value_name = "TEXT", default_value = "purlin state lock")]
+    reason: String,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    if args.reason.trim().is_empty() {
+        return Err(Failure::input("the reason is empty"));
+    }
+    let place = input::place(&args.place.documents(), app).await?;
+    let environment = place.environment();
+    let held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    if let Some(holder) = held {
+        return Err(Failure::run(format!("{environment} is closed already, by {holder}"))
+            .hint("`purlin state unlock` opens it"));
+    }
+    place.purlin.hold(&environment, Some(args.reason.trim())).await.map_err(subject::failure)?;
+    let held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    place.purlin.close().await.map_err(subject::failure)?;
+    match args.format.format {
+        Format::Text => {
+            app.ui.say(&format!("{environment} is closed to deployments."));
+            app.ui.hint("`purlin state unlock` opens it again");
+        }
+        Format::Json => app.ui.json(&Held {
+            format: FORMAT,
+            environment: Place::new(&environment),
+            locked: held.as_ref().map(Holder::new),
+            changed: true,
+        }),
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,61 @@
+//! `purlin state protect`
+
+use super::subject::{self, Subject};
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::report::state::{Edited, key};
+use crate::text;
+
+/// Protect a resource: nothing deletes or replaces it, whatever the documents say.
+///
+/// This is apart from `lifecycle.protect` in documents: either protects, and `--off` lifts only
+/// what was set by this command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state protect postgres#modules.web.externals.db
+  purlin state protect postgres#modules.web.externals.db --off
+
+With `--format json`; `edit` is `protect` or `unprotect`:
+  {\"format\": 1, \"edit\", \"urn\", \"key\", \"changed\"}")]
+pub(super) struct Args {
+    /// The resource: a key (TYPE[.CLASS]#ID), or a URN of any environment.
+    #[arg(value_name = "KEY|URN")]
+    resource: String,
+
+    /// Lift the protection.
+    #[arg(long)]
+    off: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let Subject { place, urn, environment, snapshot } =
+        subject::find(&args.resource, &args.place, app).await?;
+    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
+    let changed = session.protect(&urn, !args.off).await.map_err(subject::failure)? > 0;
+    drop(session);
+    place.purlin.close().await.map_err(subject::failure)?;
+    if args.format.format == Format::Json {
+        let edit = if args.off { "unprotect" } else { "protect" };
+        app.ui.json(&Edited::new(edit, &urn, changed));
+        return Ok(Status::Done);
+    }
+    let name = text::line(&key(&urn)).into_owned();
+    app.ui.say(&match (changed, args.off) {
+        (true, false) => format!("`{name}` is protected: it is not deleted until `--off` lifts that."),
+        (true, true) => format!("`{name}` is not protected by hand any more."),
+        (false, false) => format!("`{name}` is protected already; nothing was changed."),
+        (false, true) => format!("`{name}` was not protected by hand; nothing was changed."),
+    });
+    if args.off && snapshot.records.iter().any(|record| record.urn == urn && record.protect) {
+        app.ui.note("the documents protect it still: `lifecycle.protect`, as of the last deployment");
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,82 @@
+//! `purlin state rename`
+
+use purlin_host::state::Environment;
+
+use super::subject::{self, Subject};
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::report::state::{Edited, Named, key};
+use crate::text;
+
+/// Give a resource another name, and whatever refers to it with it.
+///
+/// For a resource that has another name in the documents than when it was made: without this the
+/// next `up` would delete it and make a new one. The documents can say the same, with
+/// `lifecycle.aliases`. No driver is called: what is real stays as it is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state rename postgres#modules.web.externals.db postgres#modules.web.externals.main
+  purlin state rename postgres#shared.db postgres.large#shared.db
+
+With `--format json`:
+  {\"format\": 1, \"edit\": \"rename\", \"urn\", \"key\", \"changed\", \"to\": {\"urn\", \"key\"},
+   \"dependents\": [urn]}")]
+pub(super) struct Args {
+    /// The resource: a key (TYPE[.CLASS]#ID), or a URN of any environment.
+    #[arg(value_name = "OLD")]
+    old: String,
+
+    /// What it is to be called: a key, or a URN of the same environment.
+    #[arg(value_name = "NEW")]
+    new: String,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let subject = subject::find(&args.old, &args.place, app).await?;
+    let new = subject::urn(&args.new, &subject.context())?;
+    let Subject { place, urn: old, environment, snapshot } = subject;
+    if Environment::of_urn(&new).is_none_or(|other| other != environment) {
+        return Err(Failure::input(format!("`{new}` is in another environment than `{}`", key(&old)))
+            .hint("a resource cannot leave its environment; `purlin import` takes over what exists"));
+    }
+    let mut changed = 0;
+    if new != old {
+        let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
+        changed = session.rename(&old, &new).await.map_err(subject::failure)?;
+    }
+    place.purlin.close().await.map_err(subject::failure)?;
+    let mut dependents: Vec<String> = snapshot
+        .records
+        .iter()
+        .filter(|record| record.urn != old && record.dependencies.contains(&old))
+        .map(|record| record.urn.to_string())
+        .collect();
+    dependents.dedup();
+    match args.format.format {
+        Format::Text if changed == 0 => app.ui.say("It is called so already; nothing was changed."),
+        Format::Text => {
+            let (old, new) = (key(&old), key(&new));
+            let also = match dependents.len() {
+                0 => String::new(),
+                1 => ", and in the 1 resource that depends on it".to_owned(),
+                several => format!(", and in the {several} resources that depend on it"),
+            };
+            app.ui.say(&text::line(&format!("Renamed `{old}` to `{new}`{also}.")));
+            app.ui.hint("`purlin plan` shows whether the documents call it so too");
+        }
+        Format::Json => app.ui.json(&Edited {
+            to: Some(Named::new(&new)),
+            dependents: Some(dependents),
+            ..Edited::new("rename", &old, changed > 0)
+        }),
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,62 @@
+//! `purlin state taint`
+
+use super::subject::{self, Subject};
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::report::state::{Edited, key};
+use crate::text;
+
+/// Mark a resource to be replaced by the next `up`, or take the mark away.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state taint postgres#modules.web.externals.db
+  purlin state taint postgres#modules.web.externals.db --off
+
+With `--format json`; `edit` is `taint` or `untaint`:
+  {\"format\": 1, \"edit\", \"urn\", \"key\", \"changed\"}")]
+pub(super) struct Args {
+    /// The resource: a key (TYPE[.CLASS]#ID), or a URN of any environment.
+    #[arg(value_name = "KEY|URN")]
+    resource: String,
+
+    /// Take the mark away.
+    #[arg(long)]
+    off: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let Subject { place, urn, environment, snapshot } =
+        subject::find(&args.resource, &args.place, app).await?;
+    let name = text::line(&key(&urn)).into_owned();
+    let current = snapshot.records.iter().find(|record| record.urn == urn && record.superseded.is_none());
+    if current.is_some_and(|record| record.external) && !args.off {
+        return Err(Failure::input(format!("`{name}` is only observed, so it cannot be replaced")));
+    }
+    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
+    let changed = session.taint(&urn, !args.off).await.map_err(subject::failure)? > 0;
+    drop(session);
+    place.purlin.close().await.map_err(subject::failure)?;
+    if args.format.format == Format::Json {
+        let edit = if args.off { "untaint" } else { "taint" };
+        app.ui.json(&Edited::new(edit, &urn, changed));
+        return Ok(Status::Done);
+    }
+    app.ui.say(&match (changed, args.off) {
+        (true, false) => format!("`{name}` is to be replaced: the next `purlin up` makes a new one."),
+        (true, true) => format!("`{name}` is not to be replaced any more."),
+        (false, false) => format!("`{name}` is marked already; nothing was changed."),
+        (false, true) => format!("`{name}` was not marked; nothing was changed."),
+    });
+    if current.is_some_and(|record| record.protect || record.pinned) && !args.off {
+        app.ui.note("it is protected, so `up` will refuse to replace it until that is lifted");
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,53 @@
+//! `purlin state unlock`
+
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report::FORMAT;
+use crate::report::state::{Held, Place};
+
+use super::subject;
+
+/// Open an environment to deployments again.
+///
+/// Lifts what `purlin state lock` set, whoever set it. The lock of a running deployment is not
+/// touched; it goes with the process that holds it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state unlock
+  purlin state unlock --env production
+
+With `--format json`:
+  {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"}, \"locked\": null, \"changed\"}")]
+pub(super) struct Args {
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let place = input::place(&args.place.documents(), app).await?;
+    let environment = place.environment();
+    let held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    if held.is_some() {
+        place.purlin.hold(&environment, None).await.map_err(subject::failure)?;
+    }
+    place.purlin.close().await.map_err(subject::failure)?;
+    match (args.format.format, &held) {
+        (Format::Text, Some(holder)) => {
+            app.ui.say(&format!("{environment} is open again; it was closed by {holder}."));
+        }
+        (Format::Text, None) => app.ui.say(&format!("{environment} is open; nothing was changed.")),
+        (Format::Json, _) => app.ui.json(&Held {
+            format: FORMAT,
+            environment: Place::new(&environment),
+            locked: None,
+            changed: held.is_some(),
+        }),
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,125 @@
+//! How two sets of documents differ, as text.
+
+use crate::report::diff::{Diff, Differing};
+use crate::report::plan::Change;
+use crate::style::{CREATE, DELETE, STRONG, UPDATE, paint};
+use crate::text;
+
+use super::value;
+
+/// Where changes begin.
+const INDENT: usize = 6;
+
+/// The differences as lines of text; none of them wider than there are columns, where that can be
+/// helped.
+pub(crate) fn render(diff: &Diff, columns: Option<usize>) -> String {
+    let (before, after) = (diff.before.describe(), diff.after.describe());
+    let summary = diff.summary;
+    if diff.differences.is_empty() {
+        return format!("No difference between {before} and {after}.\n");
+    }
+    let mut out = format!("{}\n", paint(STRONG, format!("From {before} to {after}")));
+    for one in &diff.differences {
+        differing(&mut out, one, columns);
+    }
+    let parts: Vec<String> =
+        [(summary.added, "added"), (summary.changed, "changed"), (summary.removed, "removed")]
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{number} {what}"))
+            .collect();
+    out.push_str(&format!("\n{} {}.\n", paint(STRONG, "Difference:"), parts.join(", ")));
+    out
+}
+
+fn differing(out: &mut String, one: &Differing, columns: Option<usize>) {
+    let sign = match one.difference {
+        "added" => paint(CREATE, "+"),
+        "removed" => paint(DELETE, "-"),
+        _ => paint(UPDATE, "~"),
+    };
+    out.push_str(&format!("  {sign} {}\n", paint(STRONG, text::line(&one.key))));
+    for change in &one.changes {
+        let path = value::path(&change.path);
+        // A long path has a line of its own.
+        let own = columns.is_some_and(|columns| text::width(&path) > columns / 2);
+        let used = if own { INDENT + 4 } else { INDENT + text::width(&path) + 2 };
+        let room = columns.map_or(usize::MAX / 2, |columns| columns.saturating_sub(used).max(12));
+        let sides = sides(change, one.difference == "added", room);
+        if own {
+            out.push_str(&format!("{:INDENT$}{path}:\n{:INDENT$}    {sides}\n", "", ""));
+        } else {
+            out.push_str(&format!("{:INDENT$}{path}: {sides}\n", ""));
+        }
+    }
+}
+
+fn sides(change: &Change, added: bool, room: usize) -> String {
+    let before = change.before.as_ref().map(value::one_line);
+    let after = change.after.as_ref().map(value::one_line);
+    match (before, after) {
+        (None, Some(after)) if added => text::fit(&after, room).into_owned(),
+        (before, after) => {
+            let before = before.unwrap_or_else(|| "(none)".into());
+            let after = after.unwrap_or_else(|| "(removed)".into());
+            // Two masked values look alike, though they differ.
+            let remark = if before == after { " (changed)" } else { "" };
+            let (before, after) =
+                value::pair(&before, &after, room.saturating_sub(text::width(remark)).max(12));
+            format!("{before} → {after}{remark}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::diff::{Side, Tally};
+    use purlin_host::model::Value;
+
+    fn diff() -> Diff {
+        let side = |deployment| Side { deployment, id: None };
+        let change = |path: &str, before, after| Change { path: path.into(), before, after, replaces: false };
+        let secret = |text: &str| Some(Value::from(text).into_secret());
+        let one = |key: &str, difference, changes| Differing { key: key.into(), difference, changes };
+        Diff {
+            format: 1,
+            before: side(Some(3)),
+            after: side(None),
+            differences: vec![
+                one(
+                    "dns.public#shared.api",
+                    "added",
+                    vec![change("/values/host", None, Some("api.example.com".into()))],
+                ),
+                one(
+                    "postgres.default#modules.web.externals.db",
+                    "changed",
+                    vec![
+                        change("/values/size", Some(serde_json::json!(10).into()), None),
+                        change("/secrets/password", secret("hunter1"), secret("hunter2")),
+                        change(
+                            "/values/a path that is so long that it takes a line/of.its/own",
+                            Some("x".repeat(90).as_str().into()),
+                            Some(format!("{}y", "x".repeat(90)).as_str().into()),
+                        ),
+                        change("/driver", Some("purlin/echo".into()), Some("purlin/template".into())),
+                    ],
+                ),
+                one("s3.default#shared.gone\u{1b}", "removed", vec![]),
+            ],
+            summary: Tally { added: 1, changed: 1, removed: 1 },
+        }
+    }
+
+    #[test]
+    fn a_difference_reads_well_at_80_and_140_columns() {
+        for columns in [80, 140] {
+            let text = render(&diff(), Some(columns));
+            assert!(!text.contains("hunter"));
+            let text = anstream::adapter::strip_str(&text).to_string();
+            assert!(text.lines().all(|line| text::width(line) <= columns), "{text}");
+            insta::assert_snapshot!(format!("diff_at_{columns}"), text);
+        }
+    }
+}

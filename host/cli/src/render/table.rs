@@ -1,0 +1,153 @@
+//! Rows of cells under titles, as wide as there are columns for: some columns give way, the others
+//! never do. What is in the cells is none of its business.
+
+use anstyle::Style;
+
+use crate::style::paint;
+use crate::text;
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+
+/// One cell: a harmless line, and how it looks.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    text: String,
+    style: Option<Style>,
+}
+
+impl Cell {
+    /// Text from anywhere.
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text::line(text).into_owned(), style: None }
+    }
+
+    /// The same in a style.
+    pub(crate) fn styled(self, style: Style) -> Self {
+        Self { style: Some(style), ..self }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::new(&text)
+    }
+}
+
+/// A table with as many columns as it has titles.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<const N: usize> {
+    pub(crate) titles: [&'static str; N],
+    pub(crate) rows: Vec<[Cell; N]>,
+    /// Columns that give way where there is no room for all, in the order in which they do: by
+    /// number, and how wide they are at least. Where that is not enough they are left out.
+    pub(crate) yields: &'static [(usize, usize)],
+}
+
+impl<const N: usize> Table<N> {
+    /// Lines, each with an end and no blanks before that.
+    pub(crate) fn render(&self, columns: Option<usize>) -> String {
+        let widths = self.widths(columns);
+        let mut out = String::new();
+        let titles = self.titles.map(Cell::new);
+        for row in std::iter::once(&titles).chain(&self.rows) {
+            let mut line = String::new();
+            let mut missing = 0;
+            for (cell, width) in row.iter().zip(widths) {
+                if width == 0 {
+                    continue;
+                }
+                line.extend(std::iter::repeat_n(' ', missing));
+                let shown = text::fit(&cell.text, width);
+                missing = (width + GAP).saturating_sub(text::width(&shown));
+                match cell.style {
+                    // Paint on nothing would leave blanks at the end of a line.
+                    Some(style) if !shown.is_empty() => line.push_str(&paint(style, shown)),
+                    _ => line.push_str(&shown),
+                }
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+
+    /// How wide each column is; 0 for one that is left out.
+    fn widths(&self, columns: Option<usize>) -> [usize; N] {
+        let mut widths = self.titles.map(text::width);
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(text::width(&cell.text));
+            }
+        }
+        let Some(columns) = columns else { return widths };
+        let all = widths.iter().sum::<usize>() + GAP * N.saturating_sub(1);
+        let mut over = all.saturating_sub(columns);
+        for (number, least) in self.yields {
+            let Some(width) = widths.get_mut(*number) else { continue };
+            if over == 0 {
+                break;
+            }
+            if *width >= over + least {
+                *width -= over;
+                over = 0;
+            } else {
+                over = over.saturating_sub(*width + GAP);
+                *width = 0;
+            }
+        }
+        widths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::style::DIM;
+
+    fn table() -> Table<4> {
+        Table {
+            titles: ["KEY", "STATUS", "DRIVER", "ID"],
+            rows: vec![
+                ["a".repeat(30).into(), "ready".into(), "purlin/echo@0.1.0".into(), "0123456789".into()],
+                [Cell::new("漢\u{1b}"), Cell::new("").styled(DIM), "x".into(), "".into()],
+            ],
+            yields: &[(3, 6), (2, 8)],
+        }
+    }
+
+    #[test]
+    fn columns_give_way_in_their_order() {
+        for (columns, last) in [
+            (None, "0123456789"),
+            (Some(69), "0123456789"),
+            (Some(66), "012345…"),
+            (Some(65), "01234…"),
+            (Some(64), "purlin/echo@0.1.0"),
+            (Some(50), "purlin/ec…"),
+            (Some(47), "ready"),
+            (Some(10), "ready"),
+        ] {
+            let text = table().render(columns);
+            let line = text.lines().nth(1).expect("a row");
+            assert!(line.ends_with(last), "{columns:?}: {line}");
+            if let Some(columns) = columns.filter(|columns| *columns >= 40) {
+                assert!(text.lines().all(|line| text::width(line) <= columns), "{columns}:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_foreign_gets_through_and_no_line_ends_in_blanks() {
+        let text = table().render(None);
+        assert!(text.contains("漢\\u{1b}"));
+        assert!(text.lines().all(|line| line.trim_end() == line), "{text:?}");
+        assert_eq!(text.lines().count(), 3);
+    }
+}

@@ -1,0 +1,173 @@
+//! What was deployed, as plain data. The documents of then are named by their digest and never
+//! shown: they may hold secrets.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use purlin_host::state::{Deployment, Outcome};
+use serde::Serialize;
+
+use crate::text;
+
+/// The history of an environment, the newest first.
+#[derive(Debug, Serialize)]
+pub(crate) struct History {
+    pub(crate) format: u8,
+    pub(crate) deployments: Vec<Entry>,
+}
+
+/// One deployment with its steps.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown {
+    pub(crate) format: u8,
+    pub(crate) deployment: Details,
+}
+
+/// One deployment in a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Entry {
+    pub(crate) number: u64,
+    pub(crate) id: String,
+    pub(crate) command: String,
+    pub(crate) user: String,
+    pub(crate) host: String,
+    pub(crate) pid: u32,
+    pub(crate) started: String,
+    pub(crate) ended: Option<String>,
+    /// `succeeded`, `failed`, `cancelled`, or `unfinished` where it was ended by force.
+    pub(crate) outcome: &'static str,
+    /// SHA-256 of the documents that it was made from.
+    pub(crate) documents: Option<String>,
+    pub(crate) done: Done,
+    /// Steps that failed.
+    pub(crate) failed: usize,
+    /// How long it took, in milliseconds; for people.
+    #[serde(skip)]
+    pub(crate) took: Option<u64>,
+}
+
+/// One deployment with its steps.
+#[derive(Debug, Serialize)]
+pub(crate) struct Details {
+    #[serde(flatten)]
+    pub(crate) entry: Entry,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// What was done to a resource. A replacement has two: the new one, and the end of the old one.
+#[derive(Debug, Serialize)]
+pub(crate) struct Step {
+    pub(crate) urn: String,
+    pub(crate) key: String,
+    pub(crate) action: String,
+    pub(crate) succeeded: bool,
+}
+
+/// How many resources met which fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Done {
+    pub(crate) create: usize,
+    pub(crate) update: usize,
+    pub(crate) replace: usize,
+    pub(crate) delete: usize,
+    pub(crate) read: usize,
+    pub(crate) adopt: usize,
+}
+
+impl Done {
+    fn new(deployment: &Deployment) -> Self {
+        let mut done = Self::default();
+        let of = |action: &'static str| {
+            let of = deployment.steps.iter().filter(move |(_, word, ok)| *ok && **word == *action);
+            of.map(|(urn, ..)| urn).collect::<HashSet<_>>()
+        };
+        let replaced = of("replace");
+        done.create = of("create").len();
+        done.update = of("update").len();
+        // The end of the old one is part of its replacement.
+        done.delete = of("delete").difference(&replaced).count();
+        done.read = of("read").len();
+        done.adopt = of("adopt").len();
+        done.replace = replaced.len();
+        done
+    }
+}
+
+impl Entry {
+    pub(crate) fn new(deployment: &Deployment) -> Self {
+        let Deployment { id, number, holder, ended, outcome, steps, documents } = deployment;
+        Self {
+            number: *number,
+            id: id.to_string(),
+            command: holder.command.clone(),
+            user: holder.user.clone(),
+            host: holder.host.clone(),
+            pid: holder.pid,
+            started: text::moment(holder.since),
+            ended: ended.map(text::moment),
+            outcome: match outcome {
+                Outcome::Unfinished => "unfinished",
+                Outcome::Succeeded => "succeeded",
+                Outcome::Failed => "failed",
+                Outcome::Cancelled => "cancelled",
+            },
+            documents: documents.as_ref().map(hex),
+            done: Done::new(deployment),
+            failed: steps.iter().filter(|(_, _, ok)| !ok).count(),
+            took: ended.map(|ended| ended.saturating_sub(holder.since)),
+        }
+    }
+}
+
+impl Details {
+    pub(crate) fn new(deployment: &Deployment) -> Self {
+        let steps = deployment.steps.iter().map(|(urn, action, succeeded)| Step {
+            urn: urn.to_string(),
+            key: super::state::key(urn),
+            action: action.to_string(),
+            succeeded: *succeeded,
+        });
+        Self { entry: Entry::new(deployment), steps: steps.collect() }
+    }
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purlin_host::model::Urn;
+    use purlin_host::state::Holder;
+
+    #[test]
+    fn a_replacement_counts_once() {
+        let urn = |id: &str| {
+            Urn::parse(&format!("urn:purlin:dev/acme::shop::shared::dns.default::shared.{id}"))
+                .expect("a URN")
+        };
+        let step = |id, action: &str, ok| (urn(id), action.into(), ok);
+        let deployment = Deployment {
+            id: "1".into(),
+            number: 1,
+            holder: Holder { user: "ada".into(), host: "m".into(), pid: 1, command: "c".into(), since: 5 },
+            ended: Some(7),
+            outcome: Outcome::Failed,
+            steps: vec![
+                step("a", "replace", true),
+                step("a", "delete", true),
+                step("b", "delete", true),
+                step("c", "create", false),
+            ],
+            documents: Some([0xab; 32]),
+        };
+        let entry = Entry::new(&deployment);
+        assert_eq!(entry.done, Done { replace: 1, delete: 1, ..Done::default() });
+        assert_eq!((entry.failed, entry.took), (1, Some(2)));
+        assert_eq!(entry.documents.as_deref(), Some("ab".repeat(32).as_str()));
+    }
+}
