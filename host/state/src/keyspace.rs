@@ -67,9 +67,10 @@ pub(crate) fn all(kind: Kind) -> [u8; 1] {
     [kind as u8]
 }
 
-/// The end of the key of what belongs to a record, behind the environment.
-pub(crate) fn name(environment: &Environment, id: &RecordId) -> Option<Vec<u8>> {
-    let name = id.urn.as_str().strip_prefix(environment.urn_prefix().as_str())?.as_bytes();
+/// The end of the key of what belongs to a record, behind the environment, which is what its URN
+/// has to begin with.
+pub(crate) fn name(environment: &str, id: &RecordId) -> Option<Vec<u8>> {
+    let name = id.urn.as_str().strip_prefix(environment)?.as_bytes();
     let mut key = Vec::with_capacity(NAME);
     if name.len() <= NAME {
         key.extend_from_slice(name);
@@ -89,7 +90,7 @@ pub(crate) fn name(environment: &Environment, id: &RecordId) -> Option<Vec<u8>> 
 pub(crate) fn of(kind: Kind, id: &RecordId) -> Option<Vec<u8>> {
     let environment = Environment::of_urn(&id.urn)?;
     let mut key = prefix(kind, &place(&environment));
-    key.extend_from_slice(&name(&environment, id)?);
+    key.extend_from_slice(&name(&environment.urn_prefix(), id)?);
     Some(key)
 }
 

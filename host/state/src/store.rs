@@ -39,11 +39,13 @@ pub trait Store: Send + Sync {
     /// When the store cannot be read, or they do not have the digest.
     async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error>;
 
-    /// Takes changes, all of them or none; later changes of one record win over earlier ones.
-    /// They are in the order in which this is called: whoever waits for a later submission to be
-    /// durable knows that the earlier ones are. What is
-    /// submitted is written whether or not anybody waits. Submissions that wait at the same time
-    /// share the cost of being made durable, so let them wait together.
+    /// Takes changes, all of them or none; later changes of one record win over earlier ones. They
+    /// are in the order in which this is called: whoever waits for a later submission to be durable
+    /// knows that the earlier ones are. What is submitted is written whether or not anybody waits.
+    ///
+    /// Submissions are made durable together once one of their futures is polled, or after a
+    /// millisecond. So to let the result of one call and the intent of the next share the cost, submit
+    /// both before waiting for either.
     ///
     /// The future fails when a record cannot be encoded or sealed (nothing was recorded), or when
     /// the disk fails (then it is unknown whether it was, and the store takes no more).

@@ -5,44 +5,62 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::*;
+use futures::executor::block_on;
 use purlin_model::Value;
-use purlin_state::Store;
+use purlin_state::{Change, Error, OpenOptions, Operation, Probe, Record, SledStore, Snapshot, Store};
 
 const FOLDER: &str = "PURLIN_STATE_TEST_FOLDER";
+const PLACE: &str = "PURLIN_STATE_TEST_PLACE";
+const VISIT: &str = "PURLIN_STATE_TEST_VISIT";
 /// The records that one commit writes together: all or none of them carry its number.
 const TOGETHER: usize = 3;
 /// Commits under way at the same time.
 const TASKS: usize = 4;
+/// Rounds of commits after which the process closes the store, where it was told a place.
+const ROUNDS: usize = 12;
 
-/// Not a test of its own: what the test below starts and kills.
+/// Not a test of its own: what the tests below start and kill.
 #[test]
 fn helper_process() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let store = Arc::new(open(Path::new(&folder)).expect("opens"));
+    let place = std::env::var(PLACE).ok();
+    let left = AtomicUsize::new(std::env::var(VISIT).map_or(0, |visit| visit.parse().expect("a number")));
+    let killer = place.clone().map(|wanted| {
+        Probe::new(move |place| {
+            if place == wanted && left.fetch_sub(1, Ordering::SeqCst) == 0 {
+                let _ = Command::new("kill").args(["-9", &std::process::id().to_string()]).status();
+                std::thread::sleep(Duration::from_secs(60));
+            }
+        })
+    });
+    work(Path::new(&folder), killer, place.map(|_| ROUNDS));
+}
+
+/// Commits, and says what was acknowledged.
+fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
+    let store = Arc::new(SledStore::open(folder, OpenOptions { probe, ..options(folder) }).expect("opens"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
-        let next = futures::executor::block_on(store.load(&environment()))
-            .expect("loads")
-            .records
-            .iter()
-            .map(number)
-            .max()
-            .map_or(0, |last| last + 1);
+        let found = store.load(&environment()).await.expect("loads").records;
+        let next = found.iter().map(number).max().map_or(0, |last| last + 1);
         // Each task has records of its own, so that the numbers in them only grow.
         let tasks = (0..TASKS).map(|task| {
             let store = store.clone();
             async move {
-                for round in 0.. {
+                for round in 0..rounds.unwrap_or(usize::MAX) {
                     let commit = next + round * TASKS + task;
-                    store.commit(group(task, commit)).await.expect("commits");
+                    let (intents, results) = group(task, commit);
+                    store.commit(intents).await.expect("commits");
+                    store.commit(results).await.expect("commits");
                     // A single write, so that no line is torn.
                     let _ =
                         std::io::stdout().write_all(format!("\nacknowledged {task} {commit}\n").as_bytes());
@@ -51,54 +69,93 @@ fn helper_process() {
             }
         });
         futures::future::join_all(tasks).await;
+        store.close().await.expect("closes");
     });
 }
 
-fn group(task: usize, commit: usize) -> Vec<purlin_state::Change> {
-    (0..TOGETHER)
-        .map(|part| {
-            let mut record =
-                if part == 0 { secret_record(task * TOGETHER) } else { record(task * TOGETHER + part) };
-            // Now and then large, so that pieces come and go.
-            let size = if commit.is_multiple_of(7) { 60_000 } else { 10 };
-            record.state.outputs = Value::from("z".repeat(size).as_str());
-            record.created = commit as u64;
-            record.updated = commit as u64;
-            put(record)
-        })
-        .collect()
+/// The intents of a commit, and its results.
+fn group(task: usize, commit: usize) -> (Vec<Change>, Vec<Change>) {
+    let records = (0..TOGETHER).map(|part| {
+        let mut record =
+            if part == 0 { secret_record(task * TOGETHER) } else { record(task * TOGETHER + part) };
+        // Now and then large, so that pieces come and go, and the journal begins anew.
+        let size = if commit.is_multiple_of(7) { 60_000 } else { 10 };
+        record.state.outputs = Value::from("z".repeat(size).as_str());
+        record.created = commit as u64;
+        record.updated = commit as u64;
+        record
+    });
+    let records: Vec<Record> = records.collect();
+    let results = records.iter().flat_map(|record| [put(record.clone()), Change::Settle(record.id())]);
+    (records.iter().cloned().map(intend).collect(), results.collect())
 }
 
-fn number(record: &purlin_state::Record) -> usize {
+fn number(record: &Record) -> usize {
     record.created as usize
+}
+
+fn start(folder: &Path, place: Option<(&str, usize)>) -> Child {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "helper_process", "--nocapture", "--test-threads=1"]);
+    command.env(FOLDER, folder).stdout(Stdio::piped()).stderr(Stdio::null());
+    if let Some((place, visit)) = place {
+        command.env(PLACE, place).env(VISIT, visit.to_string());
+    }
+    command.spawn().expect("starts")
+}
+
+/// What a child says was acknowledged: task and commit.
+fn listen(child: &mut Child) -> std::thread::JoinHandle<Vec<(usize, usize)>> {
+    let stdout = child.stdout.take().expect("piped");
+    std::thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        lines
+            .filter_map(|line| {
+                let mut words = line.strip_prefix("acknowledged ")?.split(' ').map(str::parse::<usize>);
+                Some((words.next()?.ok()?, words.next()?.ok()?))
+            })
+            .collect()
+    })
+}
+
+/// Whether everything that was acknowledged is there, and nothing is torn.
+fn check(snapshot: &Snapshot, acknowledged: &[Option<usize>; TASKS]) {
+    for (task, acknowledged) in acknowledged.iter().enumerate() {
+        let is_own = |record: &Record| (0..TOGETHER).any(|part| record.urn == urn(task * TOGETHER + part));
+        let own: Vec<_> = snapshot.records.iter().filter(|record| is_own(record)).cloned().collect();
+        let numbers: BTreeSet<_> = own.iter().map(number).collect();
+        assert!(numbers.len() <= 1, "a commit is torn: {numbers:?}");
+        assert!(own.is_empty() || own.len() == TOGETHER, "a commit is torn");
+        let found = numbers.first().copied();
+        assert!(found >= *acknowledged, "acknowledged {acknowledged:?}, found {found:?}");
+        if let Some(found) = found {
+            let mut expected = group(task, found).1;
+            expected.retain(|change| matches!(change, Change::Put(_)));
+            assert!(own.into_iter().map(put).eq(expected), "a record is not what was committed");
+        }
+        // Pending is what was about to be done after that, as a whole, or nothing.
+        let pending: Vec<_> = snapshot
+            .pending
+            .iter()
+            .filter_map(|intent| match &intent.operation {
+                Operation::Create(record) if is_own(record) => Some(number(record)),
+                _ => None,
+            })
+            .collect();
+        assert!(pending.is_empty() || pending.len() == TOGETHER, "an intent is torn: {pending:?}");
+        assert!(pending.iter().all(|number| Some(*number) > found), "it was settled: {pending:?}, {found:?}");
+    }
 }
 
 #[test]
 fn killed_at_any_instant() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("state");
-    let program = std::env::current_exe().expect("this program");
     let mut acknowledged = [None::<usize>; TASKS];
-    let (mut kills, mut commits) = (0, 0);
+    let (mut kills, mut commits, mut pending) = (0, 0, 0);
     for round in 0..40_u64 {
-        let mut child = Command::new(&program)
-            .args(["--exact", "helper_process", "--nocapture", "--test-threads=1"])
-            .env(FOLDER, &folder)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("starts");
-        let stdout = child.stdout.take().expect("piped");
-        let reader = std::thread::spawn(move || {
-            BufReader::new(stdout)
-                .lines()
-                .map_while(Result::ok)
-                .filter_map(|line| {
-                    let mut words = line.strip_prefix("acknowledged ")?.split(' ').map(str::parse::<usize>);
-                    Some((words.next()?.ok()?, words.next()?.ok()?))
-                })
-                .collect::<Vec<_>>()
-        });
+        let mut child = start(&folder, None);
+        let reader = listen(&mut child);
         // From within the start to well into the work.
         let patience = Duration::from_micros((round * 7919) % 61 * 2000 + 300);
         let start = Instant::now();
@@ -113,31 +170,92 @@ fn killed_at_any_instant() {
             commits += 1;
             acknowledged[task] = acknowledged[task].max(Some(commit));
         }
-
-        let store = open(&folder).expect("opens after a kill");
-        let records =
-            futures::executor::block_on(store.load(&environment())).expect("loads after a kill").records;
-        for (task, acknowledged) in acknowledged.iter().enumerate() {
-            let own: Vec<_> = records
-                .iter()
-                .filter(|record| (0..TOGETHER).any(|part| record.urn == urn(task * TOGETHER + part)))
-                .collect();
-            let numbers: BTreeSet<_> = own.iter().map(|record| number(record)).collect();
-            assert!(numbers.len() <= 1, "a commit is torn: {numbers:?}");
-            assert!(own.is_empty() || own.len() == TOGETHER, "a commit is torn");
-            let found = numbers.first().copied();
-            assert!(found >= *acknowledged, "acknowledged {acknowledged:?}, found {found:?}");
-            if let Some(found) = found {
-                let mut expected: Vec<_> = group(task, found);
-                expected.sort_by_key(|change| match change {
-                    purlin_state::Change::Put(record) => record.urn.clone(),
-                    _ => panic!("only records are put"),
-                });
-                let own: Vec<_> = own.into_iter().cloned().map(put).collect();
-                assert!(own == expected, "a record is not what was committed");
+        // Every other time the next process goes on from what the kill left.
+        if round % 2 == 1 {
+            let store = open(&folder).expect("opens after a kill");
+            let snapshot = block_on(store.load(&environment())).expect("loads after a kill");
+            check(&snapshot, &acknowledged);
+            pending += usize::from(!snapshot.pending.is_empty());
+            if round % 8 == 7 {
+                block_on(store.commit(vec![put(record(99))])).expect("commits");
             }
+            drop(store);
+            let report = SledStore::verify(&folder, &options(&folder)).expect("looks");
+            assert!(report.is_whole(), "{report:?}");
         }
     }
-    println!("{kills} kills, {commits} acknowledged commits, none lost");
+    println!("{kills} kills, {commits} acknowledged commits, none lost; {pending} times something pending");
     assert!(commits > 100, "only {commits} commits: the kills prove little");
+}
+
+#[test]
+fn killed_at_every_place() {
+    let trial = tempfile::tempdir().expect("a folder");
+    let places = Arc::new(Mutex::new(Vec::new()));
+    let probe = Probe::new({
+        let places = places.clone();
+        move |place| places.lock().expect("no panic").push(place)
+    });
+    work(trial.path(), Some(probe.clone()), Some(ROUNDS));
+    work(trial.path(), Some(probe), Some(ROUNDS));
+    let mut counts = BTreeMap::new();
+    let mut visits = Vec::new();
+    for place in places.lock().expect("no panic").iter() {
+        let before = counts.entry(*place).or_insert(0_usize);
+        // The first, the second, and one in the midst.
+        if matches!(before, 0 | 1 | 7) {
+            visits.push((*place, *before));
+        }
+        *before += 1;
+    }
+    let mut seen = BTreeSet::new();
+    assert!(counts.len() >= 18, "{counts:?}");
+    let mut killed = 0;
+    for (place, visit) in visits {
+        // In a new store, and in one that has something.
+        for old in [false, true] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let folder = folder.path().join("state");
+            let mut acknowledged = [None::<usize>; TASKS];
+            for place in
+                if old { vec![Some(("", 0)), Some((place, visit))] } else { vec![Some((place, visit))] }
+            {
+                let mut child = start(&folder, place);
+                let reader = listen(&mut child);
+                let status = child.wait().expect("is gone");
+                killed += usize::from(!status.success());
+                if !status.success() {
+                    seen.insert(place);
+                }
+                for (task, commit) in reader.join().expect("no panic") {
+                    acknowledged[task] = acknowledged[task].max(Some(commit));
+                }
+            }
+            let store = open(&folder).unwrap_or_else(|error| panic!("{place}: {error}"));
+            check(&block_on(store.load(&environment())).expect("loads"), &acknowledged);
+            block_on(store.commit(vec![put(record(99))])).expect("commits");
+            block_on(store.close()).expect("closes");
+            assert_eq!(store.repaired(), None, "{place}: a kill breaks nothing");
+            let report = SledStore::verify(&folder, &options(&folder)).expect("looks");
+            assert!(report.is_whole(), "{place}: {report:?}");
+        }
+    }
+    println!("killed {killed} times, at {} places and times", seen.len());
+    assert!(seen.len() >= 30, "only at {seen:?}");
+}
+
+#[test]
+fn the_lock_of_a_dead_process_is_nobodys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = start(folder.path(), None);
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    assert!(lines.any(|line| line.expect("text").starts_with("acknowledged")));
+    let Err(Error::Busy { holder: Some(held), .. }) = open(folder.path()) else { panic!("it is in use") };
+    assert_eq!((held.pid, held.command.as_str()), (child.id(), "purlin up"));
+    assert!(matches!(SledStore::verify(folder.path(), &options(folder.path())), Err(Error::Busy { .. })));
+    child.kill().expect("kills");
+    child.wait().expect("is gone");
+    assert!(folder.path().join("holder.json").exists(), "what the dead one left");
+    let store = open(folder.path()).expect("opens at once");
+    assert!(!block_on(store.load(&environment())).expect("loads").records.is_empty());
 }

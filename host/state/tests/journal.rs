@@ -214,6 +214,7 @@ fn an_index_that_is_lost_or_broken_is_made_again() {
         write(vec![0x5a; db.len()]),
         write(db.iter().enumerate().map(|(at, byte)| if at % 97 == 5 { !byte } else { *byte }).collect()),
     ];
+    let mut replaced = 0;
     for (number, damage) in damages.iter().enumerate() {
         let copied = temporary();
         copy(folder.path(), copied.path());
@@ -222,6 +223,11 @@ fn an_index_that_is_lost_or_broken_is_made_again() {
         assert_eq!(&run(store.load(&environment())).expect("loads"), last, "{number}");
         run(store.commit(vec![put(record(50))])).expect("commits");
         run(store.close()).expect("closes");
+        if let Some(repaired) = store.repaired() {
+            replaced += 1;
+            assert!(repaired.contains("made again from the journal"), "{repaired}");
+            assert!(copied.path().join("stale/sled/db").exists() || number == 1, "{number}");
+        }
         // Now both are the same, as the index proves when the journal is gone.
         let report = SledStore::verify(copied.path(), &options(copied.path())).expect("looks");
         assert!(report.is_whole(), "{number}: {report:?}");
@@ -230,6 +236,80 @@ fn an_index_that_is_lost_or_broken_is_made_again() {
         assert!(report.lost.is_empty() && report.records == last.records.len() + 1, "{number}: {report:?}");
         assert_eq!(load(copied.path()).expect("opens").records.len(), last.records.len() + 1);
     }
+    // Most of this sled takes for an empty database.
+    assert!(replaced >= 1, "{replaced}");
+}
+
+#[test]
+fn where_nothing_can_be_read_nothing_is_touched() {
+    let folder = temporary();
+    history(folder.path());
+    let path = journal(folder.path());
+    fs::write(&path, "nonsense").expect("written");
+    fs::write(folder.path().join("sled/db"), "nonsense").expect("written");
+    fs::write(folder.path().join("sled/conf"), "nonsense").expect("written");
+    let error = SledStore::repair(folder.path(), &options(folder.path())).expect_err("nothing to save");
+    assert!(error.to_string().contains("bring back a copy"), "{error}");
+    assert_eq!(fs::read_to_string(&path).expect("there"), "nonsense");
+    assert!(load(folder.path()).is_err());
+}
+
+#[test]
+fn a_lost_format_is_noted_again() {
+    let folder = temporary();
+    let states = history(folder.path());
+    for text in ["", "two"] {
+        fs::write(folder.path().join("format"), text).expect("written");
+        assert!(load(folder.path()).is_err());
+        let report = SledStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+        assert!(report.findings.len() == 1 && report.lost.is_empty(), "{report:?}");
+        assert_eq!(&load(folder.path()).expect("opens"), states.last().expect("some"));
+    }
+    // Repairing what is whole does nothing.
+    let before = fs::read(journal(folder.path())).expect("read");
+    let report = SledStore::repair(folder.path(), &options(folder.path())).expect("looks");
+    assert!(report.is_whole() && report.moved.is_empty(), "{report:?}");
+    assert_eq!(fs::read(journal(folder.path())).expect("read"), before);
+}
+
+#[test]
+fn a_record_that_does_not_read_is_left_out_by_name() {
+    let folder = temporary();
+    let states = history(folder.path());
+    let path = journal(folder.path());
+    let mut bytes = fs::read(&path).expect("read");
+    // Damage that happened before the journal was written: its frame proves it right.
+    let ends = ends(&bytes);
+    let at = (0..bytes.len()).rev().find(|at| bytes[*at..].starts_with(b"echo-5")).expect("record 5");
+    bytes[at] ^= 1;
+    let frame = *ends.iter().rev().find(|end| **end <= at).expect("a frame");
+    let length = u32::from_le_bytes(bytes[frame..frame + 4].try_into().expect("four")) as usize;
+    // Every frame from here on names the one before it.
+    let mut frames = vec![(frame, length)];
+    frames.extend(
+        ends.iter()
+            .filter(|end| **end > frame && **end < bytes.len())
+            .map(|end| (*end, u32::from_le_bytes(bytes[*end..*end + 4].try_into().expect("four")) as usize)),
+    );
+    let mut before = u32::from_le_bytes(bytes[frame + 8..frame + 12].try_into().expect("four"));
+    for (at, length) in frames {
+        bytes[at + 8..at + 12].copy_from_slice(&before.to_le_bytes());
+        let covered = [&bytes[at..at + 4], &bytes[at + 8..at + 24 + length]].concat();
+        before = crc32fast::hash(&covered);
+        bytes[at + 4..at + 8].copy_from_slice(&before.to_le_bytes());
+    }
+    fs::write(&path, bytes).expect("written");
+    fs::remove_dir_all(folder.path().join("sled")).expect("removed");
+    let error = load(folder.path()).expect_err("damaged");
+    assert_eq!(error.to_string(), format!("the record of `{}` is damaged: its checksum is wrong", urn(5)));
+    // What happens is still written down.
+    run(open(folder.path()).expect("opens").commit(vec![put(record(60))])).expect("commits");
+    let report = SledStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+    assert_eq!(report.lost.len(), 1, "{report:?}");
+    assert!(report.lost[0].contains("r00005"), "{report:?}");
+    let records = load(folder.path()).expect("opens").records;
+    assert_eq!(records.len(), states.last().expect("some").records.len());
+    assert!(records.iter().all(|record| record.urn != urn(5)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! From a folder to a store that is whole, whatever a crash left.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::follower::Note;
@@ -37,7 +37,7 @@ impl Opened {
                     let mut journal = Journal::open(path, file, &mut table, probe.clone())?;
                     // The folder's own format comes after the journal.
                     folder.establish(&probe)?;
-                    let index = after_a_crash(&folder, &mut journal, &mut table, &note, &probe);
+                    let index = after_a_crash(&folder, &mut journal, &mut table, &note, &probe)?;
                     (Some(journal), index)
                 }
                 None if folder.is_fresh() => (None, None),
@@ -67,31 +67,29 @@ fn after_a_crash(
     table: &mut Table,
     note: &Note,
     probe: &Probed,
-) -> Option<Index> {
+) -> Result<Option<Index>, Error> {
     if journal.was_closed() || !index::folder_in(folder.path()).join("db").exists() {
-        return None;
+        return Ok(None);
     }
     // What is wrong with it is found out, and seen to, once it is written.
-    let index = Index::open(folder.path(), probe.clone()).ok()?;
-    let ahead = |index: &Index| {
-        index.position().is_ok_and(|found| {
-            let here = journal.position();
-            found.is_some_and(|(there, _)| there.id == here.id && there.number > here.number)
-        })
+    let Ok(index) = Index::open(folder.path(), probe.clone()) else { return Ok(None) };
+    let ahead = index.position().is_ok_and(|found| {
+        let here = journal.position();
+        found.is_some_and(|(there, _)| there.id == here.id && there.number > here.number)
+    });
+    if !ahead {
+        return Ok(Some(index));
+    }
+    let Ok(Some((saved, _))) = index.table() else {
+        let detail = "the end of its journal is missing, and its index is not whole; `purlin state repair` saves what is";
+        return Err(Error::Corrupt { folder: folder.path().into(), detail: detail.into() });
     };
-    if !ahead(&index) {
-        return Some(index);
-    }
-    let (saved, _) = index.table().ok()??;
-    if let Err(error) = journal.renew(folder.path(), &saved) {
-        tracing::warn!(%error, "the end of the state's journal is missing");
-        return Some(index);
-    }
+    journal.renew(folder.path(), &saved)?;
     *table = saved;
     let text = "the end of the state's journal was missing; it was made again from the index";
     tracing::warn!("{text}");
-    *note.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(text.into());
-    Some(index)
+    *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.into());
+    Ok(Some(index))
 }
 
 /// Version 1 had its entries in sled alone. They become a journal, and sled its index. Whoever is

@@ -26,6 +26,8 @@ pub(crate) struct Repaired {
     pub(crate) table: Table,
     /// Whether files have to be written.
     wanted: bool,
+    /// Whether anything could be read at all.
+    read: bool,
 }
 
 impl Repaired {
@@ -42,11 +44,11 @@ pub(crate) fn verify(folder: &Folder) -> Result<Repaired, Error> {
     Ok(report)
 }
 
+/// Says what is wrong with an entry.
+pub(crate) type Check<'c> = dyn Fn(&[u8], &[u8]) -> Result<(), Error> + 'c;
+
 /// Looks, and puts right what is wrong.
-pub(crate) fn repair(
-    folder: &Folder,
-    check: &dyn Fn(&[u8], &[u8]) -> Result<(), Error>,
-) -> Result<Repaired, Error> {
+pub(crate) fn repair(folder: &Folder, check: &Check<'_>) -> Result<Repaired, Error> {
     let mut report = Repaired::default();
     let generation = look(folder, &mut report)?;
     let mut table = std::mem::take(&mut report.table);
@@ -57,8 +59,16 @@ pub(crate) fn repair(
         report.lost.push(keyspace::describe(&key, None));
         table.apply(key, None);
     }
+    let path = folder.path();
+    if report.wanted && !report.read {
+        // An empty state would say that nothing exists.
+        let detail = format!(
+            "nothing in it can be read ({}), so it is left as it is; bring back a copy of the folder",
+            report.findings.join("; ")
+        );
+        return Err(Error::Corrupt { folder: path.into(), detail });
+    }
     if report.wanted {
-        let path = folder.path();
         for old in [journal::folder_in(path), index::folder_in(path)] {
             if old.exists() {
                 report.moved.push(files::set_aside(path, &old)?);
@@ -104,6 +114,7 @@ fn look(folder: &Folder, report: &mut Repaired) -> Result<u64, Error> {
     let mut table = Table::default();
     match Journal::open(folder.path(), path.clone(), &mut table, Probed::default()) {
         Ok(journal) => {
+            report.read = true;
             compare(&table, journal.position(), indexed.as_ref(), report);
             report.table = match indexed {
                 Some(indexed) if is_ahead(&indexed, journal.position()) => {
@@ -139,7 +150,11 @@ fn read_index(folder: &Folder, report: &mut Repaired) -> Option<Indexed> {
         Ok(Indexed { table, position: noted.map(|(position, _)| position), whole })
     };
     match read() {
-        Ok(indexed) => Some(indexed),
+        Ok(indexed) => {
+            // sled takes some of what makes no sense for an empty database.
+            report.read |= indexed.position.is_some() || indexed.table.tally().count > 0;
+            Some(indexed)
+        }
         Err::<_, Error>(error) => {
             report.wrong(format!("the index cannot be read: {error}"));
             None
@@ -188,6 +203,7 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Repaired) {
     if covered == 0 && !found.base {
         report.lost.push("an unknown part of what the journal began with".into());
     }
+    report.read |= !found.parts.is_empty();
     for part in found.parts.into_iter().filter(|part| part.last > covered) {
         let Part { entries, broken, .. } = part;
         if let Some(at) = broken {

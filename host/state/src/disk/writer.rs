@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use super::Folder;
 use super::follower::{Follower, Note, Start};
-use super::index::Index;
+use super::index::{self, Index};
 use super::journal::{Journal, Position};
 use super::queue::{Job, Queue, Submitted, Work};
 use super::shared::Shared;
@@ -244,6 +244,15 @@ impl Writing {
             state.position = self.journal.as_ref().map(Journal::position);
         }
         self.key_stored = self.shared.read().table.get(keyspace::DATA_KEY).is_some();
+        // The log of the old index remembers what the table held before.
+        (self.follower, self.index, self.known) = (None, None, None);
+        let old = index::folder_in(self.folder.path());
+        if let Err(error) = std::fs::remove_dir_all(&old)
+            && old.exists()
+        {
+            tracing::warn!(%error, "the old index of the state could not be removed");
+        }
+        self.probe.at("index: after the old one is removed");
         self.follow();
         Ok(())
     }
