@@ -1,18 +1,15 @@
 //! What is stored as bytes and back.
 //!
-//! ```text
-//! version, 1 byte │ CRC-32 of the rest, 4 bytes │ sealed part: length, bytes │ clear part
-//! ```
-//!
-//! The clear part has a hole wherever something secret stands; what belongs into the holes lies in
-//! the sealed part, in the order of the holes. What has no secrets has no sealed part. Since version
-//! 2 the clear part begins with what kind of thing it is, and the sealed part opens only beside the
-//! clear part that it was made with. This module knows bytes only: neither where they are kept nor
-//! where keys come from. A later format gets the next version and a reader of its own beside `v1`
-//! and `v2`; these stay.
+//! A record, and whatever else is stored, has a clear part with a hole wherever something secret
+//! stands. What belongs into the holes lies in the sealed part, in the order of the holes; what has
+//! no secrets has no sealed part. Since version 2 the clear part begins with what kind of thing it
+//! is, and the sealed part opens only beside the clear part that it was made with. This module
+//! knows bytes only: neither where they are kept nor where keys come from. A later format gets the
+//! next version and a reader of its own beside `v1` and `v2`; these stay.
 
 mod changes;
 mod entries;
+mod envelope;
 mod v1;
 mod v2;
 mod value;
@@ -24,15 +21,11 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 pub(crate) use self::entries::SealedKey;
+use self::envelope::{KIND, Stored, UNSEALED, assemble};
 use self::value::{Parts, Source};
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
 use crate::{Change, Deployment, Environment, Error, Holder, Intent, Record};
-
-/// The version that is written.
-const VERSION: u8 = 2;
-/// Version and checksum.
-const HEADER: usize = 5;
 
 const RECORD: u8 = b'r';
 const INTENT: u8 = b'i';
@@ -158,21 +151,6 @@ fn pack(
     Ok(Encoded { bytes, key })
 }
 
-fn assemble(sealed: &[u8], clear: &[u8]) -> Result<Vec<u8>, Fault> {
-    let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + clear.len());
-    bytes.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
-    wire::put_bytes(&mut bytes, sealed);
-    bytes.extend_from_slice(clear);
-    if u32::try_from(bytes.len()).is_err() {
-        return Err("it is larger than 4 GiB");
-    }
-    let (header, rest) = bytes.split_at_mut(HEADER);
-    if let [_, checksum @ ..] = header {
-        checksum.copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
-    }
-    Ok(bytes)
-}
-
 fn unwritable(name: &str, detail: Fault) -> Error {
     Error::Unwritable { name: name.to_owned(), detail }
 }
@@ -285,81 +263,6 @@ pub(crate) fn reseal(
 /// Checks what can be checked without a key.
 pub(crate) fn check(bytes: &[u8], name: &str) -> Result<(), Error> {
     Stored::open(bytes, name).map(|_| ())
-}
-
-const UNSEALED: Fault = "its secrets cannot be decrypted";
-const KIND: Fault = "it is something else than it should be";
-
-/// Bytes taken apart.
-struct Stored<'a> {
-    version: u8,
-    sealed: &'a [u8],
-    clear: &'a [u8],
-}
-
-impl<'a> Stored<'a> {
-    /// Checks version and checksum, and takes the parts apart.
-    fn open(bytes: &'a [u8], name: &str) -> Result<Self, Error> {
-        let version = match bytes.first() {
-            None => return Err(damaged(name, "it is empty")),
-            Some(0) => return Err(damaged(name, "it has no version")),
-            Some(&version) if version <= VERSION => version,
-            Some(&newer) => {
-                let what = format!("the record of `{name}`");
-                return Err(Error::Newer { what, found: newer.into(), supported: VERSION.into() });
-            }
-        };
-        let (Some(checksum), Some(rest)) = (bytes.get(1..HEADER), bytes.get(HEADER..)) else {
-            return Err(damaged(name, "it is cut short"));
-        };
-        if crc32fast::hash(rest).to_le_bytes() != checksum {
-            return Err(damaged(name, "its checksum is wrong"));
-        }
-        let mut reader = Reader::new(rest);
-        let sealed = reader.bytes().map_err(|detail| damaged(name, detail))?;
-        Ok(Self { version, sealed, clear: reader.rest() })
-    }
-
-    fn read<T>(
-        &self,
-        kind: u8,
-        name: &str,
-        keys: &Keyring,
-        read: impl FnOnce(&mut Source<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Error> {
-        let secret = match self.sealed {
-            [] => None,
-            sealed => Some(keys.data()?.unseal(self.clear, sealed).ok_or_else(|| damaged(name, UNSEALED))?),
-        };
-        let secret = secret.as_ref().map_or(&[][..], |secret| secret.as_slice());
-        let mut source = Source::new(Reader::new(self.clear), secret);
-        let all = || {
-            if self.version != VERSION || source.clear.byte()? != kind {
-                return Err(KIND);
-            }
-            let read = read(&mut source)?;
-            source.finish()?;
-            Ok(read)
-        };
-        all().map_err(|detail| damaged(name, detail))
-    }
-
-    fn read_clear<T>(
-        &self,
-        kind: u8,
-        name: &str,
-        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Error> {
-        let mut reader = Reader::new(self.clear);
-        let all = || {
-            if self.version != VERSION || !self.sealed.is_empty() || reader.byte()? != kind {
-                return Err(KIND);
-            }
-            let read = read(&mut reader)?;
-            if reader.is_empty() { Ok(read) } else { Err("it is longer than it should be") }
-        };
-        all().map_err(|detail| damaged(name, detail))
-    }
 }
 
 fn damaged(name: &str, detail: &str) -> Error {

@@ -22,8 +22,8 @@ pub(crate) struct Folder {
     lock: File,
     /// What was found.
     found: Found,
-    /// Whether the folder itself was made just now.
-    made: bool,
+    /// The folders in which a folder was made just now.
+    grown: Vec<PathBuf>,
 }
 
 /// What a folder holds.
@@ -39,12 +39,13 @@ enum Found {
 impl Folder {
     /// Makes the folder where it is not there, and takes it.
     pub(crate) fn open(path: &Path, holder: &Holder, wait: Duration) -> Result<Self, Error> {
-        let made = !path.exists();
+        let made = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        let grown = made.map(|path| files::folder_of(path).to_owned()).collect();
         files::private_folder(path)?;
         let lock = take(path, wait)?;
         // Before the holder's file: nothing is written into a newer folder.
         let found = check_format(path)?;
-        let folder = Self { path: path.into(), lock, found, made };
+        let folder = Self { path: path.into(), lock, found, grown };
         folder.announce(holder)?;
         Ok(folder)
     }
@@ -57,7 +58,7 @@ impl Folder {
             Err(error @ Error::Newer { .. }) => return Err(error),
             Err(_) => Found::Nothing,
         };
-        let folder = Self { path: path.into(), lock, found, made: false };
+        let folder = Self { path: path.into(), lock, found, grown: Vec::new() };
         folder.announce(holder)?;
         Ok(folder)
     }
@@ -79,8 +80,8 @@ impl Folder {
         }
         probe.at("folder: before the format is written");
         files::replace_private(&self.path.join("format"), format!("{FORMAT}\n").as_bytes())?;
-        if self.made {
-            files::sync_folder(files::folder_of(&self.path))?;
+        for folder in &self.grown {
+            files::sync_folder(folder)?;
         }
         probe.at("folder: after the format is written");
         Ok(())

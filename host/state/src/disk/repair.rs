@@ -118,8 +118,8 @@ fn look(folder: &Folder, report: &mut Repaired) -> Result<u64, Error> {
             compare(&table, journal.position(), indexed.as_ref(), report);
             report.table = match indexed {
                 Some(indexed) if is_ahead(&indexed, journal.position()) => {
-                    report.wrong("the end of the journal is missing; the index has it");
-                    indexed.table
+                    report.wrong("the end of the journal is missing; the index is ahead of it");
+                    join(table, indexed, report)
                 }
                 _ => table,
             };
@@ -173,7 +173,23 @@ fn compare(table: &Table, position: Position, indexed: Option<&Indexed>, report:
 }
 
 fn is_ahead(indexed: &Indexed, here: Position) -> bool {
-    indexed.whole && indexed.position.is_some_and(|there| there.id == here.id && there.number > here.number)
+    indexed.position.is_some_and(|there| there.id == here.id && there.number > here.number)
+}
+
+/// What a journal that lost its end and an index that is ahead of it know together.
+fn join(mut journal: Table, indexed: Indexed, report: &mut Repaired) -> Table {
+    if indexed.whole {
+        return indexed.table;
+    }
+    // Deleted since, or lost from the index.
+    for (key, _) in journal.iter().filter(|(key, _)| indexed.table.get(key).is_none()) {
+        report.lost.push(format!("perhaps changes of {}", keyspace::describe(key, None)));
+    }
+    report.lost.push("perhaps changes that neither the journal nor the index has".into());
+    for (key, value) in indexed.table.iter() {
+        journal.apply(key.to_vec(), Some(value.to_vec()));
+    }
+    journal
 }
 
 /// Puts together what is left of a journal that is damaged and of the index.
