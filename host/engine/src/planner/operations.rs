@@ -284,15 +284,16 @@ impl Building<'_> {
             if !made_first.insert(index) {
                 continue;
             }
-            let record = self.urn(index).and_then(|urn| self.recorded.current(urn));
-            for dependency in record.iter().flat_map(|record| &record.dependencies) {
-                if let Some(other) = index_of.get(dependency)
-                    && !forced.contains(other)
-                {
-                    if wish(*other) == Some(true) && !made_first.contains(other) {
-                        warn(*other, "a new one is made before the old one is deleted, because a dependent demands it (`delete_before_replace: false`)".into());
+            let Some(urn) = self.urn(index) else { continue };
+            let dependencies = |urn: &Urn| -> Vec<&Urn> {
+                self.recorded.current(urn).map(|record| record.dependencies.iter().collect()).unwrap_or_default()
+            };
+            for other in self.past_what_goes(urn, &index_of, dependencies) {
+                if !forced.contains(&other) {
+                    if wish(other) == Some(true) && !made_first.contains(&other) {
+                        warn(other, "a new one is made before the old one is deleted, because a dependent demands it (`delete_before_replace: false`)".into());
                     }
-                    stack.push(*other);
+                    stack.push(other);
                 }
             }
         }
@@ -308,15 +309,39 @@ impl Building<'_> {
                 continue;
             }
             let Some(urn) = self.urn(index) else { continue };
-            for record in self.dependents(urn).iter().filter(|record| record.superseded.is_none()) {
-                let Some(other) = index_of.get(&record.urn) else { continue };
-                if made_first.contains(other) && !first.contains(other) {
-                    warn(*other, "the old one is deleted before a new one is made, because the driver of something it depends on cannot do otherwise".into());
+            let dependents = |urn: &Urn| -> Vec<&Urn> {
+                let current = self.dependents(urn).iter().filter(|record| record.superseded.is_none());
+                current.map(|record| &record.urn).collect()
+            };
+            for other in self.past_what_goes(urn, &index_of, dependents) {
+                if made_first.contains(&other) && !first.contains(&other) {
+                    warn(other, "the old one is deleted before a new one is made, because the driver of something it depends on cannot do otherwise".into());
                 }
-                stack.push(*other);
+                stack.push(other);
             }
         }
         first
+    }
+
+    /// The replacements next to a resource, in the direction of `next`: what goes for good hands
+    /// orders of deletion on.
+    fn past_what_goes<'b>(
+        &'b self,
+        urn: &'b Urn,
+        replaced: &HashMap<&Urn, u32>,
+        next: impl Fn(&Urn) -> Vec<&'b Urn>,
+    ) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut seen = HashSet::new();
+        let mut stack = next(urn);
+        while let Some(urn) = stack.pop() {
+            if let Some(index) = replaced.get(urn) {
+                found.insert(*index);
+            } else if self.going.contains(urn) && seen.insert(urn) {
+                stack.extend(next(urn));
+            }
+        }
+        found
     }
 
     /// What no document asks for any more.
@@ -379,14 +404,21 @@ impl Building<'_> {
         get(operation).is_some_and(|operation| operation.after.contains(step))
     }
 
+    fn deletes(&self, operation: u32) -> bool {
+        let operation = self.operations.get(operation as usize);
+        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. }))
+    }
+
     fn order_deletions(&mut self) {
         for (id, own) in &self.deletions {
             for dependent in self.dependents.get(&id.urn).map_or(&[][..], Vec::as_slice) {
                 if dependent.urn == id.urn {
                     continue;
                 }
+                // One that is retained stays as it is, whatever goes.
                 if let Some(other) = self.deletions.get(&dependent.id())
                     && other != own
+                    && self.deletes(*other)
                 {
                     // Which copy an old one depended on is not recorded.
                     match id.superseded {
