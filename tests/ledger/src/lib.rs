@@ -1,9 +1,8 @@
 //! A driver whose effects can be counted: each resource is a file of its own in a granted folder,
-//! under an id that no other attempt would choose, and each effect is a line in a ledger. It never
+//! under an id that no other attempt would choose, and each effect is noted. It never
 //! recognises an attempt of before: what is made twice is there twice.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use purlin_sdk::{
@@ -68,13 +67,13 @@ impl Driver for Ledger {
         operation::checkpoint(&id);
         let values = request.inputs.given.values;
         write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
-        note("create", &id)?;
+        note("create", &id, key)?;
         state(&id, &values)
     }
 
     fn delete(request: DeleteRequest<Given>) -> Result<(), Failure> {
         match fs::remove_file(path(&request.state.id)) {
-            Ok(()) => note("delete", &request.state.id),
+            Ok(()) => note("delete", &request.state.id, &request.call.idempotency_key),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(Failure::Failed(error.to_string())),
         }
@@ -118,7 +117,7 @@ impl Update for Ledger {
         }
         let values = request.after.given.values;
         write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
-        note("update", &id)?;
+        note("update", &id, &request.call.idempotency_key)?;
         state(&id, &values)
     }
 }
@@ -140,19 +139,27 @@ fn write(id: &str, thing: &Thing) -> Result<(), Failure> {
     fs::rename(&making, path(id)).map_err(failed)
 }
 
-fn note(what: &str, id: &str) -> Result<(), Failure> {
-    let ledger = fs::File::options().append(true).create(true).open(PathBuf::from(FOLDER).join("ledger"));
-    ledger
-        .and_then(|mut ledger| writeln!(ledger, "{what} {id}"))
+/// Each effect is a file of its own: appending to one is not safe among several at once.
+fn note(what: &str, id: &str, key: &str) -> Result<(), Failure> {
+    let folder = PathBuf::from(FOLDER).join("effects");
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::write(folder.join(format!("{what} {id} {key}")), ""))
         .map_err(|error| Failure::Failed(error.to_string()))
 }
 
 /// The last that was made with this name.
 fn named(name: &str) -> Result<Option<String>, Failure> {
-    let Ok(ledger) = fs::read_to_string(PathBuf::from(FOLDER).join("ledger")) else { return Ok(None) };
-    let made = ledger.lines().filter_map(|line| line.strip_prefix("create "));
-    let there = made.filter(|id| id.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')));
-    Ok(there.filter(|id| path(id).exists()).last().map(str::to_owned))
+    let Ok(things) = fs::read_dir(PathBuf::from(FOLDER).join("things")) else { return Ok(None) };
+    let mut found = None;
+    for thing in things {
+        let thing = thing.map_err(|error| Failure::Failed(error.to_string()))?;
+        let id = thing.file_name().to_string_lossy().into_owned();
+        if id.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')) {
+            let made = thing.metadata().and_then(|about| about.modified()).ok();
+            found = found.max(Some((made, id)));
+        }
+    }
+    Ok(found.map(|(_, id)| id))
 }
 
 fn state(id: &str, values: &Values) -> Result<State, Failure> {

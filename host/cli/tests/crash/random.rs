@@ -1,0 +1,68 @@
+//! Killed at random times.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::scene::{AFTER, BEFORE, Scene};
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The next of a sequence of numbers that look random.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *seed;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// One scene, changed to and fro, each run killed at a random time and run again until it gets
+/// through; at last everything goes.
+#[test]
+fn kills_at_random_times() {
+    let kills = number("PURLIN_KILLS", 20);
+    let mut seed = number("PURLIN_SEED", 1);
+    println!("{kills} kills, seed {seed}");
+    let scene = Scene::new(BEFORE);
+    let begun = Instant::now();
+    scene.run(&["up", "--yes"]);
+    let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(1000).max(40);
+    let ends = [BEFORE, AFTER].map(|shared| {
+        let other = Scene::new(shared);
+        other.run(&["up", "--yes"]);
+        other.real()
+    });
+    let mut killed = 0;
+    let mut turn = 0;
+    while killed < kills {
+        turn += 1;
+        let which = turn % 2;
+        scene.write([BEFORE, AFTER][which]);
+        loop {
+            let mut child = scene
+                .command(&["up", "--yes"])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("started");
+            std::thread::sleep(Duration::from_millis(next(&mut seed) % took));
+            let _ = child.kill();
+            let status = child.wait().expect("ended");
+            if crate::scene::was_killed(status) {
+                killed += 1;
+                scene.run(&["state", "list"]);
+            }
+            if !crate::scene::was_killed(status) || next(&mut seed) % 3 == 0 {
+                break;
+            }
+        }
+        scene.run(&["up", "--yes"]);
+        assert_eq!(scene.real(), ends[which], "after {killed} kills");
+        scene.agrees();
+    }
+    scene.run(&["destroy", "--yes"]);
+    assert!(scene.real().is_empty());
+    scene.agrees();
+}
