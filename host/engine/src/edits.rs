@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use purlin_model::Urn;
-use purlin_state::{Change, Record, RecordId, Snapshot};
+use purlin_state::{Change, Operation, Record, RecordId, Snapshot};
 
 use crate::error::Error;
 use crate::recorded::Recorded;
@@ -54,10 +54,98 @@ pub fn taint(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Err
     edit(snapshot, urn, |record| record.tainted = on)
 }
 
+/// The changes that end what records say against each other where that can be ended: dependencies on
+/// what is not recorded, and pending changes and deletions of it. Whatever lost a dependency is
+/// looked at again by the next plan. Nothing to do is no change.
+pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
+    let known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
+    let ids: BTreeSet<RecordId> = snapshot.records.iter().map(Record::id).collect();
+    let homeless = snapshot.pending.iter().filter(|intent| match &intent.operation {
+        Operation::Create(_) => false,
+        Operation::Update(_) | Operation::Delete(_) => !ids.contains(&intent.id()),
+    });
+    let mut changes: Vec<Change> = homeless.map(|intent| Change::Settle(intent.id())).collect();
+    for record in &snapshot.records {
+        if record.dependencies.iter().all(|urn| known.contains(urn)) {
+            continue;
+        }
+        let mut mended = record.clone();
+        mended.dependencies.retain(|urn| known.contains(urn));
+        mended.digest = [0; 32];
+        changes.push(Change::Put(Box::new(mended)));
+    }
+    changes
+}
+
 fn edit(snapshot: Snapshot, urn: &Urn, edit: impl Fn(&mut Record)) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
     let Some(record) = recorded.current(urn) else { return Err(Error::Unknown(urn.clone())) };
     let mut edited = Record::clone(record);
     edit(&mut edited);
     if edited == **record { Ok(Vec::new()) } else { Ok(vec![Change::Put(Box::new(edited))]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use purlin_state::{Intent, Operation};
+
+    use super::*;
+
+    fn urn(id: &str) -> Urn {
+        Urn::parse(&format!("urn:purlin:dev/acme::shop::shared::thing.default::shared.{id}")).expect("a URN")
+    }
+
+    fn record(id: &str, dependencies: &[&str]) -> Record {
+        Record {
+            urn: urn(id),
+            superseded: None,
+            status: purlin_state::Status::Ready,
+            driver: purlin_state::DriverVersion {
+                name: "acme/thing".into(),
+                version: "1.0.0".into(),
+                digest: "".into(),
+            },
+            definition: None,
+            name: id.into(),
+            inputs: Default::default(),
+            state: Default::default(),
+            dependencies: dependencies.iter().map(|id| urn(id)).collect(),
+            digest: [1; 32],
+            protect: false,
+            pinned: false,
+            retain: false,
+            external: false,
+            tainted: false,
+            deleted_with: None,
+            created: 0,
+            updated: 0,
+            deployment: "1".into(),
+        }
+    }
+
+    fn pending(operation: Operation) -> Intent {
+        Intent { operation, idempotency_key: "k".into(), checkpoint: None, since: 0 }
+    }
+
+    #[test]
+    fn what_lost_a_dependency_can_be_worked_from_again() {
+        let lost = RecordId::current(urn("lost"));
+        let snapshot = Snapshot {
+            records: vec![record("a", &[]), record("b", &["a", "lost"])],
+            pending: vec![
+                pending(Operation::Delete(lost.clone())),
+                pending(Operation::Create(Box::new(record("new", &["a"])))),
+            ],
+            held: None,
+        };
+        assert!(Recorded::new(snapshot.clone()).is_err());
+        let mended = mend(&snapshot);
+        let again = Record { digest: [0; 32], ..record("b", &["a"]) };
+        assert_eq!(mended, [Change::Settle(lost), Change::Put(Box::new(again))]);
+        let mut records = Recorded::new(Snapshot { records: vec![record("a", &[])], ..Snapshot::default() })
+            .expect("whole");
+        mended.into_iter().for_each(|change| records.apply(change));
+        records.verify().expect("whole");
+        assert!(mend(&records.snapshot()).is_empty());
+    }
 }

@@ -151,8 +151,15 @@ pub async fn plan(
         true => Vec::new(),
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
-    let (mut steps, mut operations) =
-        operations::build(Some(&graph), &recorded, in_scope.as_ref(), decided, &step_of, &removed, &mut warnings)?;
+    let (mut steps, mut operations) = operations::build(
+        Some(&graph),
+        &recorded,
+        in_scope.as_ref(),
+        decided,
+        &step_of,
+        &removed,
+        &mut warnings,
+    )?;
     protection::check(&recorded, &steps, &operations, Some(&graph))?;
     let suggestions = suggestions(&recorded, &steps, &operations);
     for step in &mut steps {

@@ -40,7 +40,8 @@ pub async fn destroy(
     }
     let mut warnings = undecided(&recorded);
     let going: Vec<Urn> = going.into_iter().collect();
-    let (steps, operations) = operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
+    let (steps, operations) =
+        operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None)?;
     let mut set = DriverSet::default();
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;

@@ -110,13 +110,7 @@ impl Planner<'_> {
     }
 
     /// Whether a call that was interrupted may have made it. Then nothing can be done about it.
-    fn is_undecided(
-        &mut self,
-        node: Node<'_>,
-        urn: &Urn,
-        inputs: &Inputs,
-        record: Option<&Record>,
-    ) -> bool {
+    fn is_undecided(&mut self, node: Node<'_>, urn: &Urn, inputs: &Inputs, record: Option<&Record>) -> bool {
         if !self.recorded.is_perhaps_made(&RecordId::current(urn.clone())) {
             return false;
         }

@@ -286,7 +286,10 @@ impl Building<'_> {
             }
             let Some(urn) = self.urn(index) else { continue };
             let dependencies = |urn: &Urn| -> Vec<&Urn> {
-                self.recorded.current(urn).map(|record| record.dependencies.iter().collect()).unwrap_or_default()
+                self.recorded
+                    .current(urn)
+                    .map(|record| record.dependencies.iter().collect())
+                    .unwrap_or_default()
             };
             for other in self.past_what_goes(urn, &index_of, dependencies) {
                 if !forced.contains(&other) {

@@ -50,6 +50,7 @@ impl Scope {
             }
         }
         let mut errors = Vec::new();
+        let short: Vec<String> = all.keys().map(|key| shortened(key)).collect();
         let mut pick = |names: &[String], option: &str| -> HashSet<Urn> {
             let mut picked = HashSet::new();
             for name in names {
@@ -58,7 +59,7 @@ impl Scope {
                 if picked.len() == before && !all.keys().any(|key| fits(name, key)) {
                     let mut error =
                         Diagnostic::error("no-such-resource", format!("`{option} {name}` names no resource"));
-                    if let Some(near) = nearest(name, all.keys().map(String::as_str)) {
+                    if let Some(near) = nearest(name, short.iter().chain(all.keys()).map(String::as_str)) {
                         error = error.help(format!("did you mean `{near}`?"));
                     }
                     errors.push(error);
@@ -107,8 +108,13 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
 
 /// Whether a name, as a person writes it, fits a key.
 fn fits(name: &str, key: &str) -> bool {
-    let short = || key.replacen(".default#", "#", 1);
-    if name.contains('*') { like(name, key) || like(name, &short()) } else { name == key || name == short() }
+    let fits = |key: &str| if name.contains('*') { like(name, key) } else { name == key };
+    fits(key) || fits(&shortened(key))
+}
+
+/// A key without its class where that is `default`.
+fn shortened(key: &str) -> String {
+    key.replacen(".default#", "#", 1)
 }
 
 /// Whether a text fits a pattern in which `*` stands for any text.

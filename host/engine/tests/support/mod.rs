@@ -2,6 +2,7 @@
 //! keeps records in memory with the real codec.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, dead_code, unused_imports)]
 
+mod store;
 mod world;
 
 use std::sync::Arc;
@@ -16,8 +17,9 @@ use purlin_engine::{
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::driver::Implements;
 use purlin_model::{Context, Diagnostic, EnvironmentId};
-use purlin_state::{Environment, MemoryStore, Record, Snapshot, Store};
+use purlin_state::{Change, Environment, Record, Snapshot, Store as _};
 
+pub(crate) use store::Watched;
 pub(crate) use world::{Lost, Scripted, Shelf, Thing, locked};
 
 /// All functions, but for `check`, `read` and repeated creation.
@@ -38,10 +40,12 @@ pub(crate) struct Platform {
     /// `test/scripted`, and the echo of implicit resources.
     pub(crate) driver: Arc<Scripted>,
     pub(crate) shelf: Shelf,
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<Watched>,
     pub(crate) parallelism: usize,
     runs: AtomicU64,
     clock: Arc<AtomicU64>,
+    /// How far the clock goes each time somebody looks at it.
+    pace: Arc<AtomicU64>,
 }
 
 impl Platform {
@@ -54,10 +58,11 @@ impl Platform {
         Self {
             shelf: Shelf { drivers: vec![Arc::clone(&driver)], ..Shelf::default() },
             driver,
-            store: Arc::new(MemoryStore::default()),
+            store: Arc::new(Watched::default()),
             parallelism: 8,
             runs: AtomicU64::new(0),
             clock: Arc::new(AtomicU64::new(1)),
+            pace: Arc::new(AtomicU64::new(1)),
         }
     }
 
@@ -105,6 +110,69 @@ impl Platform {
         self.snapshot().await.records
     }
 
+    pub(crate) fn stop_the_clock(&self) {
+        self.pace.store(0, Ordering::SeqCst);
+    }
+
+    /// Changes records by hand.
+    pub(crate) async fn write(&self, changes: Vec<Change>) {
+        self.store.commit(changes).await.expect("written");
+    }
+
+    /// What was done to things since it was last asked: `create a`, `delete a~2`. The second that is
+    /// made of a name is `~2`.
+    pub(crate) fn done(&self) -> Vec<String> {
+        self.done_by(&self.driver)
+    }
+
+    /// The same, by another driver.
+    pub(crate) fn done_by(&self, driver: &Scripted) -> Vec<String> {
+        let log = std::mem::take(&mut *locked(&driver.log));
+        let short = |(what, id): (String, String)| {
+            let name = id.split_once("#shared.")?.1.to_owned();
+            Some(format!("{what} {name}"))
+        };
+        log.into_iter().filter_map(short).collect()
+    }
+
+    /// What exists, as short ids.
+    pub(crate) fn alive(&self) -> Vec<String> {
+        let world = locked(&self.driver.world);
+        world.keys().filter_map(|id| Some(id.split_once("#shared.")?.1.to_owned())).collect()
+    }
+
+    /// Old copies that wait to be deleted.
+    pub(crate) async fn copies(&self) -> usize {
+        self.records().await.iter().filter(|record| record.superseded.is_some()).count()
+    }
+
+    /// What a plan for documents would do to each thing, but for what stays as it is.
+    pub(crate) async fn planned(&self, documents: &str) -> Vec<String> {
+        steps(&self.plan(documents).await.unwrap_or_else(|error| panic!("{error:?}")))
+    }
+
+    /// What is wrong with documents or with what they ask for.
+    pub(crate) async fn refused(&self, documents: &str, options: PlanOptions) -> Vec<Diagnostic> {
+        match self.plan_with(documents, options).await {
+            Err(Error::Documents(faults)) => faults,
+            Err(error) => panic!("{error:?}"),
+            Ok(plan) => panic!("a plan was made: {:?}", steps(&plan)),
+        }
+    }
+
+    /// Plans and applies.
+    pub(crate) async fn up_with(&self, documents: &str, options: PlanOptions) -> Summary {
+        let plan = self.plan_with(documents, options).await.unwrap_or_else(|error| panic!("{error:?}"));
+        self.run(plan, CancelToken::default()).await.1
+    }
+
+    /// As [`Self::up`], which has to succeed; what was done.
+    pub(crate) async fn deploys(&self, documents: &str) -> Vec<String> {
+        let summary = self.up(documents).await;
+        assert!(summary.is_success(), "{summary:#?}");
+        self.done()
+    }
+
     /// The current record with this id.
     pub(crate) async fn record(&self, id: &str) -> Option<Record> {
         let is = |record: &Record| {
@@ -139,16 +207,16 @@ impl Platform {
     }
 
     pub(crate) async fn run(&self, plan: Plan, cancel: CancelToken) -> (Vec<Event>, Summary) {
-        let clock = Arc::clone(&self.clock);
+        let (clock, pace) = (Arc::clone(&self.clock), Arc::clone(&self.pace));
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&self.runs.fetch_add(1, Ordering::SeqCst).to_le_bytes());
         let options = ApplyOptions {
             parallelism: self.parallelism,
             cancel,
-            clock: Arc::new(move || clock.fetch_add(1, Ordering::SeqCst)),
+            clock: Arc::new(move || clock.fetch_add(pace.load(Ordering::SeqCst), Ordering::SeqCst)),
             seed,
         };
-        let run = purlin_engine::apply(plan, Arc::clone(&self.store), options).expect("a run");
+        let run = purlin_engine::apply(plan, Arc::clone(&self.store) as _, options).expect("a run");
         let mut events: Vec<Event> = run.collect().await;
         match events.pop() {
             Some(Event::Summary(summary)) => {
@@ -192,6 +260,57 @@ impl Platform {
         let plan = self.destroy_plan().await.expect("a plan");
         self.run(plan, CancelToken::default()).await.1
     }
+}
+
+/// What a plan would do to each thing, but for what stays as it is.
+pub(crate) fn steps(plan: &Plan) -> Vec<String> {
+    let is_thing = |step: &&purlin_engine::Step| step.key.type_name() != "base-env";
+    let changes = plan.steps.iter().filter(|step| step.action != purlin_engine::Action::None);
+    let name = |id: &str| id.strip_prefix("shared.").unwrap_or(id).to_owned();
+    changes.filter(is_thing).map(|step| format!("{} {}", step.action.as_str(), name(step.key.id()))).collect()
+}
+
+/// Only these, or all but these.
+pub(crate) fn scope(targets: &[&str], exclude: &[&str]) -> Scope {
+    let names = |names: &[&str]| names.iter().map(|name| format!("thing#shared.{name}")).collect();
+    Scope { targets: names(targets), exclude: names(exclude), dependents: false }
+}
+
+/// Where something stands in a list.
+pub(crate) fn at(calls: &[String], call: &str) -> usize {
+    calls.iter().position(|other| other == call).unwrap_or_else(|| panic!("no `{call}` in {calls:?}"))
+}
+
+/// Things by name with their params, in which `<a.id>` reads the output `id` of `a`; and wishes for
+/// them, in which `<a>` is the descriptor of `a`.
+pub(crate) fn documents(resources: &[(&str, &str)], wishes: &[(&str, &str)]) -> String {
+    let filled = |text: &str, with: &dyn Fn(&str) -> String| {
+        let mut parts = text.split('<');
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('>').expect("`<` ends with `>`");
+            out.push_str(&with(name));
+            out.push_str(rest);
+        }
+        out
+    };
+    let reads = |name: &str| {
+        let (name, output) = name.split_once('.').expect("`<name.output>`");
+        format!("\"${{resources['thing.default#shared.{name}'].outputs.{output}}}\"")
+    };
+    let shared: String = resources
+        .iter()
+        .map(|(name, params)| {
+            format!("    {name}: {{type: thing, params: {{{}}}}}\n", filled(params, &reads))
+        })
+        .collect();
+    let names = |name: &str| format!("thing#shared.{name}");
+    let lifecycle: String = wishes
+        .iter()
+        .map(|(name, wish)| format!("    thing#shared.{name}: {{{}}}\n", filled(wish, &names)))
+        .collect();
+    let shared = if shared.is_empty() { "    {}\n".to_owned() } else { shared };
+    with_lifecycle(&shared, &lifecycle)
 }
 
 /// A definition of type `thing`, and resources of it given as `name: params`.

@@ -35,6 +35,9 @@ pub(crate) enum Lost {
 ///
 /// - `fail: create|update|delete|check|read`, `partial: text`, `sleep: ms`;
 /// - `fixed: X`: a change of it replaces; `first: …` there: the old one has to go first;
+/// - `slow: ms`: `update-impact` takes that long;
+/// - `coy: true`: it says nothing of a change to what is not known yet;
+/// - `busy: n`: so many calls are asked to be made again after 5 ms;
 /// - `lie: text`: the output `v` is this in place of what the inputs say.
 pub(crate) struct Scripted {
     name: String,
@@ -52,6 +55,7 @@ pub(crate) struct Scripted {
     pub(crate) broken: Mutex<BTreeSet<String>>,
     /// Calls (`create KEY`) that break down.
     pub(crate) lost: Mutex<BTreeMap<String, Lost>>,
+    busy: Mutex<BTreeMap<String, u32>>,
     /// Whether `create` names its id before it is done.
     pub(crate) checkpoints: Mutex<bool>,
     drawn: AtomicU64,
@@ -63,7 +67,12 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Scripted {
     pub(crate) fn new(name: &str, implements: Implements) -> Arc<Self> {
-        let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs: true.into() }];
+        Self::with_outputs(name, implements, true.into())
+    }
+
+    /// One with a schema of its outputs.
+    pub(crate) fn with_outputs(name: &str, implements: Implements, outputs: serde_json::Value) -> Arc<Self> {
+        let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs }];
         let manifest = Manifest {
             // A driver may well call itself something else than its operator does.
             name: "author/scripted".into(),
@@ -85,6 +94,7 @@ impl Scripted {
             made: Mutex::default(),
             broken: Mutex::default(),
             lost: Mutex::default(),
+            busy: Mutex::default(),
             checkpoints: Mutex::new(false),
             drawn: AtomicU64::default(),
         })
@@ -126,7 +136,20 @@ impl Scripted {
         if text(inputs, "fail").as_deref() == Some(what) || locked(&self.broken).contains(&key) {
             return Err(CallError::Failure(Failure::Failed(format!("{what} of {key} failed"))));
         }
-        if locked(&self.lost).get(&format!("{what} {key}")) == Some(&Lost::Before) {
+        if let Some(times) = text(inputs, "busy").and_then(|times| times.parse::<u32>().ok()) {
+            let mut busy = locked(&self.busy);
+            let so_far = busy.entry(format!("{what} {key}")).or_insert(0);
+            *so_far += 1;
+            if *so_far <= times {
+                let after = Duration::from_millis(5);
+                return Err(CallError::Failure(Failure::RetryAfter { after, message: "busy".into() }));
+            }
+        }
+        let lost = |lost: &mut BTreeMap<String, Lost>| {
+            let call = format!("{what} {key}");
+            (lost.get(&call) == Some(&Lost::Before)).then(|| lost.remove(&call))
+        };
+        if lost(&mut locked(&self.lost)).is_some() {
             return Err(self.crashed());
         }
         Ok(())
@@ -197,23 +220,22 @@ impl Driver for Scripted {
         if let (Some(id), true) = (&twin, self.manifest.implements.repeat_create) {
             return Ok(state(id, inputs));
         }
-        let id = {
-            let mut made = locked(&self.made);
-            let number = made.entry(key.clone()).or_insert(0);
-            *number += 1;
-            if *number == 1 { key.clone() } else { format!("{key}~{number}") }
-        };
+        let number = locked(&self.made).get(&key).copied().unwrap_or(0) + 1;
+        let id = if number == 1 { key.clone() } else { format!("{key}~{number}") };
         self.act("create", call, inputs, &id).await?;
         assert!(twin.is_none(), "{key} was made twice");
-        if *locked(&self.checkpoints)
-            && let Some(sink) = &call.checkpoint
-        {
-            sink.checkpoint(&id).await.expect("kept");
-        }
+        locked(&self.made).insert(key.clone(), number);
         let values = inputs.values.clone();
         let made_with = call.idempotency_key.clone();
         let thing = Thing { key, name: name.into(), values, made_with };
         locked(&self.world).insert(id.clone(), thing);
+        if *locked(&self.checkpoints)
+            && let Some(sink) = &call.checkpoint
+        {
+            sink.checkpoint(&id)
+                .await
+                .map_err(|message| CallError::Checkpoint { driver: self.name.clone(), message })?;
+        }
         let state = self.answer("create", call, state(&id, inputs))?;
         match text(inputs, "partial") {
             Some(message) => Err(CallError::Failure(Failure::Partial { state: Box::new(state), message })),
@@ -234,11 +256,12 @@ impl Driver for Scripted {
     }
     async fn update_impact(&self, _: &Call, change: Change<'_>) -> Result<Impact, CallError> {
         let fixed = |inputs: &Inputs| inputs.params.get("fixed");
-        let replaces = if fixed(change.before) == fixed(change.after) {
-            Vec::new()
-        } else {
-            vec!["/params/fixed".into()]
-        };
+        let after = fixed(change.after);
+        let coy = change.after.params.get("coy").is_some() && after.as_ref().is_some_and(Value::has_unknown);
+        let replaces =
+            if coy || fixed(change.before) == after { Vec::new() } else { vec!["/params/fixed".into()] };
+        let slow = text(change.after, "slow").and_then(|ms| ms.parse().ok()).unwrap_or(0);
+        tokio::time::sleep(Duration::from_millis(slow)).await;
         let first = change.after.params.get("first").is_some();
         Ok(Impact { replaces, delete_before_replace: first, stable_outputs: vec!["id".into()] })
     }

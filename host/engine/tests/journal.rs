@@ -1,0 +1,129 @@
+//! A store that fails: nothing is made twice, nothing is forgotten, nothing builds on what was not
+//! written down (SPEC §10).
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::sync::atomic::Ordering;
+
+use purlin_model::driver::Implements;
+use support::{FULL, Platform, documents, locked};
+
+const TOLD: Implements = FULL;
+const REPEATS: Implements = Implements { read: false, repeat_create: true, ..FULL };
+
+/// From one set of documents to another, with everything in it: made, changed, replaced in both
+/// orders, deleted, moved.
+fn before() -> String {
+    documents(
+        &[
+            ("a", "fixed: 1"),
+            ("b", "x: <a.id>"),
+            ("c", "fixed: 1"),
+            ("d", "fixed: <c.id>"),
+            ("e", "v: 1"),
+            ("f", "x: <e.v>"),
+            ("old", "v: named"),
+        ],
+        &[("c", "delete_before_replace: true")],
+    )
+}
+
+fn after() -> String {
+    documents(
+        &[
+            ("a", "fixed: 2"),
+            ("b", "x: <a.id>"),
+            ("c", "fixed: 2"),
+            ("d", "fixed: <c.id>"),
+            ("g", "x: <b.x>"),
+            ("new", "v: other"),
+        ],
+        &[("c", "delete_before_replace: true"), ("new", "aliases: [thing#shared.old]")],
+    )
+}
+
+/// What exists in the end, by key: one of each.
+async fn is_as_wanted(platform: &Platform, at: usize) {
+    let alive = platform.driver.alive();
+    let things: Vec<&str> =
+        alive.iter().filter_map(|key| key.split_once("#shared.")).map(|(_, n)| n).collect();
+    // What was made under its old name is known by that to the driver.
+    assert_eq!(things, ["a", "b", "c", "d", "g", "old"], "cut at {at}");
+    let snapshot = platform.snapshot().await;
+    assert_eq!(snapshot.records.len(), 7, "cut at {at}: {:#?}", snapshot.records);
+    assert!(snapshot.pending.is_empty(), "cut at {at}");
+    let world = locked(&platform.driver.world).clone();
+    for record in &snapshot.records {
+        assert!(
+            world.contains_key(&record.state.id),
+            "cut at {at}: {} is recorded and not there",
+            record.state.id
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
+    for implements in [TOLD, REPEATS] {
+        for checkpoints in [false, true] {
+            let mut at = 0;
+            loop {
+                let platform = Platform::with(implements);
+                *locked(&platform.driver.checkpoints) = checkpoints;
+                assert!(platform.up(&before()).await.is_success());
+                platform.store.submissions.store(0, Ordering::SeqCst);
+                *locked(&platform.store.takes) = Some(at);
+                let plan = platform.plan(&after()).await.expect("a plan");
+                let (_, summary) = platform.run(plan, purlin_engine::CancelToken::default()).await;
+                let reached = platform.store.submissions.load(Ordering::SeqCst) > at;
+                *locked(&platform.store.takes) = None;
+                assert_eq!(summary.is_success(), !reached, "cut at {at}: {summary:#?}");
+                // The same command again, until it is through.
+                let mut left = 3;
+                while !platform.up(&after()).await.is_success() {
+                    left -= 1;
+                    assert!(left > 0, "cut at {at}: it never ends");
+                }
+                is_as_wanted(&platform, at).await;
+                assert_eq!(platform.up(&after()).await.calls, 0, "cut at {at}");
+                if !reached {
+                    break;
+                }
+                at += 1;
+            }
+            assert!(at > 20, "{at} moments");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_builds_on_what_could_not_be_written_down() {
+    let platform = Platform::with(FULL);
+    let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
+    // Such as for want of a key, where a driver returns a secret.
+    *locked(&platform.store.refuses) = Some("::shared.a".into());
+    let summary = platform.up(&all).await;
+    assert_eq!(summary.failed.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.a"]);
+    assert_eq!(summary.skipped.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.b"]);
+    assert!(platform.record("shared.b").await.is_none(), "the state would not be whole");
+    *locked(&platform.store.refuses) = None;
+    platform.done();
+    let summary = platform.up(&all).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    let made: Vec<_> = platform.done().into_iter().filter(|call| call.starts_with("create")).collect();
+    assert_eq!(made, ["create b"], "`a` was found");
+}
+
+#[tokio::test]
+async fn what_a_plan_starts_from_is_written_down_or_nothing_is_done() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("old", "v: 1")], &[])).await;
+    let renamed = documents(&[("new", "v: 2")], &[("new", "aliases: [thing#shared.old]")]);
+    let plan = platform.plan(&renamed).await.expect("a plan");
+    *locked(&platform.store.takes) = Some(0);
+    let (_, summary) = platform.run(plan, purlin_engine::CancelToken::default()).await;
+    assert!(summary.halted.is_some() && summary.calls == 0, "{summary:#?}");
+    *locked(&platform.store.takes) = None;
+    assert_eq!(platform.deploys(&renamed).await, ["update old"]);
+}

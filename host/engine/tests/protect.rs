@@ -1,0 +1,215 @@
+//! What must not go, what goes with something else, and what is left where it is.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::{DestroyOptions, Error, PlanOptions};
+use purlin_model::Diagnostic;
+use support::{Platform, at, documents, locked};
+
+async fn destroy_refused(platform: &Platform) -> Vec<Diagnostic> {
+    match platform.destroy_plan_with(DestroyOptions::default()).await {
+        Err(Error::Documents(faults)) => faults,
+        Err(error) => panic!("{error:?}"),
+        Ok(_) => panic!("a plan was made"),
+    }
+}
+
+// case 14
+#[tokio::test]
+async fn what_is_protected_is_not_taken_along_by_what_is_deleted_first() {
+    let platform = Platform::new();
+    let of = |fixed: &str, wish: &str| {
+        documents(
+            &[("a", fixed), ("b", "fixed: <a.id>")],
+            &[("a", "delete_before_replace: true"), ("b", wish)],
+        )
+    };
+    platform.deploys(&of("fixed: 1", "protect: true")).await;
+    platform.done();
+    let faults = platform.refused(&of("fixed: 2", "protect: true"), PlanOptions::default()).await;
+    assert_eq!((faults.len(), faults[0].code), (1, "protected"));
+    assert!(faults[0].message.contains("shared.b"), "{}", faults[0].message);
+    assert!(platform.done().is_empty());
+    let done = platform.deploys(&of("fixed: 2", "protect: false")).await;
+    assert_eq!(done, ["delete b", "delete a", "create a~2", "create b~2"]);
+}
+
+// case 15
+#[tokio::test]
+async fn everything_protected_that_would_go_is_named_at_once() {
+    let platform = Platform::new();
+    let protected = [("a", "protect: true"), ("b", "protect: true")];
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &protected)).await;
+    platform.done();
+    let faults = platform.refused(&documents(&[], &[]), PlanOptions::default()).await;
+    assert_eq!(faults.len(), 2, "{faults:#?}");
+    assert_eq!(destroy_refused(&platform).await.len(), 2);
+    assert!(platform.done().is_empty());
+    assert_eq!(platform.alive().len(), 3);
+}
+
+#[tokio::test]
+async fn what_is_protected_by_hand_is_so_whatever_documents_say() {
+    let platform = Platform::new();
+    let of = |params: &str| documents(&[("a", params)], &[]);
+    platform.deploys(&of("fixed: 1")).await;
+    let urn = platform.record("shared.a").await.expect("recorded").urn;
+    let change = |snapshot, on| purlin_engine::protect(snapshot, &urn, on).expect("changes");
+    platform.write(change(platform.snapshot().await, true)).await;
+    assert_eq!(platform.refused(&of("fixed: 2"), PlanOptions::default()).await[0].code, "protected");
+    // It may be changed in place, and is protected still.
+    platform.deploys(&of("fixed: 1, v: 2")).await;
+    assert_eq!(destroy_refused(&platform).await.len(), 1);
+    platform.write(change(platform.snapshot().await, false)).await;
+    assert!(platform.destroy().await.is_success());
+}
+
+#[tokio::test]
+async fn a_change_of_a_protected_input_that_replaces_is_refused() {
+    let platform = Platform::new();
+    let of = |zone: &str| {
+        documents(
+            &[("a", &format!("zone: {zone}"))],
+            &[("a", "protect: true, replace_on_changes: [params.zone]")],
+        )
+    };
+    platform.deploys(&of("x")).await;
+    let faults = platform.refused(&of("y"), PlanOptions::default()).await;
+    assert_eq!(faults[0].code, "protected");
+    assert!(format!("{faults:?}").contains("params.zone"), "{faults:#?}");
+}
+
+#[tokio::test]
+async fn what_is_left_in_place_is_still_recorded_and_destroyed_in_the_end() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[])).await;
+    platform.done();
+    let keep = || PlanOptions { keep_removed: true, ..PlanOptions::default() };
+    let less = documents(&[("a", "v: 1")], &[]);
+    assert!(platform.up_with(&less, keep()).await.is_success());
+    assert!(platform.up_with(&documents(&[], &[]), keep()).await.is_success());
+    assert!(platform.done().is_empty());
+    assert_eq!(platform.records().await.len(), 3);
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(platform.done(), ["delete b", "delete a"]);
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_left_in_place_keeps_the_old_one_of_what_it_depends_on() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("a", "fixed: 1"), ("b", "x: <a.id>")], &[])).await;
+    platform.done();
+    let keep = || PlanOptions { keep_removed: true, ..PlanOptions::default() };
+    assert!(platform.up_with(&documents(&[("a", "fixed: 2")], &[]), keep()).await.is_success());
+    assert_eq!(platform.done(), ["create a~2"]);
+    // Once it may go, both go.
+    let done = platform.deploys(&documents(&[("a", "fixed: 2")], &[])).await;
+    assert_eq!(done, ["delete b", "delete a"]);
+}
+
+#[tokio::test]
+async fn what_goes_with_another_is_not_called_at_any_distance() {
+    let platform = Platform::new();
+    let all = documents(
+        &[("a", "v: a"), ("b", "v: b"), ("c", "v: c"), ("d", "x: <c.v>")],
+        &[("b", "deleted_with: <a>"), ("c", "deleted_with: <b>")],
+    );
+    platform.deploys(&all).await;
+    platform.done();
+    let summary = platform.destroy().await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.done(), ["delete d", "delete a"]);
+    assert_eq!(summary.done.delete, 5, "four things and the environment");
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_goes_with_another_stays_where_that_one_cannot_be_deleted() {
+    let platform = Platform::new();
+    let all =
+        |v: &str| documents(&[("a", v), ("b", "v: b"), ("c", "x: <b.v>")], &[("b", "deleted_with: <a>")]);
+    platform.deploys(&all("v: a")).await;
+    platform.done();
+    locked(&platform.driver.broken).insert("thing.default#shared.a".into());
+    let summary = platform.destroy().await;
+    assert_eq!(summary.failed.len(), 1);
+    assert_eq!(summary.skipped.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.b"]);
+    assert_eq!(platform.records().await.len(), 2, "`a` and `b`");
+    locked(&platform.driver.broken).clear();
+    platform.done();
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(platform.done(), ["delete a"]);
+}
+
+#[tokio::test]
+async fn what_goes_with_something_retained_is_deleted_by_itself() {
+    let platform = Platform::new();
+    let wishes = [("a", "retain: true"), ("b", "deleted_with: <a>")];
+    platform.deploys(&documents(&[("a", "v: a"), ("b", "v: b")], &wishes)).await;
+    platform.done();
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(platform.done(), ["delete b"]);
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_has_to_go_before_something_between_is_deleted_by_itself() {
+    let platform = Platform::new();
+    // `b` lives in `a`, reads `d`, and `d` reads `a`: `b` has to go before `d`, and `d` before `a`.
+    let all =
+        documents(&[("a", "v: a"), ("b", "x: <d.x>"), ("d", "x: <a.v>")], &[("b", "deleted_with: <a>")]);
+    platform.deploys(&all).await;
+    platform.done();
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(platform.done(), ["delete b", "delete d", "delete a"]);
+}
+
+#[tokio::test]
+async fn what_goes_with_another_goes_with_the_old_one_of_it() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "fixed: <a.id>")], &[("b", "deleted_with: <a>")]);
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    let done = platform.deploys(&of("fixed: 2")).await;
+    assert_eq!(done, ["create a~2", "create b~2", "delete a"]);
+    assert_eq!((platform.copies().await, platform.records().await.len()), (0, 3));
+}
+
+#[tokio::test]
+async fn nothing_is_forgotten_with_an_old_one_that_turns_out_to_stay() {
+    let platform = Platform::new();
+    let of = |w: &str, more: bool| {
+        let a = format!("v: same, w: {w}");
+        let mut all = vec![("z", a.as_str()), ("h", "fixed: <z.v>")];
+        let mut wishes = Vec::new();
+        if more {
+            all.push(("g", "v: g"));
+            wishes.push(("g", "deleted_with: <h>"));
+        }
+        documents(&all, &wishes)
+    };
+    platform.deploys(&of("1", true)).await;
+    platform.done();
+    // `h` may be replaced, and is not; `g`, which lives in it, leaves.
+    let done = platform.deploys(&of("2", false)).await;
+    assert!(at(&done, "delete g") > at(&done, "update z"), "{done:?}");
+    assert_eq!(platform.alive(), ["h", "z"]);
+}
+
+// case 28
+#[tokio::test]
+async fn a_deletion_that_fails_leaves_what_it_depends_on_and_nothing_else() {
+    let platform = Platform::new();
+    let all = documents(
+        &[("u1", "v: 1"), ("u2", "v: 2"), ("dep", "v: d"), ("failing", "v: f"), ("x", "v: x")],
+        &[("u2", "depends_on: ['<u1>']"), ("failing", "depends_on: ['<dep>']")],
+    );
+    platform.deploys(&all).await;
+    locked(&platform.driver.broken).insert("thing.default#shared.failing".into());
+    let summary = platform.destroy().await;
+    assert_eq!((summary.failed.len(), summary.skipped.len()), (1, 1));
+    assert_eq!(platform.alive(), ["dep", "failing"]);
+    assert!(!summary.is_success());
+}

@@ -1,0 +1,490 @@
+//! Replacement: who is replaced, in which order, and what is left where it goes wrong.
+#![allow(clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use purlin_engine::{Cause, PlanOptions};
+use purlin_model::driver::Implements;
+use purlin_state::Status;
+use support::{FULL, PLAIN, Platform, at, documents, locked, scope};
+
+const DBR: &str = "delete_before_replace: true";
+
+fn replacing(names: &[&str]) -> PlanOptions {
+    let replace = names.iter().map(|name| format!("thing#shared.{name}")).collect();
+    PlanOptions { replace, ..PlanOptions::default() }
+}
+
+// case 1
+#[tokio::test]
+async fn new_ones_are_made_first_and_old_ones_deleted_dependents_first() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "fixed: <a.id>")], &[]);
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    assert_eq!(platform.planned(&of("fixed: 2")).await, ["replace a", "replace b"]);
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2", "create b~2", "delete b", "delete a"]);
+    assert_eq!(platform.alive(), ["a~2", "b~2"]);
+    assert_eq!(platform.copies().await, 0);
+}
+
+// case 53
+#[tokio::test]
+async fn dependents_are_updated_before_the_old_one_goes() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2", "update b", "delete a"]);
+}
+
+// case 3
+#[tokio::test]
+async fn deleting_first_takes_along_those_that_are_replaced_and_no_others() {
+    let platform = Platform::new();
+    // `fixed` reads make a dependent be replaced, others update it, `depends_on` touches nothing.
+    let tree = |fixed: &str| {
+        documents(
+            &[
+                ("a", fixed),
+                ("b", "fixed: <a.id>"),
+                ("c", "fixed: <a.id>"),
+                ("d", "v: d"),
+                ("e", "fixed: <b.id>"),
+                ("f", "fixed: <c.id>"),
+                ("g", "v: <d.v>"),
+                ("h", "v: h"),
+                ("i", "v: i"),
+                ("j", "v: <g.v>"),
+                ("k", "fixed: <f.id>"),
+                ("l", "v: <h.v>"),
+            ],
+            &[
+                ("a", DBR),
+                ("d", "depends_on: ['<a>']"),
+                ("h", "depends_on: ['<b>']"),
+                ("i", "depends_on: ['<k>', '<e>']"),
+            ],
+        )
+    };
+    platform.deploys(&tree("fixed: 1")).await;
+    platform.done();
+    let mut planned = platform.planned(&tree("fixed: 2")).await;
+    planned.sort_unstable();
+    assert_eq!(planned, ["replace a", "replace b", "replace c", "replace e", "replace f", "replace k"]);
+    let done = platform.deploys(&tree("fixed: 2")).await;
+    assert_eq!(done.len(), 12, "{done:?}");
+    let first_made = done.iter().position(|call| call.starts_with("create")).expect("made");
+    assert_eq!(first_made, 6, "all go before any comes: {done:?}");
+    for (dependent, dependency) in [("b", "a"), ("c", "a"), ("e", "b"), ("f", "c"), ("k", "f")] {
+        let (gone, left) = (format!("delete {dependent}"), format!("delete {dependency}"));
+        assert!(at(&done, &gone) < at(&done, &left), "{done:?}");
+        let (first, then) = (format!("create {dependency}~2"), format!("create {dependent}~2"));
+        assert!(at(&done, &first) < at(&done, &then), "{done:?}");
+    }
+}
+
+// case 4
+#[tokio::test]
+async fn deleting_first_leaves_others_where_they_are() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        documents(
+            &[("a", fixed), ("b", "v: b"), ("c", "x: <a.id>"), ("d", "x: <b.v>")],
+            &[("a", DBR), ("b", "depends_on: ['<a>']")],
+        )
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    assert_eq!(platform.planned(&of("fixed: 2")).await, ["replace a", "update c"]);
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["delete a", "create a~2", "update c"]);
+}
+
+// cases 5 and 7
+#[tokio::test]
+async fn what_was_deleted_to_be_replaced_is_made_by_the_next_run_and_deleted_no_more() {
+    for goals in ["fixed: 2", "fixed: 1", "fixed: 2, v: other"] {
+        let platform = Platform::new();
+        let of = |params: &str| documents(&[("a", params), ("b", "x: <a.id>")], &[("a", DBR)]);
+        platform.deploys(&of("fixed: 1")).await;
+        platform.done();
+        let summary = platform.up(&of("fixed: 2, fail: create")).await;
+        assert_eq!(summary.failed.len(), 1, "{summary:#?}");
+        assert_eq!(platform.done(), ["delete a", "create a~2"]);
+        assert_eq!(platform.record("shared.a").await.expect("its place").status, Status::Absent);
+        // Whatever is asked for then: there is nothing to update, and nothing to delete.
+        assert_eq!(platform.planned(&of(goals)).await, ["create a", "update b"]);
+        assert_eq!(platform.deploys(&of(goals)).await, ["create a~2", "update b"]);
+        assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+        assert_eq!(platform.up(&of(goals)).await.calls, 0);
+    }
+}
+
+// case 8
+#[tokio::test]
+async fn a_replacement_that_fails_again_and_again_leaves_one_place() {
+    let platform = Platform::new();
+    let of = |params: &str| documents(&[("a", params), ("b", "fixed: <a.id>")], &[("a", DBR)]);
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    platform.up(&of("fixed: 2, fail: create")).await;
+    assert_eq!(platform.done(), ["delete b", "delete a", "create a~2"]);
+    for _ in 0..3 {
+        platform.up(&of("fixed: 2, fail: create")).await;
+        assert_eq!(platform.done(), ["create a~2"]);
+        let absent = platform.records().await.into_iter().filter(|r| r.status == Status::Absent).count();
+        assert_eq!((absent, platform.records().await.len()), (2, 3), "`a` and `b`, and the environment");
+    }
+    // Nothing exists, so nothing is called to be rid of it.
+    assert!(platform.deploys(&documents(&[], &[])).await.is_empty());
+    assert_eq!(platform.records().await.len(), 1);
+}
+
+// case 11
+#[tokio::test]
+async fn an_old_copy_that_could_not_be_deleted_is_deleted_later_and_once() {
+    for destroyed in [false, true] {
+        let platform = Platform::new();
+        let of = |fixed: &str| documents(&[("a", fixed)], &[]);
+        platform.deploys(&of("fixed: 1, fail: delete")).await;
+        platform.done();
+        let summary = platform.up(&of("fixed: 2")).await;
+        assert_eq!((summary.failed.len(), summary.done.replace), (1, 1), "{summary:#?}");
+        assert_eq!(platform.copies().await, 1);
+        // What the old one was told at its birth does not count for ever.
+        for mut record in platform.records().await {
+            if record.superseded.is_some() {
+                record.inputs.params = purlin_model::Value::map();
+                platform.write(vec![purlin_state::Change::Put(Box::new(record))]).await;
+            }
+        }
+        platform.done();
+        if destroyed {
+            let plan = platform.destroy_plan().await.expect("a plan");
+            let of_copy = plan.steps.iter().filter(|step| step.reasons[0].contains("replaced")).count();
+            assert_eq!(of_copy, 1);
+            assert!(platform.destroy().await.is_success());
+            let mut done = platform.done();
+            done.sort_unstable();
+            assert_eq!(done, ["delete a", "delete a~2"]);
+            assert!(platform.records().await.is_empty());
+        } else {
+            assert_eq!(platform.deploys(&of("fixed: 2")).await, ["delete a"]);
+            assert_eq!(platform.up(&of("fixed: 2")).await.calls, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn three_generations_are_told_apart() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
+    platform.deploys(&of("fixed: 1, fail: delete")).await;
+    platform.up(&of("fixed: 2, fail: delete")).await;
+    platform.up(&of("fixed: 3, fail: delete")).await;
+    assert_eq!(platform.copies().await, 2);
+    assert_eq!(platform.alive(), ["a", "a~2", "a~3", "b"]);
+    let mut changes = Vec::new();
+    for mut record in platform.records().await {
+        if record.superseded.is_some() {
+            record.inputs.params = purlin_model::Value::map();
+            changes.push(purlin_state::Change::Put(Box::new(record)));
+        }
+    }
+    platform.write(changes).await;
+    platform.done();
+    // A fourth comes, and all old ones go.
+    let mut done = platform.up(&of("fixed: 4")).await;
+    assert_eq!((done.failed.len(), std::mem::take(&mut done.done.replace)), (1, 1), "the third fails still");
+    assert_eq!(platform.alive(), ["a~3", "a~4", "b"]);
+    assert_eq!(platform.copies().await, 1);
+}
+
+// case 13
+#[tokio::test]
+async fn the_order_does_not_depend_on_who_answers_first() {
+    for (slow_a, slow_b) in [("0", "40"), ("40", "0")] {
+        let platform = Platform::new();
+        let of = |n: u8| {
+            documents(
+                &[
+                    ("a", &format!("fixed: {n}, slow: '{slow_a}'")),
+                    ("b", &format!("fixed: {n}, slow: '{slow_b}'")),
+                ],
+                &[("a", DBR), ("b", "depends_on: ['<a>']")],
+            )
+        };
+        platform.deploys(&of(1)).await;
+        platform.done();
+        let done = platform.deploys(&of(2)).await;
+        assert_eq!(done, ["delete b", "delete a", "create a~2", "create b~2"]);
+    }
+}
+
+// case 19, and at a distance
+#[tokio::test]
+async fn who_is_replaced_with_another_is_replaced_though_unchanged() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        documents(
+            &[("a", fixed), ("b", "v: b"), ("c", "v: c"), ("d", "v: d")],
+            &[("b", "replace_with: ['<a>']"), ("c", "replace_with: ['<b>']"), ("d", "depends_on: ['<c>']")],
+        )
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    assert_eq!(platform.planned(&of("fixed: 2")).await, ["replace a", "replace b", "replace c"]);
+    platform.deploys(&of("fixed: 2")).await;
+    assert_eq!(platform.alive(), ["a~2", "b~2", "c~2", "d"]);
+    // An update of it does not.
+    assert_eq!(platform.planned(&of("fixed: 2, v: other")).await, ["update a"]);
+}
+
+// case 21
+#[tokio::test]
+async fn a_change_may_replace_though_the_driver_would_update() {
+    let platform = Platform::new();
+    let of = |zone: &str| {
+        documents(
+            &[("a", &format!("zone: {zone}, v: 1")), ("b", "zone: <a.zone>")],
+            &[("a", "replace_on_changes: [params.zone]"), ("b", "replace_on_changes: [/params/zone]")],
+        )
+    };
+    platform.deploys(&of("x")).await;
+    platform.done();
+    // What may be another value may replace; it turns out to be the same.
+    assert_eq!(platform.planned(&of("x").replace("v: 1", "v: 2")).await, ["update a", "replace b"]);
+    assert_eq!(platform.deploys(&of("x").replace("v: 1", "v: 2")).await, ["update a"]);
+    assert_eq!(platform.planned(&of("y")).await, ["replace a", "replace b"]);
+    platform.deploys(&of("y")).await;
+    assert_eq!(platform.alive(), ["a~2", "b~2"]);
+}
+
+// case 21, within a cascade
+#[tokio::test]
+async fn it_does_so_where_another_is_deleted_first() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        documents(
+            &[("a", fixed), ("b", "zone: <a.id>")],
+            &[("a", DBR), ("b", "replace_on_changes: [params.zone]")],
+        )
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["delete b", "delete a", "create a~2", "create b~2"]);
+}
+
+// case 50
+#[tokio::test]
+async fn what_is_marked_is_replaced_once() {
+    let platform = Platform::new();
+    let of = documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[]);
+    platform.deploys(&of).await;
+    let urn = platform.record("shared.a").await.expect("recorded").urn;
+    let marked = purlin_engine::taint(platform.snapshot().await, &urn, true).expect("changes");
+    platform.write(marked).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of).await, ["create a~2", "update b", "delete a"]);
+    assert_eq!(platform.up(&of).await.calls, 0, "the mark is gone");
+}
+
+// case 50, with an old copy
+#[tokio::test]
+async fn a_mark_is_for_the_current_one_only() {
+    let platform = Platform::new();
+    let of = |params: &str| documents(&[("a", params)], &[]);
+    platform.deploys(&of("fixed: 1, fail: delete")).await;
+    platform.up(&of("fixed: 2")).await;
+    let urn = platform.record("shared.a").await.expect("recorded").urn;
+    platform.write(purlin_engine::taint(platform.snapshot().await, &urn, true).expect("changes")).await;
+    assert!(
+        platform
+            .records()
+            .await
+            .iter()
+            .all(|record| record.tainted == (record.superseded.is_none() && record.urn == urn))
+    );
+    platform.done();
+    let summary = platform.up(&of("fixed: 2")).await;
+    assert_eq!((summary.done.replace, summary.failed.len()), (1, 1), "the first still cannot be deleted");
+    assert_eq!(platform.alive(), ["a", "a~3"]);
+}
+
+#[tokio::test]
+async fn it_can_be_asked_for_by_name() {
+    let platform = Platform::new();
+    let of = documents(&[("a", "v: 1"), ("b", "fixed: <a.id>")], &[]);
+    platform.deploys(&of).await;
+    platform.done();
+    assert!(platform.up_with(&of, replacing(&["a"])).await.is_success());
+    assert_eq!(platform.done(), ["create a~2", "create b~2", "delete b", "delete a"]);
+    let faults = platform.refused(&of, replacing(&["nobody"])).await;
+    assert!(faults[0].message.contains("--replace"), "{}", faults[0].message);
+}
+
+// case 52
+#[tokio::test]
+async fn who_demands_to_be_made_first_hands_that_on() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        documents(
+            &[("a", fixed), ("b", "fixed: <a.id>")],
+            &[("a", DBR), ("b", "delete_before_replace: false")],
+        )
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    let plan = platform.plan(&of("fixed: 2")).await.expect("a plan");
+    assert!(plan.warnings.iter().any(|warning| warning.key.id() == "shared.a"), "{:?}", plan.warnings);
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2", "create b~2", "delete b", "delete a"]);
+}
+
+#[tokio::test]
+async fn what_a_driver_cannot_do_is_not_demanded_of_it_in_silence() {
+    let platform = Platform::new();
+    let of = |n: u8| {
+        documents(&[("a", &format!("fixed: {n}, first: true"))], &[("a", "delete_before_replace: false")])
+    };
+    platform.deploys(&of(1)).await;
+    platform.done();
+    let plan = platform.plan(&of(2)).await.expect("a plan");
+    assert_eq!(plan.warnings.len(), 1, "{:?}", plan.warnings);
+    assert_eq!(platform.deploys(&of(2)).await, ["delete a", "create a~2"]);
+}
+
+#[tokio::test]
+async fn an_update_of_a_dependent_that_fails_keeps_the_old_one_for_the_next_run() {
+    let platform = Platform::new();
+    let of = |fixed: &str, b: &str| documents(&[("a", fixed), ("b", b)], &[]);
+    platform.deploys(&of("fixed: 1", "x: <a.id>")).await;
+    platform.done();
+    let summary = platform.up(&of("fixed: 2", "x: <a.id>, fail: update")).await;
+    assert_eq!(summary.failed.len(), 1, "{summary:#?}");
+    assert_eq!(platform.done(), ["create a~2", "update b"]);
+    assert_eq!(platform.alive(), ["a", "a~2", "b"]);
+    assert_eq!(platform.deploys(&of("fixed: 2", "x: <a.id>")).await, ["update b", "delete a"]);
+}
+
+#[tokio::test]
+async fn the_old_one_stays_while_a_dependent_is_out_of_scope() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    let only_a = || PlanOptions { scope: scope(&["a"], &[]), ..PlanOptions::default() };
+    let plan = platform.plan_with(&of("fixed: 2"), only_a()).await.expect("a plan");
+    assert!(plan.warnings[0].message.contains("thing.default#shared.b"), "{:?}", plan.warnings);
+    assert!(platform.run(plan, Default::default()).await.1.is_success());
+    assert_eq!(platform.done(), ["create a~2"]);
+    // Nor does a second such run delete it, or one that leaves out both.
+    assert!(platform.up_with(&of("fixed: 2"), only_a()).await.is_success());
+    let neither = PlanOptions { scope: scope(&[], &["a", "b"]), ..PlanOptions::default() };
+    assert!(platform.up_with(&of("fixed: 2"), neither).await.is_success());
+    assert_eq!((platform.done().len(), platform.copies().await), (0, 1));
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["update b", "delete a"]);
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_first_under_a_dependent_that_is_out_of_scope() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[("a", DBR)]);
+    platform.deploys(&of("fixed: 1")).await;
+    let only_a = PlanOptions { scope: scope(&["a"], &[]), ..PlanOptions::default() };
+    let faults = platform.refused(&of("fixed: 2"), only_a).await;
+    assert_eq!(faults[0].code, "has-dependents");
+    assert_eq!(platform.alive(), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_replacement_that_turns_out_not_to_be_needed_is_not_made() {
+    let platform = Platform::new();
+    // What `b` reads is unknown while planning, and comes out the same.
+    let of = |v: &str| {
+        documents(&[("a", &format!("v: same, w: {v}")), ("b", "fixed: <a.v>"), ("c", "fixed: <b.id>")], &[])
+    };
+    platform.deploys(&of("1")).await;
+    platform.done();
+    assert_eq!(platform.planned(&of("2")).await, ["update a", "replace b", "replace c"]);
+    let summary = platform.up(&of("2")).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.done(), ["update a"]);
+    assert_eq!((summary.done.replace, summary.done.update), (0, 1));
+    assert_eq!(platform.alive(), ["a", "b", "c"]);
+}
+
+#[tokio::test]
+async fn a_driver_that_changes_nothing_in_place_replaces() {
+    let platform = Platform::with(Implements { update: false, update_impact: false, ..PLAIN });
+    let of = |v: &str| documents(&[("a", v)], &[]);
+    platform.deploys(&of("v: 1")).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of("v: 2")).await, ["create a~2", "delete a"]);
+}
+
+#[tokio::test]
+async fn a_resource_of_another_driver_is_made_anew() {
+    let mut platform = Platform::new();
+    let other = platform.add_driver("test/other", PLAIN);
+    let of = |driver: &str| documents(&[("a", "v: 1")], &[]).replace("test/scripted", driver);
+    platform.deploys(&of("test/scripted")).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of("test/other")).await, ["delete a"]);
+    assert_eq!(platform.done_by(&other), ["create a"]);
+}
+
+// case 17
+#[tokio::test]
+async fn what_is_retained_is_never_deleted() {
+    for order in ["retain: true", "retain: true, delete_before_replace: true"] {
+        let platform = Platform::new();
+        let of = |fixed: &str| documents(&[("a", fixed)], &[("a", order)]);
+        platform.deploys(&of("fixed: 1")).await;
+        platform.done();
+        assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2"]);
+        assert_eq!(platform.copies().await, 0);
+        assert!(platform.deploys(&documents(&[], &[])).await.is_empty());
+        assert_eq!((platform.alive().len(), platform.records().await.len()), (2, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_place_stays_until_who_moves_away_has_moved() {
+    let platform = Platform::new();
+    // Before: `b` reads `a`, which reads `c`. Then `a` goes, `b` reads `c`, and `c` is deleted first.
+    platform.deploys(&documents(&[("c", "fixed: 1"), ("a", "x: <c.id>"), ("b", "x: <a.id>")], &[])).await;
+    platform.done();
+    let then = documents(&[("c", "fixed: 2"), ("b", "x: <c.id>")], &[("c", DBR)]);
+    // The store itself looks whether it is whole after each change.
+    assert_eq!(platform.deploys(&then).await, ["delete a", "delete c", "create c~2", "update b"]);
+    assert_eq!(platform.records().await.len(), 3);
+    assert_eq!(platform.up(&then).await.calls, 0);
+}
+
+#[tokio::test]
+async fn what_would_be_more_than_was_planned_is_not_done() {
+    let platform = Platform::new();
+    let of = |v: &str| documents(&[("a", &format!("v: {v}")), ("b", "fixed: <a.v>, coy: true")], &[]);
+    platform.deploys(&of("1")).await;
+    platform.done();
+    assert_eq!(platform.planned(&of("2")).await, ["update a", "update b"]);
+    let summary = platform.up(&of("2")).await;
+    let cause = summary.failed.first().map(|(_, cause)| cause);
+    assert!(matches!(cause, Some(Cause::MoreThanPlanned { .. })), "{summary:#?}");
+    assert_eq!(platform.done(), ["update a"]);
+    // Planned again, with all that is known by then, it is said and done.
+    assert_eq!(platform.planned(&of("2")).await, ["replace b"]);
+    assert_eq!(platform.deploys(&of("2")).await, ["create b~2", "delete b"]);
+}
+
+#[tokio::test]
+async fn everything_is_provisioned_where_that_is_asked_for() {
+    let platform = Platform::with(FULL);
+    let of = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
+    platform.deploys(&of).await;
+    platform.done();
+    let full = PlanOptions { full: true, ..PlanOptions::default() };
+    assert!(platform.up_with(&of, full).await.is_success());
+    assert_eq!(platform.done(), ["update a", "update b"]);
+    assert!(locked(&platform.driver.lost).is_empty());
+}

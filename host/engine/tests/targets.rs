@@ -1,0 +1,142 @@
+//! Runs that are about some resources only.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::{CancelToken, DestroyOptions, Error, PlanOptions, Scope};
+use support::{FULL, PLAIN, Platform, documents, locked, scope, steps};
+
+fn only(names: &[&str]) -> PlanOptions {
+    PlanOptions { scope: scope(names, &[]), ..PlanOptions::default() }
+}
+
+// case 34
+#[tokio::test]
+async fn what_a_target_depends_on_has_to_be_there() {
+    let platform = Platform::new();
+    let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[("c", "depends_on: ['<a>']")]);
+    let faults = platform.refused(&all, only(&["b", "c"])).await;
+    assert_eq!(faults.len(), 2, "{faults:#?}");
+    assert!(faults[0].message.contains("not created"), "{}", faults[0].message);
+    assert!(platform.done().is_empty());
+    // With it, or once it is there, it works.
+    assert!(platform.up_with(&all, only(&["a"])).await.is_success());
+    assert!(platform.up_with(&all, only(&["b"])).await.is_success());
+    assert_eq!(platform.done(), ["create a", "create b"]);
+    assert_eq!(platform.alive(), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn what_is_gone_is_not_there() {
+    let platform = Platform::with(FULL);
+    let all = |v: &str| documents(&[("a", "v: 1"), ("b", &format!("x: <a.v>, y: {v}"))], &[]);
+    platform.deploys(&all("1")).await;
+    locked(&platform.driver.world).clear();
+    platform.refresh().await;
+    assert_eq!(platform.refused(&all("2"), only(&["b"])).await[0].code, "not-created");
+}
+
+#[tokio::test]
+async fn others_are_read_as_they_are_recorded() {
+    let platform = Platform::new();
+    let all = |v: &str| documents(&[("a", &format!("v: {v}")), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
+    platform.deploys(&all("1")).await;
+    platform.done();
+    let plan = platform.plan_with(&all("2"), only(&["b"])).await.expect("a plan");
+    assert!(steps(&plan).is_empty(), "{:?}", steps(&plan));
+    let everything_but = PlanOptions { scope: scope(&[], &["a"]), ..PlanOptions::default() };
+    assert!(steps(&platform.plan_with(&all("2"), everything_but).await.expect("a plan")).is_empty());
+    let dependents =
+        PlanOptions { scope: Scope { dependents: true, ..scope(&["a"], &[]) }, ..PlanOptions::default() };
+    let plan = platform.plan_with(&all("2"), dependents).await.expect("a plan");
+    assert_eq!(steps(&plan), ["update a", "update b"]);
+}
+
+// case 36
+#[tokio::test]
+async fn nothing_goes_under_what_stays() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[])).await;
+    platform.done();
+    let destroy = |scope| DestroyOptions { scope };
+    match platform.destroy_plan_with(destroy(scope(&["a"], &[]))).await {
+        Err(Error::Documents(faults)) => {
+            assert!(faults[0].message.contains("thing.default#shared.b"), "{}", faults[0].message);
+        }
+        _ => panic!("refused"),
+    }
+    // The same where documents ask for it.
+    let without = documents(&[("c", "v: 1")], &[]);
+    assert_eq!(platform.refused(&without, only(&["a"])).await[0].code, "has-dependents");
+    assert!(platform.done().is_empty());
+    let with = Scope { dependents: true, ..scope(&["a"], &[]) };
+    let plan = platform.destroy_plan_with(destroy(with)).await.expect("a plan");
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+    assert_eq!(platform.done(), ["delete b", "delete a"]);
+    assert_eq!(platform.alive(), ["c"]);
+}
+
+#[tokio::test]
+async fn what_is_excluded_from_a_destruction_keeps_what_it_depends_on() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "x: <a.v>")], &[])).await;
+    platform.done();
+    let options = DestroyOptions { scope: scope(&[], &["b"]) };
+    let plan = platform.destroy_plan_with(options).await.expect("a plan");
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+    assert_eq!(platform.done(), ["delete c"]);
+    assert_eq!(platform.alive(), ["a", "b"]);
+}
+
+// case 37
+#[tokio::test]
+async fn drivers_that_a_run_does_not_need_are_not_looked_for() {
+    let mut platform = Platform::new();
+    let other = platform.add_driver("test/other", PLAIN);
+    let all = documents(&[("a", "v: 1")], &[]).replace(
+        "---",
+        "---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: far}
+spec: {type: far, driver: test/missing, criteria: [{}]}
+---",
+    );
+    let all = format!("{all}    z: {{type: far}}\n");
+    locked(&platform.shelf.asked).clear();
+    let summary = platform.up_with(&all, only(&["a"])).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert!(!locked(&platform.shelf.asked).iter().any(|name| name == "test/missing"));
+    assert!(platform.done_by(&other).is_empty());
+    match platform.plan(&all).await {
+        Err(Error::Documents(faults)) => assert!(faults[0].message.contains("test/missing")),
+        _ => panic!("without a target it is missed"),
+    }
+}
+
+// case 33
+#[tokio::test]
+async fn what_is_excluded_from_a_refresh_is_just_that() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 1"), ("c", "v: 1"), ("d", "v: 1")], &[])).await;
+    for (targets, exclude, expected) in [
+        (&[][..], &["b"][..], &["read a", "read c", "read d"][..]),
+        (&["b", "d"][..], &[][..], &["read b", "read d"][..]),
+        (&["b", "d"][..], &["d"][..], &["read b"][..]),
+    ] {
+        platform.done();
+        let plan = platform.refresh_plan(&scope(targets, exclude)).await.expect("a plan");
+        assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+        let mut done = platform.done();
+        done.sort_unstable();
+        assert_eq!(done, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_fits_nothing_is_an_error_with_the_nearest() {
+    let platform = Platform::new();
+    let all = documents(&[("alpha", "v: 1")], &[]);
+    let faults = platform.refused(&all, only(&["alhpa"])).await;
+    assert!(format!("{:?}", faults[0]).contains("did you mean `thing#shared.alpha`?"), "{faults:#?}");
+}
