@@ -21,6 +21,7 @@ use purlin_state::{Change, Error, OpenOptions, Operation, Probe, Record, SledSto
 const FOLDER: &str = "PURLIN_STATE_TEST_FOLDER";
 const PLACE: &str = "PURLIN_STATE_TEST_PLACE";
 const VISIT: &str = "PURLIN_STATE_TEST_VISIT";
+const FULL: &str = "PURLIN_STATE_TEST_FULL";
 /// The records that one commit writes together: all or none of them carry its number.
 const TOGETHER: usize = 3;
 /// Commits under way at the same time.
@@ -32,6 +33,9 @@ const ROUNDS: usize = 12;
 #[test]
 fn helper_process() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
+    if std::env::var_os(FULL).is_some() {
+        return fill(Path::new(&folder));
+    }
     let place = std::env::var(PLACE).ok();
     let left = AtomicUsize::new(std::env::var(VISIT).map_or(0, |visit| visit.parse().expect("a number")));
     let killer = place.clone().map(|wanted| {
@@ -71,6 +75,22 @@ fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
         futures::future::join_all(tasks).await;
         store.close().await.expect("closes");
     });
+}
+
+/// Commits until the disk is full, and a little longer.
+fn fill(folder: &Path) {
+    let store = open(folder).expect("opens");
+    let mut failed = Vec::new();
+    for commit in 0..400 {
+        match block_on(store.commit(group(0, commit).1)) {
+            Ok(()) => println!("\nacknowledged 0 {commit}"),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    assert!(failed.len() > 100 && failed[0].contains("could not be written"), "{failed:?}");
+    assert!(failed[1..].iter().all(|error| error.contains("an earlier write failed")), "{failed:?}");
+    block_on(store.close()).expect("closes");
+    println!("\nacknowledged 1 0");
 }
 
 /// The intents of a commit, and its results.
@@ -258,4 +278,32 @@ fn the_lock_of_a_dead_process_is_nobodys() {
     assert!(folder.path().join("holder.json").exists(), "what the dead one left");
     let store = open(folder.path()).expect("opens at once");
     assert!(!block_on(store.load(&environment())).expect("loads").records.is_empty());
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // No file may grow beyond 1 MiB or so; a write beyond it fails as on a full disk.
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--exact", "helper_process", "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder.path())
+        .env(FULL, "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let said = listen(&mut child).join().expect("no panic");
+    assert!(child.wait().expect("is gone").success());
+    assert_eq!(said.last(), Some(&(1, 0)), "it came to its end");
+    let last = said.iter().filter(|(task, _)| *task == 0).map(|(_, commit)| *commit).max();
+    assert!(last > Some(5) && last < Some(300), "{last:?}");
+    let store = open(folder.path()).expect("opens");
+    let snapshot = block_on(store.load(&environment())).expect("loads");
+    check(&snapshot, &[last, None, None, None]);
+    block_on(store.commit(group(1, 500).1)).expect("commits, now that there is room");
+    block_on(store.close()).expect("closes");
+    let report = SledStore::verify(folder.path(), &options(folder.path())).expect("looks");
+    assert!(report.is_whole(), "{report:?}");
 }
