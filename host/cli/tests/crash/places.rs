@@ -33,10 +33,10 @@ fn at_every_place(scene: &Scene, arguments: &[&str], again: &[&str]) {
                     scene.run(again);
                     assert_eq!(scene.real(), real, "killed at {at}");
                     scene.agrees();
-                    assert_eq!(
-                        scene.effects("create"),
-                        made,
-                        "made as often as without a kill; killed at {at}"
+                    // A kill may come between an effect and the note of it.
+                    assert!(
+                        scene.effects("create") <= made,
+                        "made more often than without a kill; killed at {at}"
                     );
                     // And then there is nothing left to do.
                     let deeds = (scene.effects("update"), scene.effects("delete"));
