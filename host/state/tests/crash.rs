@@ -65,10 +65,7 @@ fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
                     let (intents, results) = group(task, commit);
                     store.commit(intents).await.expect("commits");
                     store.commit(results).await.expect("commits");
-                    // A single write, so that no line is torn.
-                    let _ =
-                        std::io::stdout().write_all(format!("\nacknowledged {task} {commit}\n").as_bytes());
-                    let _ = std::io::stdout().flush();
+                    say(task, commit);
                 }
             }
         });
@@ -77,20 +74,26 @@ fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
     });
 }
 
+/// Says what was acknowledged, in a single write, so that no line is torn.
+fn say(task: usize, commit: usize) {
+    let _ = std::io::stdout().write_all(format!("\nacknowledged {task} {commit}\n").as_bytes());
+    let _ = std::io::stdout().flush();
+}
+
 /// Commits until the disk is full, and a little longer.
 fn fill(folder: &Path) {
     let store = open(folder).expect("opens");
     let mut failed = Vec::new();
     for commit in 0..400 {
         match block_on(store.commit(group(0, commit).1)) {
-            Ok(()) => println!("\nacknowledged 0 {commit}"),
+            Ok(()) => say(0, commit),
             Err(error) => failed.push(error.to_string()),
         }
     }
     assert!(failed.len() > 100 && failed[0].contains("could not be written"), "{failed:?}");
     assert!(failed[1..].iter().all(|error| error.contains("an earlier write failed")), "{failed:?}");
     block_on(store.close()).expect("closes");
-    println!("\nacknowledged 1 0");
+    say(1, 0);
 }
 
 /// The intents of a commit, and its results.

@@ -73,6 +73,8 @@ pub(crate) struct Writing {
     known: Option<Position>,
     /// Whether the data key is recorded.
     key_stored: bool,
+    /// Whether the journal goes on whatever its length, because it could not begin anew.
+    stay: bool,
     /// Why nothing is written any more: after a failed write nobody knows what the disk has.
     failed: Option<String>,
     note: Note,
@@ -91,7 +93,19 @@ impl Writing {
     ) -> Self {
         let known = journal.as_ref().map(Journal::position);
         let key_stored = shared.read().table.get(keyspace::DATA_KEY).is_some();
-        Self { follower: None, journal, shared, index, known, key_stored, failed: None, note, probe, folder }
+        Self {
+            follower: None,
+            journal,
+            shared,
+            index,
+            known,
+            key_stored,
+            stay: false,
+            failed: None,
+            note,
+            probe,
+            folder,
+        }
     }
 
     fn run(mut self, queue: &Queue) {
@@ -203,10 +217,17 @@ impl Writing {
     /// Begins the journal anew when most of it is about what is no more.
     fn tidy(&mut self, slack: u64) {
         let live = self.shared.read().table.tally().bytes;
-        if self.journal.as_ref().is_some_and(|journal| journal.has_grown(live, slack))
-            && let Err(error) = self.renew()
-        {
+        if self.stay || !self.journal.as_ref().is_some_and(|journal| journal.has_grown(live, slack)) {
+            return;
+        }
+        let Err(error) = self.renew() else { return };
+        let next = self.journal.as_ref().map(|journal| journal.next(self.folder.path()));
+        if next.is_some_and(|next| next.exists()) {
+            // Which of the two counts is found out when it is opened again.
             self.failed = Some(with_cause(&error));
+        } else {
+            tracing::warn!(error = with_cause(&error), "the state's journal cannot begin anew, and goes on");
+            self.stay = true;
         }
     }
 

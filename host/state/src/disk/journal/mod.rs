@@ -55,6 +55,10 @@ pub(super) fn folder_in(folder: &Path) -> PathBuf {
     folder.join("journal")
 }
 
+fn file_in(folder: &Path, generation: u64) -> PathBuf {
+    folder_in(folder).join(format!("{generation:08x}.log"))
+}
+
 /// The journal of a store: generation and path of the newest; none where there is none. What was
 /// left of older ones, and of newer ones that were never finished, is removed.
 pub(super) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
@@ -114,6 +118,11 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Where the next generation will be.
+    pub(super) fn next(&self, folder: &Path) -> PathBuf {
+        file_in(folder, self.header.generation + 1)
+    }
+
     /// Writes the next generation with all of a table, in place of this one.
     pub(super) fn renew(&mut self, folder: &Path, table: &Table) -> Result<(), Error> {
         let next = Self::write(folder, self.header.generation + 1, table, self.probe.clone())?;
@@ -126,9 +135,9 @@ impl Journal {
 
     /// Writes a journal of a generation with all of a table; it is there as a whole or not at all.
     pub(super) fn write(folder: &Path, generation: u64, table: &Table, probe: Probed) -> Result<Self, Error> {
+        let path = file_in(folder, generation);
         let folder = folder_in(folder);
         files::private_folder(&folder)?;
-        let path = folder.join(format!("{generation:08x}.log"));
         let new = folder.join(format!("{generation:08x}.log.new"));
         probe.at("journal: before a new one is written");
         let mut id = [0; 16];
