@@ -161,6 +161,15 @@ impl Session<'_> {
         self.edit(purlin_engine::taint(self.snapshot().await?, urn, on)?).await
     }
 
+    /// Ends what the records say against each other where that can be ended, as after a repair that
+    /// lost something. Returns how many records changed.
+    ///
+    /// # Errors
+    /// [`Error::State`] when they cannot be read whole, or written.
+    pub async fn mend(&self) -> Result<usize, Error> {
+        self.edit(purlin_engine::mend(&self.snapshot().await?)).await
+    }
+
     async fn edit(&self, changes: Vec<Change>) -> Result<usize, Error> {
         let edited = changes.len();
         if edited > 0 {

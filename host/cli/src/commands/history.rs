@@ -9,7 +9,7 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::history::{Details, Entry, History, Shown};
+use crate::report::history::{Details, Entry, Firsts, History, Shown};
 use crate::text;
 
 /// Show what was deployed in an environment, when and by whom; the newest first.
@@ -25,6 +25,8 @@ Examples:
   purlin history latest
 
 The outcome is succeeded, failed, cancelled, or unfinished, where the run was ended by force.
+`documents` is the first deployment that was made from the same documents; null where there were
+none, as for `destroy`.
 
 With `--format json`; with one deployment, it is under `deployment` and has `steps` as well:
   {\"format\": 1,
@@ -53,8 +55,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let environment = place.environment();
     let fail = |error| Failure::host(error, &SourceMap::default());
     let history = place.purlin.history(&environment).await.map_err(fail)?;
+    let firsts = Firsts::of(&history);
     if let Some(name) = &args.deployment {
-        let deployment = Details::new(find(name, &history, &environment.to_string())?);
+        let deployment = Details::new(find(name, &history, &environment.to_string())?, &firsts);
         match args.format.format {
             Format::Json => app.ui.json(&Shown { format: FORMAT, deployment }),
             Format::Text => app.ui.data(&render::history::details(&deployment)),
@@ -62,7 +65,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         place.purlin.close().await.map_err(fail)?;
         return Ok(Status::Done);
     }
-    let deployments: Vec<Entry> = history.iter().rev().take(args.limit).map(Entry::new).collect();
+    let shown = history.iter().rev().take(args.limit);
+    let deployments: Vec<Entry> = shown.map(|deployment| Entry::new(deployment, &firsts)).collect();
     let earlier = history.len() - deployments.len();
     match args.format.format {
         Format::Json => app.ui.json(&History { format: FORMAT, deployments }),

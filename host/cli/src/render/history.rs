@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::report::history::{Details, Entry};
-use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};
+use crate::style::{DELETE, GOOD, STRONG, UPDATE, paint};
 use crate::text;
 
 use super::plan::sign;
@@ -57,7 +57,12 @@ pub(crate) fn done(entry: &Entry) -> String {
     .filter(|(number, _)| *number > 0)
     .map(|(number, what)| format!("{number} {what}"))
     .collect();
-    if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
+    match parts.is_empty() {
+        // Steps are written down at the end.
+        true if entry.outcome == "unfinished" => "not known".to_owned(),
+        true => "nothing".to_owned(),
+        false => parts.join(", "),
+    }
 }
 
 /// One deployment with its steps.
@@ -74,8 +79,12 @@ pub(crate) fn details(deployment: &Details) -> String {
     }
     line("outcome", &paint(style(entry.outcome), entry.outcome));
     line("done", &done(entry));
-    let digest = entry.documents.as_deref().map(|digest| format!("sha256:{}", text::fit(digest, 17)));
-    line("documents", digest.as_deref().unwrap_or("none"));
+    let documents = match entry.documents {
+        None => "none".to_owned(),
+        Some(first) if first == entry.number => "its own".to_owned(),
+        Some(first) => format!("those of deployment {first}"),
+    };
+    line("documents", &documents);
     if !deployment.steps.is_empty() {
         out.push('\n');
     }
@@ -84,10 +93,6 @@ pub(crate) fn details(deployment: &Details) -> String {
         let failed = if step.succeeded { String::new() } else { format!("  {}", paint(DELETE, "failed")) };
         let key = text::line(&step.key);
         out.push_str(&format!("  {}{:blanks$} {key}{failed}\n", sign(&step.action), ""));
-    }
-    if entry.outcome == "unfinished" {
-        out.push_str(&paint(DIM, "It was ended by force, so this may not be all that was done."));
-        out.push('\n');
     }
     out
 }
@@ -108,7 +113,7 @@ mod tests {
             started: "2026-09-21T14:13:20Z".into(),
             ended: Some("2026-09-21T14:13:27Z".into()),
             outcome,
-            documents: Some("0123456789abcdef".repeat(4)),
+            documents: Some(number / 2),
             done,
             failed,
             took: Some(7_000),

@@ -1,8 +1,7 @@
-//! What was deployed, as plain data. The documents of then are named by their digest and never
-//! shown: they may hold secrets.
+//! What was deployed, as plain data. The documents of then are never shown, nor their digest: they
+//! may hold secrets, and a weak one could be guessed from it.
 
-use std::collections::HashSet;
-use std::fmt::Write as _;
+use std::collections::{HashMap, HashSet};
 
 use purlin_host::state::{Deployment, Outcome};
 use serde::Serialize;
@@ -36,8 +35,9 @@ pub(crate) struct Entry {
     pub(crate) ended: Option<String>,
     /// `succeeded`, `failed`, `cancelled`, or `unfinished` where it was ended by force.
     pub(crate) outcome: &'static str,
-    /// SHA-256 of the documents that it was made from.
-    pub(crate) documents: Option<String>,
+    /// The first deployment that was made from the same documents, this one perhaps; none where
+    /// there were no documents.
+    pub(crate) documents: Option<u64>,
     pub(crate) done: Done,
     /// Steps that failed.
     pub(crate) failed: usize,
@@ -93,8 +93,23 @@ impl Done {
     }
 }
 
+/// Which deployment was the first to be made from which documents.
+pub(crate) struct Firsts<'a>(HashMap<&'a [u8; 32], u64>);
+
+impl<'a> Firsts<'a> {
+    pub(crate) fn of(history: &'a [Deployment]) -> Self {
+        let mut firsts = HashMap::new();
+        for deployment in history {
+            if let Some(documents) = &deployment.documents {
+                firsts.entry(documents).or_insert(deployment.number);
+            }
+        }
+        Self(firsts)
+    }
+}
+
 impl Entry {
-    pub(crate) fn new(deployment: &Deployment) -> Self {
+    pub(crate) fn new(deployment: &Deployment, firsts: &Firsts<'_>) -> Self {
         let Deployment { id, number, holder, ended, outcome, steps, documents } = deployment;
         Self {
             number: *number,
@@ -111,7 +126,7 @@ impl Entry {
                 Outcome::Failed => "failed",
                 Outcome::Cancelled => "cancelled",
             },
-            documents: documents.as_ref().map(hex),
+            documents: documents.as_ref().and_then(|documents| firsts.0.get(documents).copied()),
             done: Done::new(deployment),
             failed: steps.iter().filter(|(_, _, ok)| !ok).count(),
             took: ended.map(|ended| ended.saturating_sub(holder.since)),
@@ -120,22 +135,15 @@ impl Entry {
 }
 
 impl Details {
-    pub(crate) fn new(deployment: &Deployment) -> Self {
+    pub(crate) fn new(deployment: &Deployment, firsts: &Firsts<'_>) -> Self {
         let steps = deployment.steps.iter().map(|(urn, action, succeeded)| Step {
             urn: urn.to_string(),
             key: super::state::key(urn),
             action: action.to_string(),
             succeeded: *succeeded,
         });
-        Self { entry: Entry::new(deployment), steps: steps.collect() }
+        Self { entry: Entry::new(deployment, firsts), steps: steps.collect() }
     }
-}
-
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
@@ -153,7 +161,7 @@ mod tests {
         let step = |id, action: &str, ok| (urn(id), action.into(), ok);
         let deployment = Deployment {
             id: "1".into(),
-            number: 1,
+            number: 5,
             holder: Holder { user: "ada".into(), host: "m".into(), pid: 1, command: "c".into(), since: 5 },
             ended: Some(7),
             outcome: Outcome::Failed,
@@ -165,9 +173,10 @@ mod tests {
             ],
             documents: Some([0xab; 32]),
         };
-        let entry = Entry::new(&deployment);
+        let history = [Deployment { number: 4, ..deployment.clone() }, deployment.clone()];
+        let entry = Entry::new(&deployment, &Firsts::of(&history));
         assert_eq!(entry.done, Done { replace: 1, delete: 1, ..Done::default() });
         assert_eq!((entry.failed, entry.took), (1, Some(2)));
-        assert_eq!(entry.documents.as_deref(), Some("ab".repeat(32).as_str()));
+        assert_eq!(entry.documents, Some(4), "told by who had them first");
     }
 }

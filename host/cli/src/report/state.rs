@@ -254,7 +254,7 @@ fn pending(snapshot: &Snapshot, id: &RecordId) -> Option<Pending> {
 }
 
 /// What is to be made and has no record yet.
-pub(crate) fn unborn<'a>(snapshot: &'a Snapshot) -> impl Iterator<Item = (&'a Intent, &'a Record)> {
+pub(crate) fn unborn(snapshot: &Snapshot) -> impl Iterator<Item = (&Intent, &Record)> {
     snapshot.pending.iter().filter_map(|intent| {
         let Operation::Create(record) = &intent.operation else { return None };
         let id = record.id();

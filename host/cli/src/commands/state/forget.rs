@@ -63,7 +63,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let driver = text::line(&one.driver);
         app.ui.note(&match &one.provider_id {
             Some(id) => format!("`{}`, made by {driver}, was not deleted; it is yours now", text::line(id)),
-            None => format!("{driver} may have made something; look for it where it makes things"),
+            None => {
+                format!("{driver} was interrupted while it made this, so something may be there after all")
+            }
         });
     }
     Ok(Status::Done)

@@ -164,7 +164,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
     if !purlin.state_folder().exists() {
         return Err(Failure::input(format!(
             "there is no state in `{}`, so nothing is encrypted yet",
-            text::path(purlin.state_folder())
+            text::path(&input::short(purlin.state_folder(), &app.folder))
         ))
         .hint("`key` in purlin.yaml names the key to begin with"));
     }

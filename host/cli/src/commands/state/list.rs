@@ -68,6 +68,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                     app.ui.note(&format!("{environment} is closed to deployments by {holder}"));
                 }
             }
+            if all.iter().any(|(_, resources, _)| resources.iter().any(|one| one.pending.is_some())) {
+                app.ui.hint("`purlin up` and `purlin refresh` find out what became of what is pending");
+            }
             if all.iter().all(|(_, resources, _)| resources.is_empty()) {
                 app.ui.say("Nothing is recorded.");
                 input::hint_at_others(&place, app).await?;

@@ -16,8 +16,9 @@ use crate::text;
 /// Look whether the state is whole, and put right what is not.
 ///
 /// Everything is kept twice: in an index, and in the journal it was made from. Where one of them
-/// is damaged it is made anew from the other. What reads in neither is named, and left out. The
-/// old files are moved aside, into `stale/` in the state's folder; nothing is thrown away.
+/// is damaged it is made anew from the other. What reads in neither is named, and left out, and
+/// whatever depended on it is looked at again by the next plan. The old files are moved aside, into
+/// `stale/` in the state's folder; nothing is thrown away.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -58,16 +59,19 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     // keeps anybody from finding out.
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
-    let folder = text::path(purlin.state_folder());
+    let folder = text::path(&input::short(purlin.state_folder(), &app.folder));
     if !purlin.state_folder().exists() {
         return Err(Failure::input(format!("there is no state in `{folder}`"))
             .hint("`--state DIR` names another folder"));
     }
     let found = purlin.verify_state(!args.check).map_err(subject::failure)?;
-    let contradictions =
-        if found.findings.is_empty() || !args.check { contradictions(&purlin).await } else { Vec::new() };
+    let mut contradictions = Vec::new();
+    let mut left = !args.check || found.findings.is_empty();
+    if left {
+        (contradictions, left) = contradicting(&purlin, !args.check).await;
+    }
     purlin.close().await.map_err(subject::failure)?;
-    let report = report(found, contradictions, args.check);
+    let report = report(found, contradictions, !args.check && !left);
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => {
@@ -86,31 +90,37 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(if good { Status::Done } else { Status::Failed })
 }
 
-/// What the records of an environment say against each other.
-async fn contradictions(purlin: &Purlin) -> Vec<String> {
+/// What records say against each other, and whether anything of that is left once it was mended,
+/// where it is to be.
+async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
+    let say = |error: purlin_host::Error| chain(error.to_string(), std::error::Error::source(&error));
     let environments = match purlin.environments().await {
         Ok(environments) => environments,
-        Err(error) => return vec![chain(error.to_string(), std::error::Error::source(&error))],
+        Err(error) => return (vec![say(error)], true),
     };
-    let mut found = Vec::new();
+    let (mut found, mut left) = (Vec::new(), false);
     for environment in environments {
-        if let Err(error) = purlin.base(&environment).await {
-            found.push(format!(
-                "{environment}: {}",
-                chain(error.to_string(), std::error::Error::source(&error))
-            ));
+        let Err(error) = purlin.base(&environment).await else { continue };
+        found.push(format!("in {environment}: {}", say(error)));
+        let mended = match purlin.begin_held(&environment).await {
+            Ok(session) if mend => session.mend().await.map(drop),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = mended {
+            found.push(format!("in {environment}: {}", say(error)));
         }
+        left |= purlin.base(&environment).await.is_err();
     }
-    found
+    (found, left)
 }
 
-fn report(found: HostReport, contradictions: Vec<String>, check: bool) -> Report {
-    let sound = contradictions.is_empty();
-    let whole = found.is_whole() && sound;
+fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> Report {
+    let whole = found.is_whole() && contradictions.is_empty();
     Report {
         format: FORMAT,
         whole,
-        repaired: !whole && !check && sound,
+        repaired: !whole && sound,
         findings: found.findings.into_iter().chain(contradictions).collect(),
         lost: found.lost,
         moved: found.moved.iter().map(|path| path.display().to_string()).collect(),

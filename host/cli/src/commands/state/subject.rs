@@ -1,6 +1,7 @@
 //! Which resource a command is about, and what is recorded about it.
 
 use purlin_host::documents::SourceMap;
+use purlin_host::engine;
 use purlin_host::graph::nearest;
 use purlin_host::model::{Context, Key, Urn};
 use purlin_host::state::{Environment, Snapshot};
@@ -34,7 +35,28 @@ impl Subject {
 
 /// A failure of the host that is about no document.
 pub(super) fn failure(error: purlin_host::Error) -> Failure {
-    Failure::host(error, &SourceMap::default())
+    // Within an environment a key says it as well as a URN does, and is short.
+    match &error {
+        purlin_host::Error::Engine(engine::Error::Unknown(urn)) => {
+            Failure::input(format!("`{}` is not recorded", report::state::key(urn)))
+        }
+        purlin_host::Error::Engine(engine::Error::Taken(urn)) => {
+            Failure::input(format!("`{}` is recorded already", report::state::key(urn)))
+                .hint("`purlin state forget` makes room, and leaves what is real alone")
+        }
+        purlin_host::Error::Engine(engine::Error::InUse { urn, dependents }) => {
+            let names: Vec<String> =
+                dependents.iter().map(|urn| format!("`{}`", report::state::key(urn))).collect();
+            let depend = if names.len() == 1 { "depends" } else { "depend" };
+            Failure::input(format!(
+                "`{}` cannot be forgotten: {} {depend} on it",
+                report::state::key(urn),
+                names.join(", ")
+            ))
+            .hint("forget what depends on it first")
+        }
+        _ => Failure::host(error, &SourceMap::default()),
+    }
 }
 
 /// Finds a resource by its key or URN.
