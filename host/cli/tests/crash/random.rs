@@ -22,7 +22,7 @@ fn next(seed: &mut u64) -> u64 {
 /// through; at last everything goes.
 #[test]
 fn kills_at_random_times() {
-    let kills = number("PURLIN_KILLS", 20);
+    let kills = number("PURLIN_KILLS", 300);
     let mut seed = number("PURLIN_SEED", 1);
     println!("{kills} kills, seed {seed}");
     let scene = Scene::new(BEFORE);
