@@ -1,10 +1,12 @@
-//! The record of what exists (SPEC §10): the store's trait, the embedded store on sled, the locks
-//! and the encryption of secrets.
+//! The record of what exists (SPEC §10): the store's trait, the embedded store, the locks and the
+//! encryption of secrets.
 //!
-//! Data comes in as [`Change`]s of whole [`Record`]s and leaves as records. Between the two lie
-//! three rooms: `codec` turns a record into bytes, `keys` seals what is secret in it, `disk` keeps
-//! bytes safe. This crate must not know plans, graphs or drivers; it prints nothing, reads neither
-//! environment nor home folder, and starts no runtime: what blocks runs on threads of its own.
+//! Data comes in as [`Change`]s and leaves as a [`Snapshot`]. Between the two, `encode` and `codec`
+//! turn a change into entries, bytes under a key of `keyspace`; `keys` seals what is secret in them;
+//! `table` holds all entries in order, and is what is read; `disk` makes them last, in a journal that
+//! sled follows. The store in memory is all of that but `disk`. This crate must not know plans,
+//! graphs or drivers; it prints nothing, reads neither environment nor home folder, and starts no
+//! runtime: what blocks runs on threads of its own.
 
 mod change;
 mod codec;
