@@ -264,7 +264,7 @@ fn killed_at_every_place() {
         }
     }
     println!("killed {killed} times, at {} places and times", seen.len());
-    assert!(seen.len() >= 30, "only at {seen:?}");
+    assert!(seen.len() >= 24, "only at {seen:?}");
 }
 
 #[test]
