@@ -282,8 +282,10 @@ fn written(flags: &ContextDefaults, documents: &ContextDefaults, workspace: &Wor
 
 /// Says what else is on record where an environment has nothing.
 pub(crate) async fn hint_at_others(place: &Place, app: &App) -> Result<(), Failure> {
-    let others =
+    let mut others =
         place.purlin.environments().await.map_err(|error| Failure::host(error, &SourceMap::default()))?;
+    // One that has only a history left is known too.
+    others.retain(|environment| *environment != place.environment());
     if !others.is_empty() {
         let names: Vec<String> = others.iter().map(ToString::to_string).collect();
         app.ui.hint(&format!("the state knows {}; `--env`, `--app` and `--org` name one", names.join(", ")));

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod crash;
+mod history;
 mod json;
 mod life;
 mod look;
 mod project;
 mod reference;
+mod state;
 mod together;
 mod wrong;

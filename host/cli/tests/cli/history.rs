@@ -1,0 +1,189 @@
+//! Looking back, comparing, and going back.
+
+use crate::project::{Project, ran};
+
+/// A project that was deployed three times: 5 created, the password longer, a workload more.
+fn thrice() -> Project {
+    let project = Project::new();
+    project.run(&["up", "--yes"]).status(0);
+    project.edit("platform/postgres.yaml", "length: 24", "length: 30");
+    project.run(&["up", "--yes"]).status(0);
+    let score = std::fs::read_to_string(project.path().join("apps/web.yaml")).expect("read");
+    project.write("apps/api.yaml", score.replace("name: web", "name: api"));
+    project.run(&["up", "--yes"]).status(0);
+    project
+}
+
+#[test]
+fn a_history_tells_what_was_done_the_newest_first() {
+    let project = thrice();
+    // Nothing changes, so nothing is written down.
+    project.run(&["up", "--yes"]).status(0);
+    let json = project.run(&["history", "--format", "json"]).status(0).json();
+    assert_eq!(json["format"], 1);
+    let told: Vec<_> = json["deployments"]
+        .as_array()
+        .expect("deployments")
+        .iter()
+        .map(|one| {
+            let done = &one["done"];
+            assert_eq!((&one["user"], &one["command"]), (&"ada".into(), &"purlin up".into()));
+            assert_eq!((&one["outcome"], &one["failed"]), (&"succeeded".into(), &0.into()));
+            assert!(one["started"].as_str() <= one["ended"].as_str(), "{one}");
+            assert_eq!(one["documents"], one["number"], "each has its own");
+            (one["number"].as_u64(), done["create"].as_u64(), done["update"].as_u64())
+        })
+        .collect();
+    let some = |number, create, update| (Some(number), Some(create), Some(update));
+    assert_eq!(told, [some(3, 4, 0), some(2, 0, 3), some(1, 5, 0)]);
+
+    let text = project.run(&["history", "--limit", "2"]).status(0);
+    let rows: Vec<&str> = text.out.lines().collect();
+    assert!(rows[1].starts_with("3 ") && rows[2].starts_with("2 ") && rows.len() == 3, "{}", text.out);
+    assert!(text.err.contains("there are 1 more before these"), "{}", text.err);
+
+    let id = json["deployments"][1]["id"].as_str().expect("an id").to_owned();
+    for name in ["2", &id] {
+        let one = project.run(&["history", name, "--format", "json"]).status(0).json();
+        assert_eq!(one["deployment"]["number"], 2);
+        let steps = one["deployment"]["steps"].as_array().expect("steps");
+        assert_eq!(steps.len(), 3);
+        assert!(steps.iter().all(|step| step["action"] == "update" && step["succeeded"] == true), "{one}");
+    }
+    let latest = project.run(&["history", "latest"]).status(0).out;
+    assert!(latest.starts_with("Deployment 3\n") && latest.contains("+ create  "), "{latest}");
+    for arguments in [&["history", "9"][..], &["history", "yesterday"], &["history", "-1"]] {
+        project.run(arguments).status(2);
+    }
+    let other = project.run(&["history", "--env", "prod"]).status(0);
+    assert!(other.err.contains("Nothing was deployed in prod") && other.err.contains("the state knows dev"));
+    let none = project.run(&["history", "1", "--env", "prod", "--format", "json"]).status(2).json();
+    assert!(none["error"]["message"].as_str().is_some_and(|text| text.contains("no deployment `1`")));
+}
+
+#[test]
+fn deployments_are_compared_by_what_their_documents_ask_for() {
+    let project = thrice();
+    assert_eq!(
+        project.run(&["diff"]).status(0).out,
+        "No difference between deployment 3 and the documents now.\n"
+    );
+    let json = project.run(&["diff", "1", "3", "--format", "json"]).status(0).json();
+    assert_eq!(json["summary"], serde_json::json!({"added": 4, "changed": 1, "removed": 0}), "{json}");
+    assert_eq!((&json["before"]["deployment"], &json["after"]["deployment"]), (&1.into(), &3.into()));
+    let text = project.run(&["diff", "3", "1"]).status(0).out;
+    assert!(text.starts_with("From deployment 3 to deployment 1\n"), "{text}");
+    assert!(
+        text.contains("  ~ password.default#modules.web.externals.db\n      values.length: 30 → 24\n"),
+        "{text}"
+    );
+    assert!(text.contains("  - workload.default#modules.api\n"), "{text}");
+
+    // Two that differ in a secret differ, and none of the two is shown.
+    project.edit("platform/postgres.yaml", "${resources.password.outputs.value}", "hunter2-of-now");
+    let text = project.run(&["diff"]).status(0).out;
+    assert!(text.contains("secrets.password: [secret] → [secret] (changed)"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
+
+    for (arguments, message) in [
+        (&["diff", "7"][..], "they have the numbers 1 to 3"),
+        (&["diff", "1", "x"], "there is no deployment `x`"),
+        (&["diff", "--env", "prod"], "nothing was deployed in prod"),
+    ] {
+        let refused = project.run(arguments).status(2);
+        assert!(refused.err.contains(message), "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_rollback_deploys_the_documents_of_then() {
+    let project = thrice();
+    let back = project.run(&["rollback", "--yes"]).status(0);
+    assert!(back.err.contains("note: deploying the documents of deployment 2 (ada, "), "{}", back.err);
+    assert!(back.err.contains("with the drivers of now"), "{}", back.err);
+    assert_eq!(project.recorded().len(), 5, "the workload of the third is gone");
+    assert!(project.path().join("apps/api.yaml").exists(), "files stay");
+    project.run(&["plan", "--detailed-exitcode"]).status(3);
+
+    let events = project.run(&["rollback", "1", "--yes", "--format", "json"]).status(0).events();
+    assert_eq!(events.last().expect("a summary")["done"]["update"], 3);
+    let history = project.run(&["history", "--format", "json"]).status(0).json();
+    let latest = &history["deployments"][0];
+    assert_eq!((&latest["number"], &latest["command"]), (&5.into(), &"purlin rollback".into()));
+    assert_eq!(latest["documents"], 1, "the same documents as the first");
+    assert_eq!(project.run(&["diff", "1", "latest"]).status(0).out.lines().count(), 1);
+    assert!(project.run(&["rollback", "1", "--yes"]).status(0).err.contains("Nothing to change"));
+
+    // Also from documents that are wrong, and from nothing at all.
+    project.write("apps/web.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: [}\n");
+    project.run(&["up", "--yes"]).status(2);
+    let back = project.run(&["rollback", "3", "--yes"]).status(0);
+    assert!(back.err.contains("4 created"), "{}", back.err);
+    project.run(&["destroy", "--yes"]).status(0);
+    project.run(&["rollback", "--yes"]).status(0);
+    assert_eq!(project.recorded().len(), 9);
+    let refused = project.run(&["rollback", "7", "--yes"]).status(2);
+    assert!(refused.err.contains("deployment 7 was made from no documents"), "{}", refused.err);
+    project.run(&["rollback", "99", "--yes"]).status(2);
+}
+
+#[test]
+fn there_is_no_way_back_from_the_first() {
+    let project = Project::new();
+    let refused = project.run(&["rollback", "--yes"]).status(2);
+    assert!(refused.err.contains("nothing was deployed in dev"), "{}", refused.err);
+    project.run(&["diff"]).status(2);
+    assert!(!project.has_state(), "looking makes no state");
+    project.run(&["up", "--yes"]).status(0);
+    let refused = project.run(&["rollback", "--yes"]).status(2);
+    assert!(refused.err.contains("there is nothing to go back to"), "{}", refused.err);
+    let json = project.run(&["rollback", "--format", "json"]).status(2).events();
+    assert_eq!(json[0]["event"], "error");
+}
+
+#[test]
+fn a_history_shows_no_secret_of_the_documents() {
+    let project = Project::new();
+    project.edit("platform/postgres.yaml", "${resources.password.outputs.value}", "hunter2-of-then");
+    project.run(&["up", "--yes"]).status(0);
+    project.edit("platform/postgres.yaml", "hunter2-of-then", "hunter2-of-now");
+    project.run(&["up", "--yes"]).status(0);
+    for arguments in [
+        &["history"][..],
+        &["history", "1"],
+        &["diff", "1"],
+        &["diff", "1", "2", "--verbose"],
+        &["rollback", "1", "--yes", "--verbose"],
+        &["state", "list", "--verbose"],
+        &["state", "show", "postgres#modules.web.externals.db"],
+    ] {
+        for format in ["text", "json"] {
+            let mut all = arguments.to_vec();
+            all.extend(["--format", format]);
+            let said = project.run(&all).status(0);
+            assert!(!said.out.contains("hunter2") && !said.err.contains("hunter2"), "{all:?}");
+        }
+    }
+    // At rest neither.
+    let grep = std::process::Command::new("grep")
+        .args(["-rq", "hunter2", ".purlin"])
+        .current_dir(project.path())
+        .status();
+    assert_eq!(grep.expect("grep").code(), Some(1));
+}
+
+#[test]
+fn a_history_fits_into_80_columns() {
+    let project = thrice();
+    for columns in [60, 80, 140] {
+        for arguments in [&["history"][..], &["history", "3"], &["diff", "1"]] {
+            let mut command = project.command(arguments);
+            command.env("COLUMNS", columns.to_string());
+            let text = ran(command).status(0).out;
+            assert!(
+                text.lines().all(|line| line.chars().count() <= columns),
+                "{arguments:?} at {columns}:\n{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! `purlin state`: the record set right by hand, while what is real stays as it is.
+
+use purlin_host::state::{Change, Environment, Holder, KeyProvider, OpenOptions, SledStore, Store as _};
+
+use crate::project::{Project, ran};
+
+const DNS: &str = "dns#modules.web.externals.dns";
+const DB: &str = "postgres#modules.web.externals.db";
+const PASSWORD: &str = "password#modules.web.externals.db";
+
+/// A project that was deployed.
+fn deployed() -> Project {
+    let project = Project::new();
+    project.run(&["up", "--yes"]).status(0);
+    project
+}
+
+/// What `state list` says about a resource.
+#[track_caller]
+fn listed(project: &Project, key: &str) -> serde_json::Value {
+    let list = project.run(&["state", "list", "--format", "json"]).status(0).json();
+    let resources = list["resources"].as_array().expect("resources").clone();
+    resources.into_iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key} in {list}"))
+}
+
+#[test]
+fn a_renamed_resource_is_neither_deleted_nor_made_again() {
+    let project = deployed();
+    let said = project.run(&["state", "rename", DNS, "dns#modules.web.externals.name"]).status(0);
+    assert_eq!(
+        (said.out.as_str(), said.err.as_str()),
+        (
+            "",
+            "Renamed `dns.default#modules.web.externals.dns` to `dns.default#modules.web.externals.name`, and in the 1 resource that depends on it.\n\
+             hint: `purlin plan` shows whether the documents call it so too\n"
+        )
+    );
+    let workload = listed(&project, "workload.default#modules.web");
+    let urn = "urn:purlin:dev/default::shop::web::dns.default::modules.web.externals.name";
+    assert!(workload["dependencies"].as_array().expect("a list").contains(&urn.into()), "{workload}");
+    // The documents do not call it so yet; the plan sees what that is.
+    let plan = project.run(&["plan"]).status(0);
+    assert!(plan.out.contains("purlin state rename"), "{}", plan.out);
+    project.edit("apps/web.yaml", "  dns:\n", "  name:\n");
+    project.edit("apps/web.yaml", "resources.dns", "resources.name");
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+
+    let same = project.run(&["state", "rename", urn, urn, "--format", "json"]).status(0).json();
+    assert_eq!((&same["edit"], &same["changed"]), (&"rename".into(), &false.into()));
+    for (old, new, message) in [
+        (
+            "dns#modules.web.externals.nam",
+            "dns#x",
+            "hint: did you mean `dns.default#modules.web.externals.name`?",
+        ),
+        ("dns#x", "dns#y", "hint: there is `dns.default#modules.web.externals.name`"),
+        ("s3#x", "s3#y", "hint: `purlin state list` shows what there is"),
+        (urn, DB, "error: `postgres.default#modules.web.externals.db` is recorded already"),
+        (urn, "urn:purlin:prod/default::shop::web::dns.default::x", "is in another environment"),
+        (urn, "urn:purlin:prod", "is not a URN of Purlin"),
+        (urn, "dns", "a key is TYPE[.CLASS]#ID"),
+    ] {
+        let refused = project.run(&["state", "rename", old, new]).status(2);
+        assert!(refused.err.contains(message), "{old} {new}: {}", refused.err);
+    }
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn what_is_forgotten_stays_and_is_named() {
+    let project = deployed();
+    let refused = project.run(&["state", "forget", DB]).status(2);
+    assert_eq!(
+        refused.err,
+        "error: nobody can be asked whether to forget it\n\
+         hint: `--yes` forgets without asking; `purlin state show` shows what it is\n"
+    );
+    let refused = project.run(&["state", "forget", DB, "--yes"]).status(2);
+    assert_eq!(
+        refused.err,
+        "error: `postgres.default#modules.web.externals.db` cannot be forgotten: `workload.default#modules.web` depends on it\n\
+         hint: forget what depends on it first\n"
+    );
+    let id = listed(&project, "workload.default#modules.web")["provider_id"].clone();
+    let said = project.run(&["state", "forget", "workload#modules.web", "--yes", "--format", "json"]);
+    let said = said.status(0).json();
+    assert_eq!(said["left"], serde_json::json!([{"driver": "purlin/echo@0.1.0", "provider_id": id}]));
+    let said = project.run(&["state", "forget", DB, "--yes"]).status(0);
+    assert!(said.err.contains("was not deleted; it is yours now"), "{}", said.err);
+    assert_eq!(project.recorded().len(), 3);
+    project.run(&["state", "forget", DB, "--yes"]).status(2);
+    assert_eq!(
+        project.run(&["history", "--format", "json"]).json()["deployments"].as_array().map(Vec::len),
+        Some(1)
+    );
+}
+
+#[test]
+fn what_is_protected_by_hand_is_kept_until_that_is_lifted() {
+    let project = deployed();
+    project.run(&["state", "protect", PASSWORD]).status(0);
+    assert_eq!(listed(&project, "password.default#modules.web.externals.db")["marks"][0], "protected");
+    let refused = project.run(&["destroy", "--yes"]).status(2);
+    assert!(refused.err.contains("is protected"), "{}", refused.err);
+    let again = project.run(&["state", "protect", PASSWORD, "--format", "json"]).status(0).json();
+    assert_eq!(again["changed"], false);
+    let lifted = project.run(&["state", "protect", PASSWORD, "--off", "--format", "json"]).status(0).json();
+    assert_eq!((&lifted["edit"], &lifted["changed"]), (&"unprotect".into(), &true.into()));
+    assert!(
+        project.run(&["state", "protect", PASSWORD, "--off"]).status(0).err.contains("was not protected")
+    );
+    project.run(&["destroy", "--yes"]).status(0);
+}
+
+#[test]
+fn what_is_tainted_is_replaced_once() {
+    let project = deployed();
+    project.run(&["state", "taint", PASSWORD]).status(0);
+    assert_eq!(listed(&project, "password.default#modules.web.externals.db")["marks"][0], "tainted");
+    let plan = project.run(&["plan", "--format", "json"]).status(0).json();
+    assert_eq!(plan["summary"]["replace"], 1, "{plan}");
+    project.run(&["state", "taint", PASSWORD, "--off"]).status(0);
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+    project.run(&["state", "taint", PASSWORD]).status(0);
+    let said = project.run(&["up", "--yes"]).status(0);
+    assert!(said.err.contains("1 replaced"), "{}", said.err);
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+    let history = project.run(&["history", "--format", "json"]).status(0).json();
+    assert_eq!(history["deployments"][0]["done"]["replace"], 1, "{history}");
+    assert_eq!(history["deployments"][0]["done"]["delete"], 0, "the end of the old one is part of it");
+}
+
+#[test]
+fn a_closed_environment_can_be_looked_at_and_not_deployed() {
+    let project = deployed();
+    let closed = project.run(&["state", "lock", "--reason", "moving\u{1b}[31m", "--format", "json"]);
+    let closed = closed.status(0).json();
+    assert_eq!(closed["locked"]["user"], "ada");
+    assert_eq!(closed["environment"], serde_json::json!({"org": "default", "app": "shop", "env": "dev"}));
+    for arguments in [&["up", "--yes"][..], &["destroy", "--yes"], &["refresh"], &["state", "lock"]] {
+        let refused = project.run(arguments).status(1);
+        assert!(refused.err.contains("by ada on ") && refused.err.contains("moving"), "{}", refused.err);
+        assert!(
+            refused.err.contains("purlin state unlock") && !refused.err.contains('\u{1b}'),
+            "{}",
+            refused.err
+        );
+    }
+    let list = project.run(&["state", "list"]).status(0);
+    assert!(list.err.contains("note: dev of default/shop is closed to deployments by ada"), "{}", list.err);
+    project.run(&["plan"]).status(0);
+    project.run(&["state", "taint", PASSWORD]).status(0);
+    project.run(&["up", "--yes", "--env", "staging"]).status(0);
+    let opened = project.run(&["state", "unlock"]).status(0);
+    assert!(opened.err.contains("it was closed by ada"), "{}", opened.err);
+    let again = project.run(&["state", "unlock", "--format", "json"]).status(0).json();
+    assert_eq!((&again["locked"], &again["changed"]), (&serde_json::Value::Null, &false.into()));
+    project.run(&["up", "--yes"]).status(0);
+    project.run(&["state", "lock", "--reason", " "]).status(2);
+}
+
+#[test]
+fn keys_are_made_shown_and_rotated_and_never_told() {
+    let project = Project::new();
+    assert!(project.run(&["state", "key", "show"]).status(0).err.contains("There is no key yet"));
+    project.run(&["state", "key", "rotate"]).status(2);
+    assert!(!project.has_state(), "looking makes no state");
+    project.run(&["up", "--yes"]).status(0);
+    let outputs = project.run(&["outputs", "--show-secrets"]).status(0).out;
+    let first = project.run(&["state", "key", "show"]).status(0).out;
+    assert!(first.starts_with("age1"), "{first}");
+
+    let second = project.run(&["state", "key", "rotate"]).status(0);
+    assert_ne!(second.out, first);
+    assert_eq!(project.run(&["state", "key", "show"]).status(0).out, second.out);
+    assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
+
+    let made = project.run(&["state", "key", "new", "team.key", "--format", "json"]).status(0).json();
+    let recipient = made["recipient"].as_str().expect("a recipient").to_owned();
+    let identity = std::fs::read_to_string(project.path().join("team.key")).expect("the key");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let metadata = project.path().join("team.key").metadata().expect("metadata");
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    }
+    assert!(project.run(&["state", "key", "new", "team.key"]).status(2).err.contains("there already"));
+    let third = project.run(&["state", "key", "rotate", "--to", "team.key"]).status(0);
+    assert_eq!(third.out.trim(), recipient);
+    assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
+    let secret = identity.lines().find(|line| line.starts_with("AGE-SECRET-KEY")).expect("a secret");
+    assert!(!format!("{}{}{made}", third.out, third.err).contains(secret));
+
+    // What is no key, is not there, or could be read by others.
+    let refused = project.run(&["state", "key", "rotate", "--to", "none.key"]).status(2);
+    assert!(refused.err.contains("cannot read the key file `none.key`"), "{}", refused.err);
+    #[cfg(unix)]
+    {
+        let refused = project.run(&["state", "key", "rotate", "--to", "purlin.yaml"]).status(2);
+        assert!(refused.err.contains("hint: run `chmod 600 purlin.yaml`"), "{}", refused.err);
+        use std::os::unix::fs::PermissionsExt as _;
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(project.path().join("purlin.yaml"), private).expect("set");
+        let refused = project.run(&["state", "key", "rotate", "--to", "purlin.yaml"]).status(2);
+        assert!(refused.err.contains("holds no age identity"), "{}", refused.err);
+    }
+    assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
+
+    // A key from elsewhere cannot be made up.
+    project.edit("purlin.yaml", "spec:\n", "spec:\n  key: {env: TEAM_KEY}\n");
+    let with = |arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        command.env("TEAM_KEY", secret);
+        ran(command)
+    };
+    assert_eq!(with(&["outputs", "--show-secrets"]).status(0).out, outputs);
+    let refused = with(&["state", "key", "rotate"]).status(2);
+    assert!(refused.err.contains("the environment variable `TEAM_KEY`"), "{}", refused.err);
+    project.run(&["state", "key", "new", "next.key"]).status(0);
+    let rotated = with(&["state", "key", "rotate", "--to", "next.key"]).status(0);
+    assert!(rotated.err.contains("put the new key where the old one came from"), "{}", rotated.err);
+    assert!(with(&["outputs"]).status(1).err.contains("wrong key"));
+}
+
+#[test]
+fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
+    let project = Project::new();
+    project.run(&["state", "repair"]).status(2);
+    assert!(!project.has_state());
+    project.run(&["up", "--yes"]).status(0);
+    let said = project.run(&["state", "repair", "--check"]).status(0);
+    assert_eq!(said.out, "ok The state in `.purlin` is whole: 5 resources.\n");
+    let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
+    assert_eq!(
+        (&said["whole"], &said["repaired"], &said["records"]),
+        (&true.into(), &false.into(), &5.into())
+    );
+
+    let outputs = project.run(&["outputs", "--show-secrets"]).status(0).out;
+    let index = project.path().join(".purlin/sled/db");
+    std::fs::write(&index, b"not what sled wrote").expect("damaged");
+    project.run(&["state", "repair", "--check"]).status(1);
+    let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
+    assert_eq!((&said["whole"], &said["repaired"]), (&false.into(), &true.into()), "{said}");
+    assert_eq!((&said["lost"], &said["records"]), (&serde_json::json!([]), &5.into()), "{said}");
+    assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
+    project.run(&["state", "repair", "--check"]).status(0);
+}
+
+#[test]
+fn records_that_contradict_each_other_are_mended() {
+    let project = deployed();
+    let folder = project.path().join(".purlin");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let options = OpenOptions {
+            key: KeyProvider::Generate(folder.join("key")),
+            holder: Holder { user: "a".into(), host: "b".into(), pid: 1, command: "c".into(), since: 0 },
+            wait: std::time::Duration::ZERO,
+            probe: None,
+        };
+        let store = SledStore::open(&folder, options).expect("open");
+        let environment = Environment { org: "default".into(), app: "shop".into(), env: "dev".into() };
+        let snapshot = store.load(&environment).await.expect("loaded");
+        let lost = snapshot.records.iter().find(|record| record.urn.as_str().contains("password"));
+        store.commit(vec![Change::Remove(lost.expect("a password").id())]).await.expect("removed");
+        store.close().await.expect("closed");
+    });
+    let refused = project.run(&["up", "--yes"]).status(1);
+    assert!(refused.err.contains("which is not recorded"), "{}", refused.err);
+    let looked = project.run(&["state", "repair", "--check"]).status(1);
+    assert!(looked.out.contains("wrong: in dev of default/shop"), "{}", looked.out);
+    let mended = project.run(&["state", "repair"]).status(0);
+    assert!(mended.out.contains("ok The state in `.purlin` was repaired: 4 resources."), "{}", mended.out);
+    project.run(&["state", "repair", "--check"]).status(0);
+    let said = project.run(&["up", "--yes"]).status(0);
+    assert!(said.err.contains("1 created"), "{}", said.err);
+    assert_eq!(project.recorded().len(), 5);
+}
+
+#[test]
+fn what_a_kill_left_open_is_listed_shown_and_can_be_forgotten() {
+    let project = Project::new();
+    // Places are passed in an order that varies a little, so the first that leaves one open is taken.
+    let pending = (8..60).find_map(|place: u32| {
+        let _ = std::fs::remove_dir_all(project.path().join(".purlin"));
+        let mut command = project.command(&["up", "--yes", "--parallelism", "1"]);
+        command.env("PURLIN_CRASH_AT", place.to_string());
+        ran(command);
+        let list = project.run(&["state", "list", "--format", "json"]).json();
+        let resources = list["resources"].as_array()?.clone();
+        resources.into_iter().find(|one| one["status"] == "pending")
+    });
+    let pending = pending.expect("a creation that is open");
+    let key = pending["key"].as_str().expect("a key");
+    assert_eq!(pending["pending"]["operation"], "create");
+    let list = project.run(&["state", "list"]).status(0);
+    assert!(list.out.contains("create pending") && list.err.contains("find out what became"), "{}", list.err);
+    let shown = project.run(&["state", "show", key, "--format", "json"]).status(0).json();
+    assert_eq!(shown["resource"]["status"], "pending");
+    let history = project.run(&["history"]).status(0).out;
+    assert!(history.contains("unfinished  not known"), "{history}");
+    let forgotten = project.run(&["state", "forget", key, "--yes"]).status(0);
+    assert!(forgotten.err.contains("something may be there after all"), "{}", forgotten.err);
+    assert!(!project.recorded().contains(&key.to_owned()));
+    project.run(&["up", "--yes"]).status(0);
+    assert_eq!(project.recorded().len(), 5);
+}
+
+#[test]
+fn long_keys_stay_on_one_line_at_every_width() {
+    let project = deployed();
+    for columns in [40, 60, 80, 100, 140] {
+        let mut command = project.command(&["state", "list"]);
+        command.env("COLUMNS", columns.to_string());
+        let text = ran(command).status(0).out;
+        assert_eq!(text.lines().count(), 6, "{columns}:\n{text}");
+        assert!(text.contains("\npostgres.default#modules.web.externals.db "), "{columns}:\n{text}");
+        let fits = text.lines().all(|line| line.chars().count() <= columns);
+        assert!(fits || columns < 60, "{columns}:\n{text}");
+    }
+}
