@@ -110,56 +110,69 @@ pub async fn plan(
             return Err(Error::Documents(errors));
         }
     }
-    let forced = named(&options.replace, "--replace", context, &graph, &recorded)?;
+    let asked = named(&options.replace, "--replace", context, &graph, &recorded)?;
+    let reason = "it was asked to be replaced";
+    let mut forced: HashMap<Urn, String> = asked.into_iter().map(|urn| (urn, reason.to_owned())).collect();
     let mut import = HashMap::new();
     for (name, id) in &options.import {
         let urns = named(std::slice::from_ref(name), "import", context, &graph, &recorded)?;
         import.extend(urns.into_iter().map(|urn| (urn, Arc::clone(id))));
     }
-    let mut planner = Planner {
-        board: Board::new(graph.len()),
-        drivers: DriverSet::default(),
-        decided: Vec::with_capacity(graph.len()),
-        step_of: vec![u32::MAX; graph.len()],
-        errors: Vec::new(),
-        warnings: Vec::new(),
-        graph: Arc::clone(&graph),
-        context,
-        recorded: &recorded,
-        in_scope: &in_scope,
-        forced,
-        import,
-        options: &options,
-    };
+    let mut available = DriverSet::default();
     if !options.offline {
         let is_in_scope = |key| in_scope.as_ref().is_none_or(|scope| scope.contains(&Urn::new(context, key)));
         let nodes = graph.nodes().filter(|node| is_in_scope(node.key));
-        let errors = drivers::of_recipes(nodes, drivers, &mut planner.drivers).await;
+        let errors = drivers::of_recipes(nodes, drivers, &mut available).await;
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
     }
-    for level in graph.levels() {
-        planner.level(level).await?;
-    }
-    if !planner.errors.is_empty() {
-        return Err(Error::Documents(planner.errors));
-    }
-    let Planner { decided, step_of, drivers: mut set, mut warnings, .. } = planner;
-    warnings.extend(undecided(&recorded));
     let removed = match options.keep_removed {
         true => Vec::new(),
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
-    let (mut steps, mut operations) = operations::build(
-        Some(&graph),
-        &recorded,
-        in_scope.as_ref(),
-        decided,
-        &step_of,
-        &removed,
-        &mut warnings,
-    )?;
+    let (mut steps, mut operations, warnings) = loop {
+        let mut planner = Planner {
+            board: Board::new(graph.len()),
+            drivers: &available,
+            decided: Vec::with_capacity(graph.len()),
+            step_of: vec![u32::MAX; graph.len()],
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            graph: Arc::clone(&graph),
+            context,
+            recorded: &recorded,
+            in_scope: &in_scope,
+            forced: &forced,
+            import: &import,
+            options: &options,
+        };
+        for level in graph.levels() {
+            planner.level(level).await?;
+        }
+        if !planner.errors.is_empty() {
+            return Err(Error::Documents(planner.errors));
+        }
+        let Planner { decided, step_of, mut warnings, .. } = planner;
+        warnings.extend(undecided(&recorded));
+        let scope = in_scope.as_ref();
+        let (steps, operations) = operations::build(
+            Some(&graph),
+            &recorded,
+            scope,
+            decided,
+            &step_of,
+            &removed,
+            &mut warnings,
+        )?;
+        // In which order things are replaced follows from all decisions, and may change some.
+        let homeless = operations::homeless(&recorded, &steps, &operations);
+        if homeless.is_empty() {
+            break (steps, operations, warnings);
+        }
+        forced.extend(homeless);
+    };
+    let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph))?;
     let suggestions = suggestions(&recorded, &steps, &operations);
     for step in &mut steps {
@@ -296,13 +309,13 @@ struct Planner<'a> {
     context: &'a Context,
     recorded: &'a Recorded,
     in_scope: &'a Option<HashSet<Urn>>,
-    /// Resources to replace whatever their inputs say.
-    forced: HashSet<Urn>,
+    /// Resources to replace whatever their inputs say, each with the reason.
+    forced: &'a HashMap<Urn, String>,
     /// Ids to take over.
-    import: HashMap<Urn, Arc<str>>,
+    import: &'a HashMap<Urn, Arc<str>>,
     options: &'a PlanOptions,
     board: Board,
-    drivers: DriverSet,
+    drivers: &'a DriverSet,
     decided: Vec<Decided>,
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,

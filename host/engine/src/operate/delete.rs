@@ -48,6 +48,32 @@ impl Task<'_> {
     }
 }
 
+impl Task<'_> {
+    /// What is written down of something that was found gone, and of all that goes with it
+    /// (`lifecycle.deleted_with`) and cannot be looked at by itself.
+    pub(super) fn gone_with_company(self, record: &Record) -> Vec<Change> {
+        let mut changes = gone(record, true);
+        let mut hosts = vec![record.urn.clone()];
+        while let Some(host) = hosts.pop() {
+            let guests = self.shared.plan.recorded.all_current();
+            let guests = guests.filter(|guest| guest.deleted_with.as_ref() == Some(&host));
+            for guest in guests.filter_map(|guest| self.recorded(&guest.id())) {
+                let reads = self.driver_of(&guest).is_ok_and(|driver| driver.manifest().implements.read);
+                if exists(&guest) && !guest.external && !reads {
+                    changes.extend(gone(&guest, true));
+                    hosts.push(guest.urn.clone());
+                }
+            }
+        }
+        // Records come in no order; what is written down has one.
+        changes.sort_by_cached_key(|change| match change {
+            Change::Put(record) => Some(record.id()),
+            _ => None,
+        });
+        changes
+    }
+}
+
 /// What is written down of something that is gone: nothing, or, where its place is to stay, that.
 pub(super) fn gone(record: &Record, stays: bool) -> Vec<Change> {
     if !stays {

@@ -7,7 +7,6 @@ use purlin_model::{Map, Value};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
-use super::delete::gone;
 use super::{Done, Outcome, Task, nothing, record_of};
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -68,7 +67,7 @@ impl Task<'_> {
         };
         let Some(found) = look_at(&**driver, &self.call(), look).await? else {
             self.shared.events.observed(&self.step.key, "it is gone", Vec::new());
-            let durable = self.shared.submit(gone(&record, true));
+            let durable = self.shared.submit(self.gone_with_company(&record));
             return Ok(Done { action: Action::Read, durable: Some(durable) });
         };
         let read = refreshed(&record, &found);

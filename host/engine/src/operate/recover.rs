@@ -113,7 +113,14 @@ impl Task<'_> {
         let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, "it is gone") };
         let driver = self.driver_of(changed)?;
         let interrupted = Status::Partial { message: "it was interrupted while being changed".into() };
-        let mut known = Record { status: interrupted, digest: [0; 32], ..Record::clone(&record) };
+        // It may need what it needed, and what it was to need.
+        let is_recorded = |urn: &&Urn| self.recorded(&RecordId::current(Urn::clone(urn))).is_some();
+        let mut dependencies = record.dependencies.clone();
+        dependencies.extend(changed.dependencies.iter().filter(is_recorded).cloned());
+        dependencies.sort_unstable();
+        dependencies.dedup();
+        let mut known =
+            Record { status: interrupted, digest: [0; 32], dependencies, ..Record::clone(&record) };
         if driver.manifest().implements.read {
             let look = Look {
                 id: Some(&record.state.id),
@@ -123,7 +130,7 @@ impl Task<'_> {
             };
             match look_at(&**driver, &self.call(), look).await? {
                 Some(found) => known = refreshed(&known, &found),
-                None => return self.settled(gone(&record, true), id, "it is gone"),
+                None => return self.settled(self.gone_with_company(&record), id, "it is gone"),
             }
         }
         self.settled(vec![Change::Put(Box::new(known))], id, "it is looked at again")
@@ -161,8 +168,11 @@ impl Task<'_> {
             }
         }
         // Somebody may still refer to it; a place that nobody needs goes with the next plan.
-        let stays = id.superseded.is_none();
-        self.settled(gone(&record, stays), id.clone(), "it is gone")
+        let changes = match id.superseded {
+            None => self.gone_with_company(&record),
+            Some(_) => gone(&record, false),
+        };
+        self.settled(changes, id.clone(), "it is gone")
     }
 }
 

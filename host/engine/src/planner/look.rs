@@ -50,6 +50,18 @@ impl Planner<'_> {
         let ask = self.what_to_ask(node, &urn, record.as_deref())?;
         // Every requirement was found before the first level was looked at.
         let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
+        if ask != Ask::Change && !driver.manifest().implements.read {
+            self.errors.push(
+                Diagnostic::error(
+                    "cannot-read",
+                    format!("the driver of `{}` cannot look at what exists", node.key),
+                )
+                .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+                .fact(format!("the driver `{}` has no `read`", driver.known_as()))
+                .help("only what a driver can read can be imported or observed"),
+            );
+            return None;
+        }
         let digest = known.then(|| digest::of(&inputs, driver.known_as(), driver.digest()));
         if ask == Ask::Change
             && let (Some(record), Some(digest)) = (&record, digest)
@@ -172,8 +184,8 @@ impl Planner<'_> {
 
     /// Why a resource is replaced whatever its inputs say.
     pub(super) fn forced(&self, id: NodeId, urn: &Urn) -> Option<String> {
-        if self.forced.contains(urn) {
-            return Some("it was asked to be replaced".into());
+        if let Some(reason) = self.forced.get(urn) {
+            return Some(reason.clone());
         }
         self.graph.replace_with(id).iter().find_map(|other| {
             let step = *self.step_of.get(other.index())?;

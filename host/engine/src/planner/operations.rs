@@ -22,6 +22,7 @@ use super::Decided;
 use crate::error::Error;
 use crate::plan::{Action, InsteadOf, Operation, Step, Warning, Work};
 use crate::recorded::{Recorded, exists};
+pub(super) use company::homeless;
 use edges::Edges;
 
 /// Current records that no document asks for, within the scope.
@@ -376,6 +377,10 @@ impl Building<'_> {
         for record in recorded.all_superseded() {
             let Some(key) = record.urn.key() else { continue };
             if in_scope.is_some_and(|scope| !scope.contains(&record.urn)) {
+                // What it depends on stays with it.
+                let going = record.dependencies.iter().filter(|urn| self.going.contains(*urn));
+                let going = going.filter_map(Urn::key);
+                self.errors.extend(going.map(|gone| has_dependents(&gone, &key, "deleted")));
                 continue;
             }
             if let Some(other) = self.staying(&record.urn).next() {
@@ -407,9 +412,10 @@ impl Building<'_> {
         get(operation).is_some_and(|operation| operation.after.contains(step))
     }
 
+    /// Whether an operation deletes, or should and cannot tell what there is.
     fn deletes(&self, operation: u32) -> bool {
         let operation = self.operations.get(operation as usize);
-        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. }))
+        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. } | Work::Undecided))
     }
 
     fn order_deletions(&mut self) {

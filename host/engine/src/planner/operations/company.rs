@@ -1,13 +1,47 @@
 //! What goes with another needs no call when that one is deleted by a call (`lifecycle.deleted_with`):
 //! both leave the state together.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use purlin_model::Urn;
 use purlin_state::RecordId;
 
 use super::Building;
-use crate::plan::{Operation, Work};
+use super::edges::waits_for;
+use crate::plan::{Action, InsteadOf, Operation, Step, Work};
+use crate::recorded::{Recorded, exists};
+
+/// What would be left without what it goes with: that one is deleted before it is made anew, and
+/// this one was to stay and to follow the new one. Each comes with the reason to replace it, too.
+pub(in crate::planner) fn homeless(
+    recorded: &Recorded,
+    steps: &[Step],
+    operations: &[Operation],
+) -> Vec<(Urn, String)> {
+    let deleted_first = (0u32..).zip(operations).filter_map(|(index, operation)| match operation.work {
+        Work::Create { instead_of: InsteadOf::Deleted, .. } => {
+            Some((index, steps.get(operation.step as usize)?))
+        }
+        _ => None,
+    });
+    let hosts: HashMap<&Urn, (u32, &Step)> =
+        deleted_first.map(|(index, step)| (&step.urn, (index, step))).collect();
+    if hosts.is_empty() {
+        return Vec::new();
+    }
+    let homeless = (0u32..).zip(operations).filter_map(|(index, operation)| {
+        let step = steps.get(operation.step as usize)?;
+        if matches!(step.action, Action::Replace | Action::Delete) || operation.node.is_none() {
+            return None;
+        }
+        let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
+        let (host, because) = hosts.get(record.deleted_with.as_ref()?)?;
+        // Who moves elsewhere has left by then.
+        waits_for(operations, index, *host)
+            .then(|| (step.urn.clone(), format!("it goes with `{}`, which is deleted first", because.key)))
+    });
+    homeless.collect()
+}
 
 /// Something that goes, and with whom.
 struct Guest {
@@ -25,9 +59,13 @@ impl Building<'_> {
         guests.sort_by(|a, b| (a.depth, &a.id).cmp(&(b.depth, &b.id)));
         // By record, the operation by which it really goes.
         let mut goes: BTreeMap<RecordId, u32> = BTreeMap::new();
+        // What goes by each operation that takes something along.
+        let mut parties: HashMap<u32, Vec<RecordId>> = HashMap::new();
         for Guest { id, own, host, .. } in guests {
             let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
-            if by != own && self.is_sure(by) && !self.is_needed_before(&id, &host.urn, by, &goes) {
+            if by != own && self.is_sure(by) && !self.is_needed_before(&id, by, &goes, &parties) {
+                let party = parties.entry(by).or_insert_with(|| vec![host]);
+                party.push(id.clone());
                 goes.insert(id, by);
             }
         }
@@ -85,27 +123,34 @@ impl Building<'_> {
         self.is_plain(operation) && !(replaces && is_perhaps)
     }
 
-    /// Whether something else that goes has to go after `id` and before its host: then `id` cannot
-    /// wait for the host.
-    fn is_needed_before(&self, id: &RecordId, host: &Urn, by: u32, goes: &BTreeMap<RecordId, u32>) -> bool {
-        let dependencies = |urn: &Urn| {
-            let record = self.recorded.current(urn);
-            record.map(|record| record.dependencies.clone()).unwrap_or_default()
+    /// Whether something else that goes has to go after `id` and before what `id` would go with:
+    /// then it cannot wait for that.
+    fn is_needed_before(
+        &self,
+        id: &RecordId,
+        by: u32,
+        goes: &BTreeMap<RecordId, u32>,
+        parties: &HashMap<u32, Vec<RecordId>>,
+    ) -> bool {
+        let goes_by = |id: &RecordId| goes.get(id).or_else(|| self.deletions.get(id)).copied();
+        let then = |id: &RecordId| -> Vec<RecordId> {
+            let dependencies = self.recorded.get(id).map(|record| record.dependencies.iter());
+            dependencies.into_iter().flatten().cloned().map(RecordId::current).collect()
         };
-        let leaves_alone = |urn: &Urn| {
-            let id = RecordId::current(urn.clone());
-            urn == host || !self.deletions.contains_key(&id) || goes.get(&id) == Some(&by)
-        };
-        let mut stack: Vec<Urn> =
-            dependencies(&id.urn).into_iter().filter(|urn| !leaves_alone(urn)).collect();
-        let mut seen: HashSet<Urn> = HashSet::new();
-        while let Some(urn) = stack.pop() {
-            if urn == *host {
+        // To be needed by what it goes with anyway is no reason.
+        let mut stack: Vec<RecordId> = then(id).into_iter().filter(|id| goes_by(id) != Some(by)).collect();
+        let mut seen: HashSet<u32> = HashSet::new();
+        while let Some(id) = stack.pop() {
+            let Some(operation) = goes_by(&id) else { continue };
+            if operation == by {
                 return true;
             }
-            if seen.insert(urn.clone()) {
-                stack.extend(dependencies(&urn));
+            if !seen.insert(operation) {
+                continue;
             }
+            stack.extend(then(&id));
+            // Who goes in company waits for the company.
+            stack.extend(parties.get(&operation).into_iter().flatten().flat_map(then));
         }
         false
     }

@@ -100,7 +100,7 @@ fn has_loop(operations: &[Operation]) -> bool {
 }
 
 /// Whether `operation` waits for `other`, at any distance, or is it.
-fn waits_for(operations: &[Operation], operation: u32, other: u32) -> bool {
+pub(super) fn waits_for(operations: &[Operation], operation: u32, other: u32) -> bool {
     let mut seen = vec![false; operations.len()];
     let mut stack = vec![operation];
     while let Some(index) = stack.pop() {
