@@ -17,7 +17,7 @@ use purlin_engine::{
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::driver::Implements;
 use purlin_model::{Context, Diagnostic, EnvironmentId};
-use purlin_state::{Change, Environment, Record, Snapshot, Store as _};
+use purlin_state::{Change, Environment, Record, Snapshot, Store};
 
 pub(crate) use store::Watched;
 pub(crate) use world::{Lost, Scripted, Shelf, Thing, locked};
@@ -207,6 +207,24 @@ impl Platform {
     }
 
     pub(crate) async fn run(&self, plan: Plan, cancel: CancelToken) -> (Vec<Event>, Summary) {
+        let (events, summary) = self.carry_out(plan, Arc::clone(&self.store) as _, cancel).await;
+        assert_eq!(summary.integrity, None);
+        // What is written down is whole, too.
+        Base::new(self.snapshot().await).expect("a whole state");
+        (events, summary)
+    }
+
+    /// Carries out a plan with another store.
+    pub(crate) async fn run_on(&self, plan: Plan, store: Arc<dyn Store>) -> (Vec<Event>, Summary) {
+        self.carry_out(plan, store, CancelToken::default()).await
+    }
+
+    async fn carry_out(
+        &self,
+        plan: Plan,
+        store: Arc<dyn Store>,
+        cancel: CancelToken,
+    ) -> (Vec<Event>, Summary) {
         let (clock, pace) = (Arc::clone(&self.clock), Arc::clone(&self.pace));
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&self.runs.fetch_add(1, Ordering::SeqCst).to_le_bytes());
@@ -216,15 +234,10 @@ impl Platform {
             clock: Arc::new(move || clock.fetch_add(pace.load(Ordering::SeqCst), Ordering::SeqCst)),
             seed,
         };
-        let run = purlin_engine::apply(plan, Arc::clone(&self.store) as _, options).expect("a run");
+        let run = purlin_engine::apply(plan, store, options).expect("a run");
         let mut events: Vec<Event> = run.collect().await;
         match events.pop() {
-            Some(Event::Summary(summary)) => {
-                assert_eq!(summary.integrity, None);
-                // What is written down is whole, too.
-                Base::new(self.snapshot().await).expect("a whole state");
-                (events, summary)
-            }
+            Some(Event::Summary(summary)) => (events, summary),
             other => panic!("the last event is the summary, not {other:?}"),
         }
     }

@@ -53,6 +53,10 @@ pub(crate) struct Scripted {
     made: Mutex<BTreeMap<String, u32>>,
     /// Keys that fail whatever they are asked, to be changed between runs.
     pub(crate) broken: Mutex<BTreeSet<String>>,
+    /// Keys that no call reaches, also one that would find what is there.
+    pub(crate) unreachable: Mutex<BTreeSet<String>>,
+    /// Outputs that no input decides.
+    pub(crate) weather: Mutex<BTreeMap<String, String>>,
     /// Calls (`create KEY`) that break down.
     pub(crate) lost: Mutex<BTreeMap<String, Lost>>,
     busy: Mutex<BTreeMap<String, u32>>,
@@ -93,6 +97,8 @@ impl Scripted {
             world: Mutex::default(),
             made: Mutex::default(),
             broken: Mutex::default(),
+            unreachable: Mutex::default(),
+            weather: Mutex::default(),
             lost: Mutex::default(),
             busy: Mutex::default(),
             checkpoints: Mutex::new(false),
@@ -160,6 +166,22 @@ impl Scripted {
     }
 
     /// Whether the answer of a call is lost after all was done.
+    fn state(&self, id: &str, inputs: &Inputs) -> ResourceState {
+        let mut outputs = inputs.params.as_map().cloned().unwrap_or_default();
+        outputs.extend(inputs.values.as_map().cloned().unwrap_or_default());
+        for (name, value) in inputs.secrets.as_map().into_iter().flatten() {
+            outputs.insert(name.clone(), value.clone().into_secret());
+        }
+        if let Some(lie) = text(inputs, "lie") {
+            outputs.insert("v".into(), lie.as_str().into());
+        }
+        for (name, value) in &*locked(&self.weather) {
+            outputs.insert(name.as_str().into(), value.as_str().into());
+        }
+        outputs.insert("id".into(), id.into());
+        ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
+    }
+
     fn answer<T>(&self, what: &str, call: &Call, answer: T) -> Result<T, CallError> {
         let lost = locked(&self.lost).remove(&format!("{what} {}", call.subject.key));
         if lost == Some(Lost::After) { Err(self.crashed()) } else { Ok(answer) }
@@ -168,19 +190,6 @@ impl Scripted {
 
 pub(crate) fn text(inputs: &Inputs, name: &str) -> Option<String> {
     Some(inputs.params.get(name)?.as_str()?.to_owned())
-}
-
-fn state(id: &str, inputs: &Inputs) -> ResourceState {
-    let mut outputs = inputs.params.as_map().cloned().unwrap_or_default();
-    outputs.extend(inputs.values.as_map().cloned().unwrap_or_default());
-    for (name, value) in inputs.secrets.as_map().into_iter().flatten() {
-        outputs.insert(name.clone(), value.clone().into_secret());
-    }
-    if let Some(lie) = text(inputs, "lie") {
-        outputs.insert("v".into(), lie.as_str().into());
-    }
-    outputs.insert("id".into(), id.into());
-    ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
 }
 
 #[async_trait]
@@ -217,8 +226,11 @@ impl Driver for Scripted {
             .iter()
             .find(|(_, thing)| thing.made_with == call.idempotency_key)
             .map(|(id, _)| id.clone());
+        if locked(&self.unreachable).contains(&key) {
+            return Err(CallError::Failure(Failure::Failed("the network is down".into())));
+        }
         if let (Some(id), true) = (&twin, self.manifest.implements.repeat_create) {
-            return Ok(state(id, inputs));
+            return Ok(self.state(id, inputs));
         }
         let number = locked(&self.made).get(&key).copied().unwrap_or(0) + 1;
         let id = if number == 1 { key.clone() } else { format!("{key}~{number}") };
@@ -236,14 +248,18 @@ impl Driver for Scripted {
                 .await
                 .map_err(|message| CallError::Checkpoint { driver: self.name.clone(), message })?;
         }
-        let state = self.answer("create", call, state(&id, inputs))?;
+        let state = self.answer("create", call, self.state(&id, inputs))?;
         match text(inputs, "partial") {
             Some(message) => Err(CallError::Failure(Failure::Partial { state: Box::new(state), message })),
             None => Ok(state),
         }
     }
     async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
-        self.act("read", call, look.inputs, look.id.unwrap_or("")).await?;
+        if !self.manifest.implements.read {
+            return Ok(None);
+        }
+        let what = look.id.map_or_else(|| format!("by name #{}", look.name), ToOwned::to_owned);
+        self.act("read", call, look.inputs, &what).await?;
         let world = locked(&self.world);
         let found = match look.id {
             Some(id) => world.get_key_value(id),
@@ -251,7 +267,7 @@ impl Driver for Scripted {
         };
         Ok(found.map(|(id, thing)| {
             let inputs = Inputs { values: thing.values.clone(), ..look.inputs.clone() };
-            Observed { state: state(id, &inputs), values: Some(thing.values.clone()) }
+            Observed { state: self.state(id, &inputs), values: Some(thing.values.clone()) }
         }))
     }
     async fn update_impact(&self, _: &Call, change: Change<'_>) -> Result<Impact, CallError> {
@@ -271,7 +287,7 @@ impl Driver for Scripted {
             Some(thing) => thing.values = change.after.values.clone(),
             None => return Err(CallError::Failure(Failure::NotFound(change.state.id.clone()))),
         }
-        self.answer("update", call, state(&change.state.id, change.after))
+        self.answer("update", call, self.state(&change.state.id, change.after))
     }
     async fn delete(&self, call: &Call, gone: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
         self.act("delete", call, inputs, &gone.id).await?;

@@ -1,0 +1,187 @@
+//! What exists already: taken over, or only observed.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::PlanOptions;
+use purlin_model::Value;
+use purlin_state::Status;
+use support::{FULL, Platform, Thing, documents, locked};
+
+/// A thing that nobody here made.
+fn there(platform: &Platform, id: &str, size: &str) {
+    let values =
+        Value::Map([("size".into(), size.into()), ("defaulted".into(), "yes".into())].into_iter().collect());
+    let thing = Thing { key: id.into(), name: id.into(), values, made_with: "others".into() };
+    locked(&platform.driver.world).insert(id.into(), thing);
+}
+
+fn sized(params: &str, size: &str, wish: &str) -> String {
+    let inputs = format!("  inputs: {{values: {{size: {size}}}}}\n  criteria: [{{}}]");
+    let wishes = [("a", wish)];
+    documents(&[("a", params), ("b", "x: <a.size>")], if wish.is_empty() { &[] } else { &wishes }).replacen(
+        "  criteria: [{}]",
+        &inputs,
+        1,
+    )
+}
+
+fn things(done: Vec<String>) -> Vec<String> {
+    done.into_iter().filter(|call| !call.starts_with("read")).collect()
+}
+
+// case 47
+#[tokio::test]
+async fn what_is_taken_over_is_recorded_before_it_is_changed() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    let all = |params: &str| sized(params, "small", "import: 'i#shared.1'");
+    assert_eq!(platform.planned(&all("v: 1")).await, ["adopt a", "create b"]);
+    let summary = platform.up(&all("fail: update")).await;
+    assert_eq!(summary.failed.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.a"]);
+    let record = platform.record("shared.a").await.expect("it is ours");
+    assert_eq!(
+        (record.state.id.as_str(), record.inputs.values.get("size")),
+        ("i#shared.1", Some("huge".into()))
+    );
+    platform.done();
+    // What is ours already is only changed, and the import may stay where it is.
+    assert_eq!(things(platform.deploys(&all("v: 1")).await), ["update 1", "create b"]);
+    assert_eq!(platform.up(&all("v: 1")).await.calls, 0);
+    assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+    // While it stands, it is not thrown away.
+    let faults = platform.refused(&all("v: 1, fixed: 2"), PlanOptions::default()).await;
+    assert_eq!(faults[0].code, "import-replaced");
+    let without = sized("v: 1, fixed: 2", "small", "");
+    assert_eq!(platform.planned(&without).await[0], "replace a");
+    // And it is deleted like anything else.
+    platform.done();
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(platform.done(), ["delete b", "delete 1"]);
+}
+
+#[tokio::test]
+async fn what_is_as_wanted_is_taken_over_without_a_change() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "small");
+    let all = sized("v: 1", "small", "import: 'i#shared.1'");
+    let summary = platform.up(&all).await;
+    assert!(summary.is_success());
+    assert_eq!(summary.done.adopt, 1);
+    assert_eq!(things(platform.done()), ["create b"]);
+    assert_eq!(platform.up(&all).await.calls, 0);
+}
+
+#[tokio::test]
+async fn what_is_not_there_cannot_be_taken_over() {
+    let platform = Platform::with(FULL);
+    for wish in ["import: i-9", "observe: i-9"] {
+        let faults = platform.refused(&sized("v: 1", "small", wish), PlanOptions::default()).await;
+        assert_eq!(faults[0].code, "not-found");
+        assert!(faults[0].message.contains("i-9"));
+    }
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_another_already_is_not_taken_over() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&sized("v: 1", "small", "")).await;
+    there(&platform, "i#shared.1", "small");
+    for (wish, code) in [("import: 'i#shared.1'", "import"), ("observe: 'i#shared.1'", "observe")] {
+        let faults = platform.refused(&sized("v: 1", "small", wish), PlanOptions::default()).await;
+        assert_eq!(faults[0].code, code);
+    }
+}
+
+// case 49
+#[tokio::test]
+async fn what_others_manage_from_now_on_is_not_deleted_and_may_come_back() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&sized("v: 1", "small", "")).await;
+    platform.done();
+    let observed = sized("v: 1", "small", "observe: 'thing.default#shared.a'");
+    assert_eq!(platform.planned(&observed).await, ["read a"]);
+    assert!(things(platform.deploys(&observed).await).is_empty());
+    assert!(platform.record("shared.a").await.expect("recorded").external);
+    // What the documents say of its inputs does not count, what others make of it does.
+    let other = observed.replace("size: small", "size: middle");
+    assert_eq!(platform.planned(&other).await, ["update b"]);
+    platform.driver.drift("thing.default#shared.a", "size", "huge");
+    let plan = platform.plan(&observed).await.expect("a plan");
+    assert!(plan.steps.iter().any(|step| step.changes.iter().any(|change| change.path == "/values/size")));
+    assert_eq!(things(platform.deploys(&observed).await), ["update b"]);
+    assert_eq!(platform.up(&observed).await.calls, 0);
+    // Ours again.
+    let ours = sized("v: 1", "small", "");
+    assert_eq!(platform.planned(&ours).await[0], "adopt a");
+    assert_eq!(things(platform.deploys(&ours).await), ["update a", "update b"]);
+    assert!(!platform.record("shared.a").await.expect("recorded").external);
+}
+
+#[tokio::test]
+async fn what_others_manage_is_only_forgotten() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
+    assert_eq!(platform.record("shared.b").await.expect("made").inputs.params.get("x"), Some("huge".into()));
+    platform.done();
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(things(platform.done()), ["delete b"]);
+    assert_eq!(platform.alive(), ["1"]);
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_others_manage_is_never_replaced() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
+    let ours = sized("v: 1", "small", "replace_on_changes: [values.size]");
+    let faults = platform.refused(&ours, PlanOptions::default()).await;
+    assert_eq!(faults[0].code, "import-replaced");
+    assert_eq!(platform.alive().len(), 2);
+}
+
+#[tokio::test]
+async fn it_can_be_taken_over_by_command_and_left_as_it_is() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    let options = PlanOptions {
+        import: vec![("thing#shared.a".into(), "i#shared.1".into())],
+        import_only: true,
+        scope: support::scope(&["a"], &[]),
+        ..PlanOptions::default()
+    };
+    let all = sized("v: 1", "small", "");
+    assert!(platform.up_with(&all, options).await.is_success());
+    assert!(things(platform.done()).is_empty());
+    assert_eq!(platform.planned(&all).await, ["update a", "create b"]);
+}
+
+#[tokio::test]
+async fn what_may_have_been_made_is_settled_by_saying_what_it_is() {
+    for by_command in [true, false] {
+        let platform = Platform::with(purlin_model::driver::Implements { read: false, ..FULL });
+        let call = "create thing.default#shared.a".to_owned();
+        locked(&platform.driver.lost).insert(call, support::Lost::After);
+        platform.up(&sized("v: 1", "small", "")).await;
+        assert_eq!(platform.snapshot().await.pending.len(), 1);
+        // Its driver learns to read.
+        let able = support::Scripted::new("test/scripted", FULL);
+        locked(&able.world).clone_from(&locked(&platform.driver.world));
+        let mut platform = platform;
+        platform.shelf.drivers = vec![std::sync::Arc::clone(&able)];
+        platform.driver = able;
+        let id = "thing.default#shared.a";
+        let (all, import) = if by_command {
+            (sized("v: 1", "small", ""), vec![("thing#shared.a".into(), id.into())])
+        } else {
+            (sized("v: 1", "small", &format!("import: '{id}'")), Vec::new())
+        };
+        let summary = platform.up_with(&all, PlanOptions { import, ..PlanOptions::default() }).await;
+        assert!(summary.is_success(), "{summary:#?}");
+        assert!(platform.snapshot().await.pending.is_empty());
+        assert_eq!(platform.alive(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,253 @@
+//! Calls whose answer was lost: found out where that can be, named where not, never guessed.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::{CancelToken, Cause, PlanOptions, Scope};
+use purlin_model::driver::Implements;
+use purlin_state::{Operation, Status};
+use support::{FULL, Lost, PLAIN, Platform, at, documents, locked, scope};
+
+const REPEATS: Implements = Implements { repeat_create: true, ..PLAIN };
+
+fn lose(platform: &Platform, call: &str, when: Lost) {
+    let (what, name) = call.split_once(' ').expect("`what name`");
+    locked(&platform.driver.lost).insert(format!("{what} thing.default#shared.{name}"), when);
+}
+
+async fn pending(platform: &Platform) -> Vec<String> {
+    let snapshot = platform.snapshot().await;
+    let name = |operation: &Operation| match operation {
+        Operation::Create(record) => format!("create {}", record.urn),
+        Operation::Update(record) => format!("update {}", record.urn),
+        Operation::Delete(id) => format!("delete {id}"),
+    };
+    let short = |text: String| text.replace("urn:purlin:dev/acme::shop::shared::thing.default::shared.", "");
+    snapshot.pending.iter().map(|intent| short(name(&intent.operation))).collect()
+}
+
+/// `a` was updated and `b` was made, and nobody knows.
+async fn interrupted(implements: Implements) -> (Platform, String) {
+    let platform = Platform::with(implements);
+    platform.deploys(&documents(&[("a", "v: 1"), ("i", "v: 1")], &[])).await;
+    lose(&platform, "update a", Lost::After);
+    lose(&platform, "create b", Lost::After);
+    let all = documents(&[("a", "v: 2"), ("b", "v: 1"), ("i", "v: 1")], &[]);
+    let plan = platform.plan(&all).await.expect("a plan");
+    let summary = platform.run(plan, CancelToken::default()).await.1;
+    let unknown: Vec<_> = summary.unknown.iter().map(|key| key.id()).collect();
+    assert_eq!(unknown, ["shared.a", "shared.b"], "{summary:#?}");
+    assert_eq!(summary.failed.len(), 2);
+    assert_eq!(pending(&platform).await, ["update a", "create b"]);
+    platform.done();
+    (platform, all)
+}
+
+// case 22
+#[tokio::test]
+async fn a_refresh_settles_a_change_and_keeps_what_may_have_been_made() {
+    let (platform, all) = interrupted(PLAIN).await;
+    let summary = platform.recover().await;
+    assert_eq!(summary.unknown.iter().map(|key| key.id()).collect::<Vec<_>>(), ["shared.b"]);
+    assert!(!summary.is_success());
+    platform.refresh().await;
+    assert_eq!(pending(&platform).await, ["create b"]);
+    let plan = platform.plan(&all).await.expect("a plan");
+    assert!(plan.warnings.iter().any(|warning| warning.key.id() == "shared.b"), "{:?}", plan.warnings);
+}
+
+// case 23
+#[tokio::test]
+async fn the_next_run_goes_on_around_what_is_undecided_and_names_it() {
+    let (platform, all) = interrupted(PLAIN).await;
+    let all = all.replacen("    i:", "    n: {type: thing, params: {v: 1}}\n    i:", 1);
+    let summary = platform.up(&all).await;
+    assert_eq!(platform.done(), ["update a", "create n"]);
+    assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.b"));
+    assert_eq!(pending(&platform).await, ["create b"]);
+    assert_eq!(platform.alive(), ["a", "b", "i", "n"]);
+    // A destruction leaves it, too, and says so.
+    let plan = platform.destroy_plan().await.expect("a plan");
+    assert_eq!(plan.warnings.len(), 1);
+    platform.run(plan, CancelToken::default()).await;
+    assert_eq!(pending(&platform).await, ["create b"]);
+    assert_eq!(platform.alive(), ["b"]);
+    // Somebody looks, and says what it is.
+    let documents = documents(&[("b", "v: 1")], &[]);
+    let import = vec![("thing#shared.b".into(), "thing.default#shared.b".into())];
+    let faults = platform.refused(&documents, PlanOptions { import, ..PlanOptions::default() }).await;
+    assert_eq!(faults[0].code, "cannot-read", "this driver cannot look: {faults:#?}");
+    let urn = platform.snapshot().await.pending[0].id().urn;
+    let forgotten = purlin_engine::forget(platform.snapshot().await, &urn).expect("changes");
+    platform.write(forgotten).await;
+    assert!(platform.snapshot().await.pending.is_empty());
+}
+
+#[tokio::test]
+async fn what_can_be_looked_at_is_found_by_its_name_or_its_id() {
+    for (when, checkpoints, calls) in [
+        (Lost::After, false, vec!["read a"]),
+        (Lost::After, true, vec!["read a", "update a"]),
+        (Lost::Before, false, vec!["read a", "create a"]),
+    ] {
+        let platform = Platform::with(FULL);
+        *locked(&platform.driver.checkpoints) = checkpoints;
+        let all = documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[]);
+        lose(&platform, "create a", when);
+        let summary = platform.up(&all).await;
+        assert_eq!(summary.unknown.len(), 1);
+        platform.done();
+        assert!(platform.up(&all).await.is_success());
+        let done = platform.done();
+        let read = done.iter().filter(|call| call.starts_with("read")).count();
+        assert_eq!((read, done.len()), (1, calls.len() + 1), "{done:?}");
+        assert_eq!(platform.alive(), ["a", "b"]);
+        assert!(platform.snapshot().await.pending.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_may_be_asked_for_again_is_with_the_same_key() {
+    for when in [Lost::Before, Lost::After] {
+        let platform = Platform::with(REPEATS);
+        let all = documents(&[("a", "v: 1")], &[]);
+        lose(&platform, "create a", when);
+        platform.up(&all).await;
+        assert!(platform.up(&all).await.is_success());
+        assert_eq!(platform.alive(), ["a"]);
+        let keys = locked(&platform.driver.keys).clone();
+        assert!(keys[1..].iter().all(|key| *key == keys[1]), "{keys:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_the_second_attempt_says_nothing_of_the_first() {
+    let platform = Platform::with(Implements { check: true, ..REPEATS });
+    let all = documents(&[("a", "v: 1")], &[]);
+    lose(&platform, "create a", Lost::After);
+    platform.up(&all).await;
+    assert_eq!(platform.alive(), ["a"]);
+    // The network is down while it is asked for again: this attempt made nothing, the first one did.
+    locked(&platform.driver.unreachable).insert("thing.default#shared.a".into());
+    let summary = platform.recover().await;
+    assert_eq!((summary.failed.len(), summary.unknown.len()), (1, 1), "{summary:#?}");
+    assert_eq!(pending(&platform).await, ["create a"]);
+    locked(&platform.driver.unreachable).clear();
+    assert!(platform.up(&all).await.is_success());
+    assert_eq!(platform.alive(), ["a"]);
+}
+
+#[tokio::test]
+async fn the_old_one_is_not_taken_for_the_new_one_of_the_same_name() {
+    for (when, generations) in [(Lost::Before, ["a~2"]), (Lost::After, ["a~2"])] {
+        let platform = Platform::with(FULL);
+        let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
+        platform.deploys(&of("fixed: 1")).await;
+        lose(&platform, "create a", when);
+        let summary = platform.up(&of("fixed: 2")).await;
+        assert_eq!(summary.unknown.len(), 1);
+        platform.done();
+        assert!(platform.up(&of("fixed: 2")).await.is_success());
+        let done = platform.done();
+        assert!(at(&done, "update b") < at(&done, "delete a"), "{done:?}");
+        assert_eq!(platform.alive()[..1], generations);
+        assert_eq!((platform.alive().len(), platform.copies().await), (2, 0));
+        assert_eq!(platform.up(&of("fixed: 2")).await.calls, 0);
+    }
+}
+
+#[tokio::test]
+async fn the_wish_to_retain_of_the_run_that_was_interrupted_counts() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&documents(&[("a", "fixed: 1")], &[])).await;
+    let retained = documents(&[("a", "fixed: 2")], &[("a", "retain: true")]);
+    lose(&platform, "create a", Lost::After);
+    platform.up(&retained).await;
+    assert!(platform.up(&retained).await.is_success());
+    assert_eq!(platform.alive(), ["a", "a~2"], "the old one was to be left alone");
+    assert_eq!(platform.copies().await, 0);
+}
+
+#[tokio::test]
+async fn a_lost_deletion_is_finished_and_not_repeated_for_nothing() {
+    for implements in [PLAIN, FULL] {
+        for when in [Lost::Before, Lost::After] {
+            let platform = Platform::with(implements);
+            platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[])).await;
+            lose(&platform, "delete b", when);
+            let summary = platform.destroy().await;
+            assert_eq!(summary.unknown.iter().map(|key| key.id()).collect::<Vec<_>>(), ["shared.b"]);
+            assert_eq!(pending(&platform).await, ["delete b"]);
+            assert!(platform.destroy().await.is_success());
+            assert!(platform.alive().is_empty() && platform.records().await.is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lost_deletion_to_make_room_is_not_made_twice() {
+    for implements in [PLAIN, FULL] {
+        for when in [Lost::Before, Lost::After] {
+            let platform = Platform::with(implements);
+            let of = |fixed: &str| {
+                documents(&[("a", fixed), ("b", "x: <a.id>")], &[("a", "delete_before_replace: true")])
+            };
+            platform.deploys(&of("fixed: 1")).await;
+            lose(&platform, "delete a", when);
+            platform.up(&of("fixed: 2")).await;
+            assert!(platform.up(&of("fixed: 2")).await.is_success());
+            assert_eq!(platform.alive(), ["a~2", "b"]);
+            assert!(platform.records().await.iter().all(|record| record.status == Status::Ready));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_may_have_taken_a_place_is_not_forgotten_with_what_had_it() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("n", "v: 1"), ("a", fixed)], &[("a", "depends_on: ['<n>']")]);
+    platform.deploys(&of("fixed: 1")).await;
+    lose(&platform, "create a", Lost::After);
+    platform.up(&of("fixed: 2")).await;
+    assert_eq!(platform.alive(), ["a", "a~2", "n"]);
+    // It leaves the documents, and there may be two of it.
+    for _ in 0..2 {
+        let summary = platform.up(&documents(&[], &[])).await;
+        assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.a"));
+        assert_eq!(pending(&platform).await, ["create a"]);
+        assert_eq!(platform.alive(), ["a", "a~2", "n"], "nor does what it needs go");
+    }
+}
+
+#[tokio::test]
+async fn what_was_found_late_does_not_depend_on_what_is_gone() {
+    let platform = Platform::with(FULL);
+    let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
+    lose(&platform, "create b", Lost::After);
+    platform.up(&all).await;
+    // Nobody finds out, and `a` goes.
+    let plan = platform.destroy_plan_with(purlin_engine::DestroyOptions { scope: scope(&["a"], &[]) });
+    let plan = plan.await.expect("a plan");
+    platform.run(plan, CancelToken::default()).await;
+    assert_eq!(platform.alive(), ["b"]);
+    // The store looks whether it is whole.
+    platform.recover().await;
+    assert!(platform.record("shared.b").await.expect("found").dependencies.is_empty());
+    assert!(platform.destroy().await.is_success());
+    assert!(platform.alive().is_empty());
+}
+
+#[tokio::test]
+async fn looking_ahead_makes_nothing() {
+    let (platform, _) = interrupted(REPEATS).await;
+    let base = platform.base().await.expect("a state");
+    let plan =
+        purlin_engine::recover(&platform.context(), base, &platform.shelf, true).await.expect("a plan");
+    let before = locked(&platform.driver.keys).len();
+    let scratch = std::sync::Arc::new(purlin_engine::Scratch::default());
+    platform.run_on(plan, std::sync::Arc::clone(&scratch) as _).await;
+    assert_eq!(locked(&platform.driver.keys).len(), before);
+    assert!(!scratch.take().is_empty());
+    assert_eq!(pending(&platform).await, ["update a", "create b"], "nothing was written down");
+    assert!(Scope::default().is_everything());
+}
