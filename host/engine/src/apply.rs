@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
-use futures::{FutureExt as _, Stream, StreamExt as _};
+use futures::{Stream, StreamExt as _};
 use purlin_model::Key;
 use purlin_state::{Change, Durable, Record, RecordId, Store};
 use tokio::sync::{Semaphore, mpsc};
@@ -30,6 +30,9 @@ use purlin_sandbox::CancelToken;
 /// [`ApplyOptions::parallelism`]. It is far larger, because operations that wait for the disk
 /// together share one wait.
 const IN_FLIGHT: usize = 512;
+
+/// How long a result waits for what follows it before anybody asks for it to be durable.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// How a plan is carried out.
 #[derive(Clone)]
@@ -116,23 +119,21 @@ impl Shared {
     /// Hands changes over to be written down. Operations of one record come one after the other, so
     /// that what this run knows and what the store has agree; what the store refuses right away is
     /// not known either.
-    pub(crate) fn submit(&self, changes: Vec<Change>) -> Durable {
+    ///
+    /// # Errors
+    /// When the store refuses them right away: nothing may build on them.
+    pub(crate) fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
         let known: Vec<Change> = changes
             .iter()
             .filter(|change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_)))
             .cloned()
             .collect();
-        let mut durable = self.store.submit(changes);
-        match (&mut durable).now_or_never() {
-            None => {}
-            Some(Ok(())) => durable = Box::pin(std::future::ready(Ok(()))),
-            Some(Err(error)) => return Box::pin(std::future::ready(Err(error))),
-        }
+        let durable = self.store.submit(changes)?;
         if !known.is_empty() {
             let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
             known.into_iter().for_each(|change| recorded.apply(change));
         }
-        durable
+        Ok(durable)
     }
 
     /// It is not known what became of a call on this resource.
@@ -321,26 +322,16 @@ impl Running {
         match outcome {
             Some(Ok(done)) => {
                 let action = done.action;
-                let written = |result| Written { index, took, action, result };
-                let Some(mut durable) = done.durable else {
-                    self.schedule.done(index);
-                    self.written(written(Ok(())));
-                    return;
-                };
-                match (&mut durable).now_or_never() {
-                    // What the store refuses nothing may build on.
-                    Some(result @ Err(_)) => self.written(written(result)),
-                    Some(result) => {
-                        self.schedule.done(index);
-                        self.written(written(result));
-                    }
-                    // Whatever follows may begin: what it writes comes after what this one wrote.
-                    None => {
-                        self.schedule.done(index);
-                        self.writing.push(Box::pin(async move {
-                            Written { index, took, action, result: durable.await }
-                        }));
-                    }
+                // Whatever follows may begin: what it writes comes after what this one wrote.
+                self.schedule.done(index);
+                match done.durable {
+                    None => self.written(Written { index, took, action, result: Ok(()) }),
+                    Some(durable) => self.writing.push(Box::pin(async move {
+                        // A store writes as soon as somebody asks. What follows asks at once, for
+                        // its own intent, and then both reach the disk together.
+                        tokio::time::sleep(PATIENCE).await;
+                        Written { index, took, action, result: durable.await }
+                    })),
                 }
             }
             Some(Err(cause)) => self.failed(index, cause, took),

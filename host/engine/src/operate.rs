@@ -122,7 +122,7 @@ impl<'a> Task<'a> {
         if kept == *record {
             return Ok(nothing());
         }
-        let durable = self.shared.submit(vec![Change::Put(Box::new(kept))]);
+        let durable = self.shared.submit(vec![Change::Put(Box::new(kept))])?;
         Ok(Done { action: Action::None, durable: Some(durable) })
     }
 

@@ -156,15 +156,8 @@ pub async fn plan(
         let Planner { decided, step_of, mut warnings, .. } = planner;
         warnings.extend(undecided(&recorded));
         let scope = in_scope.as_ref();
-        let (steps, operations) = operations::build(
-            Some(&graph),
-            &recorded,
-            scope,
-            decided,
-            &step_of,
-            &removed,
-            &mut warnings,
-        )?;
+        let (steps, operations) =
+            operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
         // In which order things are replaced follows from all decisions, and may change some.
         let homeless = operations::homeless(&recorded, &steps, &operations);
         if homeless.is_empty() {

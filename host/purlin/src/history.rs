@@ -52,7 +52,7 @@ impl Session<'_> {
                 documents: archive,
             };
             // Whatever the run writes comes behind it.
-            drop(store.submit(vec![change]));
+            drop(store.submit(vec![change])?);
         }
         Ok(Deploying {
             run,
@@ -141,7 +141,11 @@ impl Deploying {
             deployment: Box::new(entry),
             documents: None,
         };
-        self.ending = Some((self.store.submit(vec![change]), Some(summary)));
+        let written = match self.store.submit(vec![change]) {
+            Ok(durable) => durable,
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        };
+        self.ending = Some((written, Some(summary)));
     }
 }
 

@@ -54,7 +54,7 @@ fn main() {
         block_on(async {
             let mut result = Vec::new();
             for n in 0..1000 {
-                let last = store.submit(std::mem::take(&mut result));
+                let last = store.submit(std::mem::take(&mut result)).expect("taken");
                 store.commit(vec![intend(record(n))]).await.expect("commits");
                 last.await.expect("commits");
                 result = vec![put(record(n)), Change::Settle(record(n).id())];

@@ -76,8 +76,9 @@ impl Store for MemoryStore {
         self.read(|table| snapshot::documents(table, digest, &self.keys))
     }
 
-    fn submit(&self, changes: Vec<Change>) -> Durable {
-        Box::pin(std::future::ready(self.write(&changes)))
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
+        self.write(&changes)?;
+        Ok(Box::pin(std::future::ready(Ok(()))))
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {

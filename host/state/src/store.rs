@@ -47,16 +47,18 @@ pub trait Store: Send + Sync {
     /// millisecond. So to let the result of one call and the intent of the next share the cost, submit
     /// both before waiting for either.
     ///
-    /// The future fails when a record cannot be encoded or sealed (nothing was recorded), or when
-    /// the disk fails (then it is unknown whether it was, and the store takes no more).
-    fn submit(&self, changes: Vec<Change>) -> Durable;
+    /// # Errors
+    /// When a record cannot be encoded or sealed, or the store is closed: nothing was taken. The
+    /// future fails when the disk does: then it is unknown what was recorded, and the store takes no
+    /// more.
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error>;
 
     /// Submits changes and waits until they are durable.
     ///
     /// # Errors
     /// As [`Store::submit`].
     async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
-        self.submit(changes).await
+        self.submit(changes)?.await
     }
 
     /// Seals bytes that are kept elsewhere, such as a saved plan, with the store's own key.

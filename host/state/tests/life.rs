@@ -176,9 +176,9 @@ fn an_environment_is_held_until_it_is_let_go() {
 #[test]
 fn what_is_submitted_is_written_whether_or_not_anybody_waits() {
     stores(|store| {
-        drop(store.submit(vec![put(record(1))]));
-        let last = store.submit(vec![put(record(2))]);
-        drop(store.submit(vec![put(record(3))]));
+        drop(store.submit(vec![put(record(1))]).expect("taken"));
+        let last = store.submit(vec![put(record(2))]).expect("taken");
+        drop(store.submit(vec![put(record(3))]).expect("taken"));
         run(last).expect("durable");
         // The order is that of the calls: what came before is there, too.
         let records = run(store.load(&environment())).expect("loads").records;
@@ -194,7 +194,7 @@ fn what_is_submitted_is_written_whether_or_not_anybody_waits() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path()).expect("opens");
     for n in 0..100 {
-        drop(store.submit(vec![put(record(n))]));
+        drop(store.submit(vec![put(record(n))]).expect("taken"));
     }
     drop(store);
     let store = open(folder.path()).expect("opens");

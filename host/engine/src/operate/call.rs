@@ -47,7 +47,7 @@ impl Task<'_> {
         };
         let id = intent.id();
         call.checkpoint = Some(self.checkpoints(&id));
-        self.shared.submit(vec![Change::Intend(Box::new(intent))]).await?;
+        self.shared.submit(vec![Change::Intend(Box::new(intent))])?.await?;
         self.shared.count_call();
         Ok(id)
     }
@@ -57,11 +57,15 @@ impl Task<'_> {
         Arc::new(Checkpoints { shared: Arc::clone(self.shared), id: id.clone() })
     }
 
+    async fn written(self, changes: Vec<Change>) -> Result<(), purlin_state::Error> {
+        self.shared.submit(changes)?.await
+    }
+
     /// What a failed call means for the intent: where nothing was done for certain, it is taken
     /// back; else it stays, and the next run finds out.
     pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
         if is_certain(&error) {
-            if let Err(cause) = self.shared.submit(vec![Change::Settle(id)]).await {
+            if let Err(cause) = self.written(vec![Change::Settle(id)]).await {
                 return Cause::from(cause);
             }
         } else {
@@ -124,6 +128,7 @@ struct Checkpoints {
 impl CheckpointSink for Checkpoints {
     async fn checkpoint(&self, id: &str) -> Result<(), String> {
         let change = Change::Checkpoint { id: self.id.clone(), provider_id: id.to_owned() };
-        self.shared.submit(vec![change]).await.map_err(|error| error.to_string())
+        let kept = self.shared.submit(vec![change]).map_err(|error| error.to_string())?;
+        kept.await.map_err(|error| error.to_string())
     }
 }

@@ -43,7 +43,7 @@ impl Task<'_> {
             }
             changes.push(Change::Settle(intent));
         }
-        let durable = self.shared.submit(changes);
+        let durable = self.shared.submit(changes)?;
         Ok(Done { action: Action::Delete, durable: Some(durable) })
     }
 }

@@ -80,7 +80,7 @@ impl Task<'_> {
                 let known = Known::settled(&made.inputs, &made.state);
                 changes.push(Change::Put(Box::new(made)));
                 changes.push(Change::Settle(id));
-                let durable = self.shared.submit(changes);
+                let durable = self.shared.submit(changes)?;
                 let action = if record.is_some() || instead_of == InsteadOf::Deleted {
                     Action::Replace
                 } else {
@@ -201,7 +201,7 @@ impl Task<'_> {
             Err(error) => return Err(self.failed(id, error).await),
         };
         let known = Known::settled(&changed.inputs, &changed.state);
-        let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)]);
+        let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
         self.finished(node, known, Action::Update, durable, failure).await
     }
 

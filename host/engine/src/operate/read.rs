@@ -25,7 +25,7 @@ impl Task<'_> {
             record.name = driver.name(&self.call(), &record.inputs).await?;
         }
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
-        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle]);
+        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle])?;
         Ok(Done { action: Action::Adopt, durable: Some(durable) })
     }
 
@@ -51,7 +51,7 @@ impl Task<'_> {
         };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
-        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle]);
+        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle])?;
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 
@@ -67,7 +67,7 @@ impl Task<'_> {
         };
         let Some(found) = look_at(&**driver, &self.call(), look).await? else {
             self.shared.events.observed(&self.step.key, "it is gone", Vec::new());
-            let durable = self.shared.submit(self.gone_with_company(&record));
+            let durable = self.shared.submit(self.gone_with_company(&record))?;
             return Ok(Done { action: Action::Read, durable: Some(durable) });
         };
         let read = refreshed(&record, &found);
@@ -78,7 +78,7 @@ impl Task<'_> {
         if read == *record {
             return Ok(Done { action: Action::Read, durable: None });
         }
-        let durable = self.shared.submit(vec![Change::Put(Box::new(read))]);
+        let durable = self.shared.submit(vec![Change::Put(Box::new(read))])?;
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 

@@ -30,7 +30,7 @@ impl Task<'_> {
     fn settled(self, mut changes: Vec<Change>, id: RecordId, message: &str) -> Outcome {
         self.shared.events.observed(&self.step.key, message, Vec::new());
         changes.push(Change::Settle(id));
-        Ok(Done { action: Action::Read, durable: Some(self.shared.submit(changes)) })
+        Ok(Done { action: Action::Read, durable: Some(self.shared.submit(changes)?) })
     }
 
     /// By the id that the driver named, else by its name, else by asking for it again with the

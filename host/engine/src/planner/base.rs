@@ -90,9 +90,9 @@ impl Store for Scratch {
         Ok(None)
     }
 
-    fn submit(&self, changes: Vec<Change>) -> Durable {
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(changes);
-        Box::pin(std::future::ready(Ok(())))
+        Ok(Box::pin(std::future::ready(Ok(()))))
     }
 
     async fn seal(&self, _: &[u8]) -> Result<Vec<u8>, purlin_state::Error> {

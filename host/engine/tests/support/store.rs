@@ -68,19 +68,19 @@ impl Store for Watched {
         self.inner.documents(digest).await
     }
 
-    fn submit(&self, changes: Vec<Change>) -> Durable {
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         self.submissions.fetch_add(1, Ordering::SeqCst);
         if let Some(error) = self.fails(&changes) {
-            return Box::pin(std::future::ready(Err(error)));
+            return Err(error);
         }
         let told = changes.clone();
-        let durable = self.inner.submit(changes);
+        let durable = self.inner.submit(changes)?;
         self.is_whole(&told);
         // As a disk does, it takes its time.
-        Box::pin(async move {
+        Ok(Box::pin(async move {
             tokio::task::yield_now().await;
             durable.await
-        })
+        }))
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {

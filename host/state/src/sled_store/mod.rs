@@ -161,11 +161,8 @@ impl Store for SledStore {
         self.read(move |table, keys| snapshot::documents(table, &digest, keys)).await
     }
 
-    fn submit(&self, changes: Vec<Change>) -> Durable {
-        match self.encode_and_send(&changes) {
-            Ok(sent) => Box::pin(sent),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
+        Ok(Box::pin(self.encode_and_send(&changes)?))
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
