@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::NodeId;
 use purlin_model::driver::{Impact, Inputs, Observed, Subject};
-use purlin_model::{Context, Key, Urn};
+use purlin_model::{Context, Key, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
@@ -16,6 +16,9 @@ pub(crate) struct Question {
     pub key: Key,
     pub urn: Urn,
     pub inputs: Inputs,
+    /// Digest of the inputs, known or not.
+    pub asked: [u8; 32],
+    /// The same, where all of them are known.
     pub digest: Option<[u8; 32]>,
     pub driver: Arc<dyn Driver>,
     /// What exists, as far as it is ours to change.
@@ -127,8 +130,10 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call) -> Result<(
             base = Some(Arc::new(as_found(record, found)));
         }
     }
-    let previous = base.as_ref().map(|record| &record.inputs);
-    if let Some(drawn) = &question.drawn {
+    let before = base.as_ref().map(|record| &record.inputs);
+    // What was drawn beside what is not known yet is all that there is to keep of it.
+    let previous = question.drawn.as_ref().filter(|_| question.digest.is_none()).or(before);
+    if let (Some(drawn), Some(_)) = (&question.drawn, question.digest) {
         answer.inputs = drawn.clone();
     } else if implements.check {
         let checked = driver.check(call, &question.inputs, previous).await?;
@@ -167,6 +172,27 @@ pub(crate) async fn impact(
         return Ok(Impact::default());
     }
     driver.update_impact(call, Change { state, before, after, name }).await
+}
+
+/// Inputs without what is not known in them, as `check` takes them for those of an earlier time.
+pub(crate) fn known_part(inputs: &Inputs) -> Inputs {
+    Inputs {
+        values: pruned(&inputs.values).unwrap_or_default(),
+        secrets: pruned(&inputs.secrets).unwrap_or_default(),
+        params: pruned(&inputs.params).unwrap_or_default(),
+        account: inputs.account.clone(),
+    }
+}
+
+fn pruned(value: &Value) -> Option<Value> {
+    match value {
+        Value::Map(map) => Some(Value::Map(
+            map.iter().filter_map(|(name, value)| Some((name.clone(), pruned(value)?))).collect(),
+        )),
+        // Of a list without some of its elements nobody knows which are left.
+        value if value.has_unknown() => None,
+        value => Some(value.clone()),
+    }
 }
 
 /// A record with what was found in the place of what was recorded.

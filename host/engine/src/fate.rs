@@ -10,6 +10,13 @@ use purlin_state::{Record, Status};
 use crate::driver::Driver;
 use crate::plan::Change;
 
+/// Why a resource that somebody else changed is not as wanted.
+pub(crate) const DRIFTED: &str = "others changed it";
+/// Why a resource is not known to be as wanted after a change that was interrupted.
+pub(crate) const INTERRUPTED: &str = "it was interrupted while being changed";
+/// The same after its creation was interrupted.
+pub(crate) const INTERRUPTED_MAKING: &str = "it was interrupted while being made";
+
 /// What is to become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -83,7 +90,7 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<String> {
     let (record, driver) = (case.record, case.driver);
     let mut reasons: Vec<String> = case.always.iter().map(|why| (*why).to_owned()).collect();
     if let Status::Partial { message } = &record.status {
-        reasons.push(format!("it was only partly made: {message}"));
+        reasons.push(partly(message));
     }
     let (name, version) = (driver.known_as(), driver.manifest().version.to_string());
     if *record.driver.version != *version {
@@ -93,6 +100,14 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<String> {
     }
     reasons.extend(because_of(changes, reasons.is_empty()));
     reasons
+}
+
+/// What an unfinished resource says for itself.
+pub(crate) fn partly(message: &str) -> String {
+    match message {
+        DRIFTED | INTERRUPTED | INTERRUPTED_MAKING => message.to_owned(),
+        failure => format!("it was only partly made: {failure}"),
+    }
 }
 
 /// What changes say for themselves; `alone` where nothing else was a reason.

@@ -300,6 +300,9 @@ pub struct Plan {
     /// As it is once the prelude is written down.
     pub(crate) recorded: Arc<Recorded>,
     pub(crate) drivers: DriverSet,
+    /// What `check` made of inputs that were not all known: what it drew then is to be used once
+    /// they are.
+    pub(crate) drafts: HashMap<NodeId, Prepared>,
     /// Of the state before the prelude.
     pub(crate) fingerprint: [u8; 32],
 }

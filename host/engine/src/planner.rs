@@ -131,11 +131,12 @@ pub async fn plan(
         true => Vec::new(),
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
-    let (mut steps, mut operations, warnings) = loop {
+    let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
             board: Board::new(graph.len()),
             drivers: &available,
             decided: Vec::with_capacity(graph.len()),
+            drafts: HashMap::new(),
             step_of: vec![u32::MAX; graph.len()],
             errors: Vec::new(),
             warnings: Vec::new(),
@@ -153,7 +154,7 @@ pub async fn plan(
         if !planner.errors.is_empty() {
             return Err(Error::Documents(planner.errors));
         }
-        let Planner { decided, step_of, mut warnings, .. } = planner;
+        let Planner { decided, step_of, drafts, mut warnings, .. } = planner;
         warnings.extend(undecided(&recorded));
         let scope = in_scope.as_ref();
         let (steps, operations) =
@@ -161,7 +162,7 @@ pub async fn plan(
         // In which order things are replaced follows from all decisions, and may change some.
         let homeless = operations::homeless(&recorded, &steps, &operations);
         if homeless.is_empty() {
-            break (steps, operations, warnings);
+            break (steps, operations, warnings, drafts);
         }
         forced.extend(homeless);
     };
@@ -190,6 +191,7 @@ pub async fn plan(
         graph: Some(graph),
         recorded: Arc::new(recorded),
         drivers: set,
+        drafts,
         fingerprint,
     })
 }
@@ -310,6 +312,7 @@ struct Planner<'a> {
     board: Board,
     drivers: &'a DriverSet,
     decided: Vec<Decided>,
+    drafts: HashMap<NodeId, Prepared>,
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
     warnings: Vec<Warning>,

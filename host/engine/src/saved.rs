@@ -77,7 +77,7 @@ impl Plan {
     fn drawn(&self, operation: &Operation) -> Option<Change> {
         let prepared = match &operation.work {
             Work::Keep { prepared } | Work::Create { prepared, .. } | Work::Update { prepared, .. } => {
-                prepared.as_ref()?
+                prepared.as_deref().or_else(|| self.drafts.get(&operation.node?))?
             }
             _ => return None,
         };

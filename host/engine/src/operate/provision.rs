@@ -134,9 +134,10 @@ impl Task<'_> {
             return Ok(Decision::Keep(None));
         }
         if driver.manifest().implements.check {
-            let previous = self.current();
-            let checked =
-                driver.check(call, &inputs, previous.as_deref().map(|record| &record.inputs)).await?;
+            let current = self.current();
+            let draft = self.shared.plan.drafts.get(&node.id).map(|draft| &draft.inputs);
+            let previous = draft.or(current.as_deref().map(|record| &record.inputs));
+            let checked = driver.check(call, &inputs, previous).await?;
             inputs.values = checked.values;
             inputs.secrets = checked.secrets;
         }

@@ -11,6 +11,7 @@ use super::{Done, Outcome, Task, nothing, record_of};
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, Known};
+use crate::fate;
 use crate::plan::Action;
 use crate::recorded::exists;
 use crate::{ask, diff, digest};
@@ -111,7 +112,7 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     }
     // What the driver cannot tell of the inputs shows in the outputs only.
     if read.state.outputs != record.state.outputs && !tells_all(record, found) {
-        read.status = Status::Partial { message: "others changed it".into() };
+        read.status = Status::Partial { message: fate::DRIFTED.into() };
         read.digest = [0; 32];
     }
     read

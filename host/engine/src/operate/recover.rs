@@ -13,6 +13,7 @@ use super::read::{look_at, refreshed};
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::{Driver, Look};
 use crate::error::Cause;
+use crate::fate;
 use crate::plan::Action;
 use crate::recorded::exists;
 
@@ -73,7 +74,7 @@ impl Task<'_> {
         let unsure = found.values.is_none() || intent.checkpoint.is_some() || implements.repeat_create;
         if implements.update && unsure {
             // Whether all of it was made is not known; changing it to what is wanted is.
-            let message = "it was interrupted while being made".to_owned();
+            let message = fate::INTERRUPTED_MAKING.to_owned();
             record.status = Status::Partial { message };
         }
         self.settled(instead_of(there.as_deref(), self, record), intent.id(), "it was made")
@@ -112,7 +113,7 @@ impl Task<'_> {
         let id = changed.id();
         let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, "it is gone") };
         let driver = self.driver_of(changed)?;
-        let interrupted = Status::Partial { message: "it was interrupted while being changed".into() };
+        let interrupted = Status::Partial { message: fate::INTERRUPTED.into() };
         // It may need what it needed, and what it was to need.
         let is_recorded = |urn: &&Urn| self.recorded(&RecordId::current(Urn::clone(urn))).is_some();
         let mut dependencies = record.dependencies.clone();

@@ -13,7 +13,7 @@ use crate::diff;
 use crate::evaluate::Known;
 use crate::fate::{self, Case, Fate};
 use crate::operate::record_of;
-use crate::plan::{Action, InsteadOf, Step, Warning, Work};
+use crate::plan::{Action, InsteadOf, Prepared, Step, Warning, Work};
 use crate::recorded::exists;
 
 impl Planner<'_> {
@@ -26,6 +26,12 @@ impl Planner<'_> {
                 .into_iter()
                 .map(|message| Warning { key: key.clone(), message }),
         );
+        let question = &answer.question;
+        if question.digest.is_none() && answer.inputs != question.inputs {
+            let inputs = ask::known_part(&answer.inputs);
+            let draft = Prepared { inputs, digest: question.asked, stable: Vec::new() };
+            self.drafts.insert(question.node, draft);
+        }
         match (answer.question.ask.clone(), answer.found.take()) {
             (Ask::Change, _) => self.change(node, answer),
             (Ask::Observe(_), Some(found)) => self.observe(node, answer, found),

@@ -1,6 +1,6 @@
 //! Plans to delete what is recorded, from the record alone.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_model::{Context, Urn};
@@ -59,6 +59,7 @@ pub async fn destroy(
         graph: None,
         recorded: Arc::new(recorded),
         drivers: set,
+        drafts: HashMap::new(),
         fingerprint,
     })
 }

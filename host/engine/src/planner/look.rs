@@ -62,7 +62,8 @@ impl Planner<'_> {
             );
             return None;
         }
-        let digest = known.then(|| digest::of(&inputs, driver.known_as(), driver.digest()));
+        let asked = digest::of(&inputs, driver.known_as(), driver.digest());
+        let digest = known.then_some(asked);
         if ask == Ask::Change
             && let (Some(record), Some(digest)) = (&record, digest)
             && record.digest == digest
@@ -83,9 +84,20 @@ impl Planner<'_> {
             self.settle(node.id, step, Work::Observe { id: Arc::clone(id), found: None });
             return None;
         }
-        let drawn = self.options.drawn.get(&urn).filter(|(of, _)| Some(*of) == digest);
+        let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == asked);
         let drawn = drawn.map(|(_, inputs)| inputs.clone());
-        Some(Question { node: id, key: node.key.clone(), urn, inputs, digest, driver, record, ask, drawn })
+        Some(Question {
+            node: id,
+            key: node.key.clone(),
+            urn,
+            inputs,
+            asked,
+            digest,
+            driver,
+            record,
+            ask,
+            drawn,
+        })
     }
 
     /// A resource that this run is not about: whoever depends on it reads what is recorded.
@@ -224,7 +236,7 @@ impl Planner<'_> {
             let changes = diff::inputs(Some(&record.inputs), &inputs);
             let mut reasons: Vec<String> = fate::because_of(&changes, true).into_iter().collect();
             if let Status::Partial { message } = &record.status {
-                reasons.push(format!("it was only partly made: {message}"));
+                reasons.push(fate::partly(message));
             }
             let work = Work::Update { prepared: None, always: false };
             self.settle(node.id, Step { reasons, changes, ..step(Action::Update) }, work);

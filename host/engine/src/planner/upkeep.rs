@@ -1,6 +1,7 @@
 //! Plans that find out what is real: what became of interrupted calls, and of the resources
 //! themselves.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_model::Context;
@@ -111,6 +112,7 @@ fn upkeep(
         graph: None,
         recorded: Arc::new(base.recorded),
         drivers,
+        drafts: HashMap::new(),
         fingerprint: base.fingerprint,
     }
 }
