@@ -7,6 +7,7 @@ mod ci;
 mod docs;
 mod drivers;
 mod quickstart;
+mod simulate;
 mod step;
 mod targets;
 mod test;
@@ -33,6 +34,8 @@ enum Command {
     Quickstart(quickstart::Arguments),
     /// Builds the book, where mdBook is installed.
     Docs(docs::Arguments),
+    /// Lives many simulated lives of an environment, with every fault there is.
+    Simulate(simulate::Arguments),
     /// Measures the released program, next to its peers.
     Bench(bench::Arguments),
     /// What has to pass before a change goes in: format, lints, tests.
@@ -46,6 +49,7 @@ fn main() -> anyhow::Result<()> {
         Command::Test(arguments) => test::run(&arguments),
         Command::Quickstart(arguments) => quickstart::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Ci => ci::run(),
     }

@@ -1,0 +1,284 @@
+//! Drivers that keep to their contract, and fail in every way that it allows.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use purlin_engine::{Call, Driver, Drivers, Look, Needed};
+use purlin_model::driver::{
+    Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState, TypeSchema,
+};
+use purlin_model::{Diagnostic, Value};
+use purlin_sandbox::{CallError, Change};
+
+use crate::scenario::{Checkpoint, Fault, Kind};
+use crate::sim::Shared;
+use crate::world::{Thing, values};
+
+/// How long a driver may take; the sandbox ends it then.
+const LIMIT: u64 = 30_000;
+
+/// A simulated driver.
+pub(crate) struct SimDriver {
+    sim: Shared,
+    number: usize,
+    name: String,
+    kind: Kind,
+    manifest: Manifest,
+}
+
+/// Drivers by name.
+pub(crate) struct Shelf(Vec<Arc<SimDriver>>);
+
+impl Shelf {
+    pub(crate) fn new(kinds: &[Kind], sim: &Shared) -> Self {
+        let echo = Kind {
+            implements: Implements { update: true, repeat_create: true, ..Implements::default() },
+            checkpoint: Checkpoint::Never,
+            deletes_first: false,
+            tells: false,
+            strict: false,
+            promises: false,
+        };
+        let all = kinds.iter().chain([&echo]).enumerate();
+        Self(
+            all.map(|(number, kind)| {
+                let name =
+                    if number == kinds.len() { "purlin/echo".to_owned() } else { format!("sim/d{number}") };
+                Arc::new(SimDriver::new(sim, number, name, kind))
+            })
+            .collect(),
+        )
+    }
+}
+
+#[async_trait]
+impl Drivers for Shelf {
+    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
+        let name = match needed {
+            Needed::For(requirement) => &*requirement.name,
+            Needed::Recorded(name, _) => name,
+        };
+        match self.0.iter().find(|driver| driver.name == name) {
+            Some(driver) => Ok(Arc::clone(driver) as _),
+            None => Err(Box::new(Diagnostic::error("driver", format!("no driver `{name}`")))),
+        }
+    }
+}
+
+/// A call under way.
+struct Under {
+    number: u32,
+    fault: Option<Fault>,
+}
+
+impl SimDriver {
+    fn new(sim: &Shared, number: usize, name: String, kind: &Kind) -> Self {
+        let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs: true.into() }];
+        let manifest = Manifest {
+            name: name.clone(),
+            version: semver::Version::new(1, 0, 0),
+            description: "does what the contract allows".into(),
+            implements: kind.implements,
+            types,
+            wishes: Vec::new(),
+        };
+        Self { sim: Arc::clone(sim), number, name, kind: kind.clone(), manifest }
+    }
+
+    fn trap(&self) -> CallError {
+        CallError::Trap { driver: self.name.clone(), message: "unreachable".into() }
+    }
+
+    /// Everything up to the moment of the effect.
+    async fn begin(&self, what: &str, call: &Call, id: &str) -> Result<Under, CallError> {
+        let (number, fault) = self.sim.call();
+        let with = fault.map_or_else(String::new, |fault| format!(" ({fault:?})"));
+        self.sim.world().say(format!("{number}: {what} {} {id}{with}", call.subject.key));
+        self.sim.point().await;
+        let time = match fault {
+            Some(Fault::Slow) => 5_000,
+            _ => u64::from(self.sim.draw(20)),
+        };
+        if self.sim.wait(time).await {
+            return Err(CallError::Cancelled);
+        }
+        match fault {
+            Some(Fault::Fail) => Err(CallError::Failure(Failure::Failed("told to".into()))),
+            Some(Fault::Busy) => Err(CallError::Failure(Failure::RetryAfter {
+                after: std::time::Duration::from_millis(500),
+                message: "told to".into(),
+            })),
+            Some(Fault::TrapBefore) => Err(self.trap()),
+            Some(Fault::NoInstance) => {
+                Err(CallError::Instantiate { driver: self.name.clone(), message: "told to".into() })
+            }
+            Some(Fault::HangBefore) => Err(self.hang().await),
+            _ => Ok(Under { number, fault }),
+        }
+    }
+
+    async fn hang(&self) -> CallError {
+        if self.sim.wait(LIMIT).await {
+            return CallError::Cancelled;
+        }
+        let limit = std::time::Duration::from_millis(LIMIT);
+        CallError::TimeLimit { driver: self.name.clone(), limit }
+    }
+
+    /// Everything from the effect to the answer.
+    async fn answer<T>(&self, under: Under, answer: T) -> Result<T, CallError> {
+        self.sim.point().await;
+        let time = u64::from(self.sim.draw(10));
+        if self.sim.wait(time).await {
+            return Err(CallError::Cancelled);
+        }
+        match under.fault {
+            Some(Fault::TrapAfter) => return Err(self.trap()),
+            Some(Fault::HangAfter) => return Err(self.hang().await),
+            Some(Fault::Junk) => {
+                return Err(CallError::Junk { driver: self.name.clone(), what: "told to".into() });
+            }
+            _ => {}
+        }
+        self.sim.world().say(format!("{}: answered", under.number));
+        self.sim.point().await;
+        Ok(answer)
+    }
+
+    async fn changed(&self, under: Under, state: ResourceState) -> Result<ResourceState, CallError> {
+        if under.fault == Some(Fault::Partial) {
+            let message = "told to".to_owned();
+            let failure = Failure::Partial { state: Box::new(state), message };
+            return Err(self.answer(under, CallError::Failure(failure)).await.unwrap_or_else(|error| error));
+        }
+        self.answer(under, state).await
+    }
+
+    fn gone(&self, id: &str) -> CallError {
+        CallError::Failure(Failure::NotFound(id.to_owned()))
+    }
+
+    async fn checkpoint(&self, when: Checkpoint, call: &Call, id: &str) -> Result<(), CallError> {
+        if self.kind.checkpoint == when
+            && let Some(sink) = &call.checkpoint
+            && let Err(message) = sink.checkpoint(id).await
+        {
+            return Err(CallError::Checkpoint { driver: self.name.clone(), message });
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Driver for SimDriver {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn known_as(&self) -> &str {
+        &self.name
+    }
+
+    fn digest(&self) -> &str {
+        "simulated"
+    }
+
+    async fn check(&self, call: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {
+        let under = self.begin("check", call, "").await?;
+        let mut values = values(inputs);
+        values.entry("defaulted".into()).or_insert_with(|| "yes".into());
+        let checked =
+            Checked { values: Value::Map(values), secrets: inputs.secrets.clone(), warnings: Vec::new() };
+        self.answer(under, checked).await
+    }
+
+    async fn name(&self, call: &Call, _: &Inputs) -> Result<String, CallError> {
+        Ok(call.subject.key.id().to_owned())
+    }
+
+    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
+        let repeats = self.kind.implements.repeat_create;
+        let id = self.sim.world().reserve(&call.idempotency_key, repeats);
+        let under = self.begin("create", call, &id).await?;
+        self.checkpoint(Checkpoint::Before, call, &id).await?;
+        let thing = Thing {
+            urn: call.subject.urn.as_str().to_owned(),
+            name: name.to_owned(),
+            values: values(inputs),
+            made_with: call.idempotency_key.clone(),
+            driver: self.number,
+            released: false,
+        };
+        if !self.sim.world().has_room(&thing.values) {
+            return Err(self.gone("what it is to live in"));
+        }
+        let state = {
+            let mut world = self.sim.world();
+            if !(repeats && world.things.contains_key(&id)) {
+                world.make(&id, thing);
+            }
+            world.state(&id).unwrap_or_default()
+        };
+        self.sim.point().await;
+        self.checkpoint(Checkpoint::After, call, &id).await?;
+        self.changed(under, state).await
+    }
+
+    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+        if !self.kind.implements.read {
+            // As the sandbox has it.
+            let Some(state) = look.state.cloned() else {
+                return Err(CallError::Failure(Failure::Failed("it cannot look".into())));
+            };
+            return Ok(Some(Observed { state, values: None }));
+        }
+        let what = look.id.map_or_else(|| format!("named {}", look.name), str::to_owned);
+        let under = self.begin("read", call, &what).await?;
+        let found = {
+            let world = self.sim.world();
+            let id = look.id.map(str::to_owned).or_else(|| world.by_name(self.number, look.name));
+            id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
+        };
+        let found = found
+            .map(|(state, values)| Observed { state, values: self.kind.tells.then_some(Value::Map(values)) });
+        self.answer(under, found).await
+    }
+
+    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
+        let under = self.begin("impact", call, "").await?;
+        let (before, after) = (values(change.before), values(change.after));
+        let names = before.keys().chain(after.keys()).filter(|name| name.starts_with("fixed"));
+        let mut replaces: Vec<String> = names
+            .filter(|name| before.get(*name) != after.get(*name))
+            .map(|name| format!("/values/{name}"))
+            .collect();
+        replaces.sort_unstable();
+        replaces.dedup();
+        let stable = if self.kind.promises { vec!["id".to_owned()] } else { Vec::new() };
+        let delete_before_replace = self.kind.deletes_first;
+        self.answer(under, Impact { replaces, delete_before_replace, stable_outputs: stable }).await
+    }
+
+    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
+        let id = change.state.id.clone();
+        let under = self.begin("update", call, &id).await?;
+        if !self.sim.world().has_room(&values(change.after)) {
+            return Err(self.gone("what it is to live in"));
+        }
+        let state = {
+            let mut world = self.sim.world();
+            if world.change(&id, &values(change.after)) { world.state(&id) } else { None }
+        };
+        match state {
+            Some(state) => self.changed(under, state).await,
+            None => Err(self.gone(&id)),
+        }
+    }
+
+    async fn delete(&self, call: &Call, state: &ResourceState, _: &Inputs) -> Result<(), CallError> {
+        let under = self.begin("delete", call, &state.id).await?;
+        let was_there = self.sim.world().delete(&state.id);
+        self.answer(under, ()).await?;
+        if was_there || !self.kind.strict { Ok(()) } else { Err(self.gone(&state.id)) }
+    }
+}

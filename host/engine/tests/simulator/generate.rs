@@ -1,0 +1,175 @@
+//! Scenarios from a seed.
+
+use purlin_model::driver::Implements;
+
+use crate::documents::{Documents, Edit, Link, Resource};
+use crate::rng::Rng;
+use crate::scenario::{Behind, Checkpoint, Command, Fault, Kind, Part, Scenario, Step};
+
+/// Names that resources can have, at most.
+const SLOTS: u32 = 12;
+
+/// The scenario of a seed.
+pub(crate) fn scenario(seed: u64) -> Scenario {
+    let mut rng = Rng::new(seed);
+    let drivers: Vec<Kind> = (0..1 + rng.below(4)).map(|_| kind(&mut rng)).collect();
+    let mut start = Documents { order: rng.next(), ..Documents::default() };
+    let many = 1 + rng.below(SLOTS);
+    for slot in 0..many {
+        start.edit(&Edit::Put(slot as u8, resource(&mut rng, drivers.len())));
+    }
+    // Some graphs are dense, some have no edges at all.
+    let links = rng.below(2 * many + 1);
+    for _ in 0..links {
+        start.edit(&link(&mut rng, many));
+    }
+    let rough = rng.chance(85);
+    let steps = (0..2 + rng.below(6)).map(|number| step(&mut rng, &drivers, many, number, rough)).collect();
+    Scenario { drivers, start, steps }
+}
+
+fn kind(rng: &mut Rng) -> Kind {
+    let read = rng.chance(60);
+    Kind {
+        implements: Implements {
+            check: rng.chance(30),
+            name: rng.chance(40),
+            read,
+            update_impact: rng.chance(75),
+            update: rng.chance(85),
+            repeat_create: rng.chance(40),
+        },
+        checkpoint: *rng.pick(&[Checkpoint::Never, Checkpoint::Before, Checkpoint::After]),
+        deletes_first: rng.chance(20),
+        tells: rng.chance(70),
+        strict: rng.chance(30),
+        promises: rng.chance(60),
+    }
+}
+
+fn resource(rng: &mut Rng, drivers: usize) -> Resource {
+    Resource {
+        name: 0,
+        driver: rng.below(drivers as u32) as u8,
+        v: rng.below(3) as u8,
+        fixed: rng.below(2) as u8,
+        protect: rng.chance(4),
+        retain: rng.chance(6),
+        delete_before_replace: match rng.below(10) {
+            0 | 1 => Some(true),
+            2 => Some(false),
+            _ => None,
+        },
+        ignore_v: rng.chance(6),
+        replace_on_v: rng.chance(10),
+        alias: None,
+    }
+}
+
+fn link(rng: &mut Rng, many: u32) -> Edit {
+    let kinds = [
+        Link::Value,
+        Link::Value,
+        Link::Id,
+        Link::Id,
+        Link::FixedValue,
+        Link::FixedId,
+        Link::DependsOn,
+        Link::ReplaceWith,
+        Link::Within,
+    ];
+    let kind = rng.chance(85).then(|| *rng.pick(&kinds));
+    Edit::Link(rng.below(many) as u8, rng.below(many) as u8, kind)
+}
+
+fn edit(rng: &mut Rng, drivers: &[Kind], many: u32) -> Edit {
+    let slot = rng.below(many) as u8;
+    match rng.below(20) {
+        0..=8 => Edit::Put(slot, resource(rng, drivers.len())),
+        9..=11 => Edit::Remove(slot),
+        12..=15 => link(rng, many),
+        16 => Edit::Order(rng.next()),
+        17 => Edit::Forget(slot),
+        _ => Edit::Rename { slot, alias: rng.chance(70) },
+    }
+}
+
+fn step(rng: &mut Rng, drivers: &[Kind], many: u32, number: u32, rough: bool) -> Step {
+    let edits = if number == 0 { 0 } else { rng.below(5) };
+    let edits = (0..edits).map(|_| edit(rng, drivers, many)).collect();
+    let behind = match number > 0 && rng.chance(15) {
+        true => vec![(rng.below(many) as u8, *rng.pick(&[Behind::Drift, Behind::Vanish]))],
+        false => Vec::new(),
+    };
+    let mut step = Step { edits, behind, command: command(rng, many), ..Step::calm(Command::up()) };
+    step.timing = rng.next();
+    step.parallelism = 1 + rng.below(8) as u8;
+    if !rough || rng.chance(20) {
+        return step;
+    }
+    // Runs have some 20 to 300 points; most that matter come early.
+    let point = |rng: &mut Rng| {
+        let most = *rng.pick(&[20, 60, 150, 300]);
+        1 + rng.below(most)
+    };
+    if rng.chance(50) {
+        step.crash = Some((point(rng), rng.below(8) as u8));
+    }
+    for _ in 0..*rng.pick(&[0, 0, 1, 1, 2, 4, 8]) {
+        step.faults.push((1 + rng.below(40), fault(rng)));
+    }
+    if rng.chance(10) {
+        let first = point(rng);
+        step.cancel = Some((first, rng.chance(50).then(|| first + 1 + rng.below(10))));
+    }
+    if rng.chance(6) {
+        step.disk_full = Some((1 + rng.below(30), rng.chance(50)));
+    }
+    step
+}
+
+fn command(rng: &mut Rng, many: u32) -> Command {
+    match rng.below(20) {
+        0..=14 => Command::Up {
+            full: rng.chance(8),
+            keep_removed: rng.chance(8),
+            scope: part(rng, many, 15),
+            replace: rng.chance(6).then(|| rng.below(many) as u8),
+        },
+        15 | 16 => Command::Refresh(part(rng, many, 30)),
+        17 | 18 => Command::Destroy(part(rng, many, 40)),
+        _ => Command::Resolve,
+    }
+}
+
+fn part(rng: &mut Rng, many: u32, percent: u32) -> Part {
+    if !rng.chance(percent) {
+        return Part::default();
+    }
+    let slots = |rng: &mut Rng| (0..1 + rng.below(3)).map(|_| rng.below(many) as u8).collect();
+    let mut part = Part { dependents: rng.chance(50), ..Part::default() };
+    match rng.below(5) {
+        0 | 1 => part.targets = slots(rng),
+        2 | 3 => part.exclude = slots(rng),
+        _ => (part.targets, part.exclude) = (slots(rng), slots(rng)),
+    }
+    part
+}
+
+fn fault(rng: &mut Rng) -> Fault {
+    *rng.pick(&[
+        Fault::Fail,
+        Fault::Fail,
+        Fault::Partial,
+        Fault::Partial,
+        Fault::TrapBefore,
+        Fault::TrapAfter,
+        Fault::TrapAfter,
+        Fault::HangBefore,
+        Fault::HangAfter,
+        Fault::Busy,
+        Fault::Slow,
+        Fault::NoInstance,
+        Fault::Junk,
+    ])
+}

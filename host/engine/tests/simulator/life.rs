@@ -1,0 +1,407 @@
+//! One simulated life: the commands of a scenario one after the other, and what has to hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::StreamExt as _;
+use purlin_documents::{Input, load};
+use purlin_engine::{
+    Action, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions,
+    Scope, Summary,
+};
+use purlin_graph::{Catalogue, Graph};
+use purlin_model::{Context, EnvironmentId};
+use purlin_state::{Change, Environment, Operation, Snapshot, Store};
+
+use crate::documents::{self, Documents, Resource, key};
+use crate::drivers::Shelf;
+use crate::scenario::{Behind, Command, Part, Scenario, Step};
+use crate::sim::{Shared, Sim};
+use crate::store::SimStore;
+use crate::world::Planned;
+
+/// Drivers, a store, a world.
+pub(crate) struct Life {
+    pub(crate) sim: Shared,
+    pub(crate) store: SimStore,
+    shelf: Shelf,
+    scenario: Scenario,
+    pub(crate) documents: Documents,
+    graph: Option<(Documents, Arc<Graph>)>,
+    runs: u64,
+    clock: Arc<AtomicU64>,
+}
+
+/// How a command ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) summaries: Vec<Summary>,
+    /// Keys that warnings of the plan name.
+    pub(crate) warned: BTreeSet<String>,
+    /// Codes of what the plan was refused for; a driver that could not be asked is `driver`.
+    pub(crate) refused: Vec<String>,
+    pub(crate) crashed: bool,
+}
+
+impl Ended {
+    pub(crate) fn calls(&self) -> usize {
+        self.summaries.iter().map(|summary| summary.calls).sum()
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        !self.crashed && self.refused.is_empty() && self.summaries.iter().all(Summary::is_success)
+    }
+}
+
+pub(crate) type Fault = String;
+
+impl Life {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let sim = Arc::new(Sim::default());
+        Self {
+            store: SimStore::new(Arc::clone(&sim)),
+            shelf: Shelf::new(&scenario.drivers, &sim),
+            scenario: scenario.clone(),
+            documents: scenario.start.clone(),
+            graph: None,
+            runs: 0,
+            clock: Arc::new(AtomicU64::new(1)),
+            sim,
+        }
+    }
+
+    pub(crate) fn context(&self) -> Context {
+        Context {
+            org: "acme".into(),
+            app: "shop".into(),
+            env: EnvironmentId { id: "dev".into(), kind: "development".into() },
+            namespace: "dev".into(),
+            deployment: self.runs.to_string().into(),
+        }
+    }
+
+    pub(crate) fn urn(&self, slot: u8) -> Option<String> {
+        let id = self.documents.resources.get(&slot)?.id(slot);
+        let key = purlin_model::Key::parse(&key(&id)).ok()?;
+        Some(purlin_model::Urn::new(&self.context(), &key).as_str().to_owned())
+    }
+
+    /// The URNs of the resources that have a wish.
+    fn wishing(&self, wish: impl Fn(&Resource) -> bool) -> BTreeSet<String> {
+        let wishing = self.documents.resources.iter().filter(|(_, resource)| wish(resource));
+        wishing.filter_map(|(slot, _)| self.urn(*slot)).collect()
+    }
+
+    fn graph(&mut self) -> Result<Arc<Graph>, Fault> {
+        if let Some((of, graph)) = &self.graph
+            && *of == self.documents
+        {
+            return Ok(Arc::clone(graph));
+        }
+        let text = self.documents.text();
+        let loaded = load(&[Input::Text { name: "simulated.yaml".into(), text: text.clone() }]);
+        if loaded.has_errors() {
+            return Err(format!("the documents are wrong: {:#?}\n{text}", loaded.diagnostics));
+        }
+        let catalogue =
+            Catalogue::new(loaded.definitions).map_err(|errors| format!("{errors:#?}\n{text}"))?;
+        let input = purlin_graph::Input {
+            context: Arc::new(self.context()),
+            catalogue: Arc::new(catalogue),
+            deployment: Arc::new(loaded.deployment),
+            outputs: &KnownOutputs::default(),
+        };
+        let graph = purlin_graph::build(&input).map_err(|errors| format!("{errors:#?}\n{text}"))?;
+        let graph = Arc::new(graph);
+        self.graph = Some((self.documents.clone(), Arc::clone(&graph)));
+        Ok(graph)
+    }
+
+    /// What is durable, which has to be whole whatever happened.
+    pub(crate) async fn snapshot(&self) -> Result<Snapshot, Fault> {
+        let environment = Environment::of(&self.context());
+        self.store.durable(&environment).await.map_err(|error| format!("the state cannot be read: {error}"))
+    }
+
+    pub(crate) async fn base(&self) -> Result<Base, Fault> {
+        let snapshot = self.snapshot().await?;
+        Base::new(snapshot).map_err(|error| format!("the state is not whole: {error}"))
+    }
+
+    /// Runs one step in a process of its own.
+    pub(crate) fn step(&mut self, step: &Step) -> Result<Ended, Fault> {
+        self.runs += 1;
+        for edit in &step.edits {
+            self.documents.edit(edit);
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let token = self.sim.begin(step);
+        self.store.open(step.disk_full);
+        let sim = Arc::clone(&self.sim);
+        let ended = runtime.block_on(async {
+            let before = self.snapshot().await?;
+            {
+                let mut world = self.sim.world();
+                world.retained = self.wishing(|resource| resource.retain);
+                world.view = before.records.iter().map(|record| (record.id(), record.clone())).collect();
+                world.say(format!("{:?}", step.command));
+            }
+            self.change_behind(step, &before);
+            tokio::select! {
+                biased;
+                () = sim.gone.notified() => Ok(Ended { crashed: true, ..Ended::default() }),
+                ended = self.command(step, &token) => ended,
+            }
+        });
+        // With the runtime goes everything that was under way.
+        drop(runtime);
+        let ended = ended?;
+        futures::executor::block_on(async {
+            if ended.crashed {
+                self.store.crash(step.crash.map_or(0, |(_, kept)| kept)).await;
+            } else if self.store.has_waiting() && !self.store.has_failed() {
+                return Err("the run ended before all was durable".to_owned());
+            }
+            self.base().await.map(drop)
+        })?;
+        Ok(ended)
+    }
+
+    /// Others can only do what the driver could see: nothing else could ever be found out.
+    fn change_behind(&self, step: &Step, before: &Snapshot) {
+        for (slot, what) in &step.behind {
+            let Some(urn) = self.urn(*slot) else { continue };
+            let mut world = self.sim.world();
+            let ids: Vec<String> = before
+                .records
+                .iter()
+                .filter(|record| record.urn.as_str() == urn && record.superseded.is_none())
+                .map(|record| record.state.id.clone())
+                .filter(|id| {
+                    let is_seen = |id: &String| {
+                        let driver = world.things.get(id).and_then(|t| self.scenario.drivers.get(t.driver));
+                        driver.is_some_and(|driver| driver.implements.read)
+                    };
+                    is_seen(id) && world.inside(id).iter().all(is_seen)
+                })
+                .collect();
+            ids.iter().for_each(|id| world.behind(id, *what));
+            drop(world);
+            if *what == Behind::Vanish && !ids.is_empty() {
+                self.sim.world().say("  (behind our back)".into());
+            }
+        }
+    }
+
+    async fn command(&mut self, step: &Step, token: &CancelToken) -> Result<Ended, Fault> {
+        let mut ended = Ended::default();
+        if step.command == Command::Resolve {
+            self.resolve().await?;
+            return Ok(ended);
+        }
+        let base = self.base().await?;
+        if base.has_pending() {
+            let plan = match purlin_engine::recover(&self.context(), base, &self.shelf, false).await {
+                Ok(plan) => plan,
+                Err(error) => return Err(format!("no recovery: {error:?}")),
+            };
+            let summary = self.apply(plan, step, token, true).await?;
+            ended.summaries.push(summary);
+            if token.is_requested() || self.store.has_failed() {
+                return Ok(ended);
+            }
+        }
+        let base = self.base().await?;
+        let pending: Vec<String> = base
+            .snapshot()
+            .pending
+            .iter()
+            .filter(|intent| matches!(intent.operation, Operation::Create(_)))
+            .filter_map(|intent| Some(intent.id().urn.key()?.to_string()))
+            .collect();
+        let plan = match self.plan(&step.command, base).await? {
+            Ok(plan) => plan,
+            Err(refused) => {
+                ended.refused = refused;
+                return Ok(ended);
+            }
+        };
+        ended.warned = plan.warnings.iter().map(|warning| warning.key.to_string()).collect();
+        if !matches!(step.command, Command::Refresh(_))
+            && let Some(silent) = pending.iter().find(|key| {
+                !ended.warned.contains(*key) && !ended.warned.contains(&self.renamed(key.to_string()))
+            })
+        {
+            return Err(format!("the plan says nothing of the undecided `{silent}`"));
+        }
+        ended.summaries.push(self.apply(plan, step, token, false).await?);
+        Ok(ended)
+    }
+
+    /// The key that a resource has now, where it is recorded under one that it had before.
+    fn renamed(&self, key: String) -> String {
+        let old = |(slot, resource): (&u8, &Resource)| {
+            let old = documents::key(&resource.alias.map(|number| documents::name(*slot, number))?);
+            (old == key).then(|| documents::key(&resource.id(*slot)))
+        };
+        self.documents.resources.iter().find_map(old).unwrap_or(key)
+    }
+
+    async fn plan(&mut self, command: &Command, base: Base) -> Result<Result<Plan, Vec<String>>, Fault> {
+        let context = self.context();
+        let plan = match command {
+            Command::Up { full, keep_removed, scope, replace } => {
+                let graph = self.graph()?;
+                let name = |slot: &u8| self.documents.resources.get(slot).map(|r| key(&r.id(*slot)));
+                let options = PlanOptions {
+                    full: *full,
+                    keep_removed: *keep_removed,
+                    scope: self.scope(scope),
+                    replace: replace.iter().filter_map(name).collect(),
+                    ..PlanOptions::default()
+                };
+                purlin_engine::plan(graph, &context, base, &self.shelf, options).await
+            }
+            Command::Refresh(part) => {
+                purlin_engine::refresh(&context, base, &self.shelf, &self.scope(part)).await
+            }
+            Command::Destroy(part) => {
+                let options = DestroyOptions { scope: self.scope(part) };
+                purlin_engine::destroy(&context, base, &self.shelf, options).await
+            }
+            Command::Resolve => return Ok(Err(Vec::new())),
+        };
+        match plan {
+            Ok(plan) => Ok(Ok(plan)),
+            Err(Error::Driver { key, cause }) => {
+                self.sim.world().say(format!("  no plan: {key}: {cause}"));
+                Ok(Err(vec!["driver".into()]))
+            }
+            Err(Error::Documents(faults)) => {
+                let mut codes = Vec::new();
+                for fault in faults.iter().filter(|fault| fault.is_error()) {
+                    self.sim.world().say(format!("  refused: {}", fault.message));
+                    codes.push(fault.code.to_owned());
+                }
+                Ok(Err(codes))
+            }
+            Err(error) => Err(format!("no plan: {error}")),
+        }
+    }
+
+    fn scope(&self, part: &Part) -> Scope {
+        let names = |slots: &[u8]| {
+            let named = |slot: &u8| {
+                let resource = self.documents.resources.get(slot);
+                key(&resource.map_or_else(|| format!("r{slot}"), |resource| resource.id(*slot)))
+            };
+            slots.iter().map(named).collect()
+        };
+        Scope { targets: names(&part.targets), exclude: names(&part.exclude), dependents: part.dependents }
+    }
+
+    async fn apply(
+        &mut self,
+        plan: Plan,
+        step: &Step,
+        token: &CancelToken,
+        finds_out: bool,
+    ) -> Result<Summary, Fault> {
+        self.runs += 1;
+        let pending = self.snapshot().await?.pending;
+        let pending = pending.iter().map(|intent| intent.id().urn.as_str().to_owned()).collect();
+        self.announce(&plan, &pending, finds_out);
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&self.runs.to_le_bytes());
+        let clock = Arc::clone(&self.clock);
+        let options = ApplyOptions {
+            parallelism: usize::from(step.parallelism),
+            cancel: token.clone(),
+            clock: Arc::new(move || clock.fetch_add(1, Ordering::Relaxed)),
+            seed,
+        };
+        let store: Arc<dyn Store> = Arc::new(self.store.clone());
+        let mut run = purlin_engine::apply(plan, store, options).map_err(|error| error.to_string())?;
+        let mut last = None;
+        while let Some(event) = run.next().await {
+            if let Event::Resource { key, action, phase } = &event {
+                self.sim.world().say(format!("  event {} {key} {phase:?}", action.as_str()));
+            }
+            last = Some(event);
+        }
+        match last {
+            Some(Event::Summary(summary)) => match &summary.integrity {
+                None => Ok(summary),
+                Some(wrong) => Err(format!("after the run the records contradict each other: {wrong}")),
+            },
+            other => Err(format!("the last event is not the summary but {other:?}")),
+        }
+    }
+
+    /// Tells the world what is to happen, so that it can object.
+    fn announce(&self, plan: &Plan, pending: &BTreeSet<String>, finds_out: bool) {
+        let protected = self.wishing(|resource| resource.protect);
+        let mut planned: BTreeMap<String, Planned> = BTreeMap::new();
+        let mut world = self.sim.world();
+        // A call that is pending was made for what an earlier plan said.
+        planned.extend(
+            world
+                .planned
+                .iter()
+                .filter(|(urn, _)| finds_out || pending.contains(*urn))
+                .map(|(urn, planned)| (urn.clone(), *planned)),
+        );
+        for step in &plan.steps {
+            let urn = step.urn.as_str();
+            if step.action != Action::None {
+                let why = step.reasons.join("; ");
+                let first = if step.delete_before_replace { " (first the old one)" } else { "" };
+                world.say(format!("  plan {} {}{first}: {why}", step.action.as_str(), step.key));
+            }
+            let entry = planned.entry(urn.to_owned()).or_default();
+            entry.replaced |= step.action == Action::Replace;
+            entry.deletes_first |= step.delete_before_replace;
+            if !finds_out {
+                entry.protected = protected.contains(urn);
+            }
+        }
+        for warning in &plan.warnings {
+            world.say(format!("  warning {}: {}", warning.key, warning.message));
+        }
+        world.planned = planned;
+    }
+
+    /// What a person does who is told that it is not known whether something was made: looks for it,
+    /// deletes it by hand where it is, and says that there is nothing.
+    pub(crate) async fn resolve(&self) -> Result<(), Fault> {
+        let mut changes = Vec::new();
+        for intent in self.snapshot().await?.pending {
+            if !matches!(intent.operation, Operation::Create(_)) {
+                continue;
+            }
+            let mut world = self.sim.world();
+            let made = world.things.iter().find(|(_, thing)| thing.made_with == intent.idempotency_key);
+            let made = made.map(|(id, _)| id.clone());
+            if let Some(id) = made {
+                world.vanish(&id);
+            }
+            changes.push(Change::Settle(intent.id()));
+        }
+        self.store.write(changes).await.map_err(|error| error.to_string())
+    }
+
+    /// What a person does where nothing but protection is in the way.
+    pub(crate) async fn unprotect(&self) -> Result<(), Fault> {
+        let records = self.snapshot().await?.records.into_iter().filter(|record| record.protect);
+        let changes = records.map(|mut record| {
+            record.protect = false;
+            Change::Put(Box::new(record))
+        });
+        self.store.write(changes.collect()).await.map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,160 @@
+//! A simulator: the real engine with a virtual clock, a disk that loses what was not synced, and
+//! drivers that fail in every way that their contract allows (SPEC §10).
+//!
+//! Each seed is a life of an environment: random resources, random edits, random commands, random
+//! faults. After each command the promises are checked, and at the end that it comes to what it
+//! would have come to without faults. A seed gives the same life each time; one that fails is made
+//! smaller and printed.
+//!
+//! `cargo xtask simulate --runs N --seed S` runs as many as there is time for.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::print_stdout
+)]
+
+mod documents;
+mod drivers;
+mod generate;
+mod life;
+mod promises;
+mod rng;
+mod scenario;
+mod shrink;
+mod sim;
+mod store;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use life::{Fault, Life};
+use scenario::Scenario;
+
+/// What happened in a life.
+#[derive(Default)]
+struct Story {
+    trace: Vec<String>,
+    /// Runs that were needed once nothing went wrong any more.
+    runs_to_rest: u32,
+    crashes: u64,
+    calls: u64,
+    commands: u64,
+}
+
+/// Lives a scenario.
+fn live(scenario: &Scenario) -> (Story, Result<(), Fault>) {
+    let mut life = Life::new(scenario);
+    let mut story = Story::default();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        for step in &scenario.steps {
+            let ended = life.step(step)?;
+            story.crashes += u64::from(ended.crashed);
+            story.commands += 1;
+            story.calls += u64::from(life.sim.reached().1);
+            let snapshot = futures::executor::block_on(life.snapshot())?;
+            promises::after(&life, &snapshot, &step.command, &ended)?;
+        }
+        story.runs_to_rest = promises::at_last(&mut life, scenario)?;
+        Ok(())
+    }));
+    let result = result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        Err(format!("panic: {}", text.unwrap_or_default()))
+    });
+    story.trace = std::mem::take(&mut life.sim.world().trace);
+    (story, result)
+}
+
+/// The words of a fault without names and numbers: two faults of one kind have the same.
+fn kind(fault: &Fault) -> String {
+    fault.lines().next().unwrap_or_default().chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+fn explain(seed: u64, scenario: &Scenario, fault: &Fault) -> String {
+    let same = kind(fault);
+    let is_same = |s: &Scenario| live(s).1.is_err_and(|fault| kind(&fault) == same);
+    let (small, tries) = shrink::shrink(scenario, is_same);
+    let (story, result) = live(&small);
+    let fault = result.err().unwrap_or_else(|| fault.clone());
+    format!(
+        "seed {seed}: {fault}\n\nmade smaller in {tries} tries:\n{small}\nthe first documents:\n{}\nwhat happened:\n{}\n\nagain: cargo xtask simulate --seed {seed} --runs 1",
+        small.start.text(),
+        story.trace.join("\n"),
+    )
+}
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn simulated_lives_keep_every_promise() {
+    let first = from_environment("PURLIN_SIMULATE_SEED", 1);
+    let runs = from_environment("PURLIN_SIMULATE_RUNS", 2_000);
+    let begun = Instant::now();
+    let next = AtomicU64::new(0);
+    let stop = AtomicBool::new(false);
+    let failed: Mutex<Vec<(u64, Fault)>> = Mutex::default();
+    let totals = [const { AtomicU64::new(0) }; 4];
+    // A panic is reported with its seed, not by itself.
+    std::panic::set_hook(Box::new(|_| {}));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= runs {
+                        break;
+                    }
+                    let seed = first + number;
+                    let (story, result) = live(&generate::scenario(seed));
+                    for (total, count) in totals.iter().zip([story.commands, story.crashes, story.calls]) {
+                        total.fetch_add(count, Ordering::Relaxed);
+                    }
+                    totals[3].fetch_max(u64::from(story.runs_to_rest), Ordering::Relaxed);
+                    if let Err(fault) = result {
+                        let mut failed = failed.lock().expect("nobody panicked with it");
+                        failed.push((seed, fault));
+                        if failed.len() as u64 >= from_environment("PURLIN_SIMULATE_FAULTS", 1) {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let [commands, crashes, calls, rest] = totals.map(AtomicU64::into_inner);
+    let done = next.into_inner().min(runs);
+    eprintln!(
+        "{done} lives from seed {first}: {commands} commands, {crashes} crashes, {calls} calls, at most {rest} runs to rest, in {:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
+    let mut failed = failed.into_inner().expect("nobody panicked with it");
+    failed.sort_unstable();
+    for (seed, fault) in &failed {
+        eprintln!("seed {seed}: {}", fault.lines().next().unwrap_or_default());
+    }
+    if let Some((seed, fault)) = failed.first() {
+        let explained = explain(*seed, &generate::scenario(*seed), fault);
+        let _ = std::panic::take_hook();
+        panic!("{explained}");
+    }
+    let _ = std::panic::take_hook();
+}
+
+#[test]
+fn a_seed_gives_the_same_life_each_time() {
+    for seed in 0..40 {
+        let scenario = generate::scenario(seed);
+        let (one, other) = (live(&scenario).0.trace, live(&scenario).0.trace);
+        let differs = one.iter().zip(&other).find(|(one, other)| one != other);
+        assert!(differs.is_none() && one.len() == other.len(), "seed {seed}: {differs:?}");
+    }
+}

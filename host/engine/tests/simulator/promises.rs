@@ -1,0 +1,226 @@
+//! What has to hold after every command, however it ended, and at the end of a life.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purlin_model::Value;
+use purlin_state::{Operation, Record, Snapshot, Status};
+
+use crate::life::{Ended, Fault, Life};
+use crate::scenario::{Command, Part, Scenario, Step};
+use crate::world::{World, is_there, show, values};
+
+/// So many runs of the same documents may have something to do once nothing goes wrong any more.
+const RUNS_TO_CONVERGE: u32 = 3;
+
+/// After a command.
+pub(crate) fn after(life: &Life, snapshot: &Snapshot, command: &Command, ended: &Ended) -> Result<(), Fault> {
+    let mut world = life.sim.world();
+    if let Some(violation) = world.violations.first() {
+        return Err(violation.clone());
+    }
+    nothing_is_forgotten(&mut world, snapshot)?;
+    nothing_is_imagined(&world, snapshot)?;
+    if !ended.crashed && *command != Command::Resolve {
+        all_that_is_pending_is_told(snapshot, ended)?;
+    }
+    Ok(())
+}
+
+/// Every thing is recorded, or on its way to be, or was let go of as the documents wished; and no
+/// two records are of the same thing.
+fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fault> {
+    let mut recorded: BTreeMap<&str, &Record> = BTreeMap::new();
+    for record in snapshot.records.iter().filter(|record| is_there(record)) {
+        if let Some(other) = recorded.insert(&record.state.id, record) {
+            let id = &record.state.id;
+            return Err(format!("{id} is recorded twice, as {} and {}", record.id(), other.id()));
+        }
+    }
+    let on_their_way: BTreeSet<&str> = snapshot
+        .pending
+        .iter()
+        .filter(|intent| matches!(intent.operation, Operation::Create(_)))
+        .map(|intent| &*intent.idempotency_key)
+        .collect();
+    let mut let_go = Vec::new();
+    for (id, thing) in &world.things {
+        if thing.released || recorded.contains_key(&**id) || on_their_way.contains(&*thing.made_with) {
+            continue;
+        }
+        if !world.may_be_let_go(id) {
+            return Err(format!("{id} of {} is forgotten", thing.urn));
+        }
+        let_go.push(id.clone());
+    }
+    for id in let_go {
+        if let Some(thing) = world.things.get_mut(&id) {
+            thing.released = true;
+        }
+        world.say(format!("  {id} was let go"));
+    }
+    Ok(())
+}
+
+/// What is recorded is there, unless others took it away or a call that is pending may have.
+fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
+    for record in snapshot.records.iter().filter(|record| is_there(record)) {
+        let id = &record.state.id;
+        let is_pending = || snapshot.pending.iter().any(|intent| intent.id() == record.id());
+        if !world.things.contains_key(id) && !world.lost.contains(id) && !is_pending() {
+            return Err(format!("{} is recorded as {id}, which was deleted", record.id()));
+        }
+    }
+    Ok(())
+}
+
+/// A call whose outcome is not known is never passed over in silence.
+fn all_that_is_pending_is_told(snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
+    let mut told = ended.warned.clone();
+    for summary in &ended.summaries {
+        told.extend(summary.unknown.iter().map(ToString::to_string));
+        told.extend(summary.failed.iter().map(|(key, _)| key.to_string()));
+        told.extend(summary.skipped.iter().map(|(key, _)| key.to_string()));
+    }
+    for intent in &snapshot.pending {
+        let key = intent.id().urn.key().map(|key| key.to_string()).unwrap_or_default();
+        if !told.contains(&key) {
+            return Err(format!("nobody was told that a call on `{key}` is pending"));
+        }
+    }
+    Ok(())
+}
+
+/// Once nothing goes wrong any more: the same end as without faults, soon, and then rest.
+pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault> {
+    life.sim.world().say("== from here on nothing goes wrong".into());
+    run(life, &Step::calm(Command::Refresh(Part::default())))?;
+    run(life, &Step::calm(Command::Resolve))?;
+    let mut runs = converge(life)?;
+    life.documents = life.documents.settled();
+    runs = runs.max(converge(life)?);
+    let snapshot = now(life)?;
+    as_wanted(life, &snapshot)?;
+    let mut other =
+        Life::new(&Scenario { start: life.documents.clone(), steps: Vec::new(), ..scenario.clone() });
+    let ended = run(&mut other, &Step::calm(Command::up()))?;
+    if !ended.is_success() {
+        return Err(format!("without any history it does not succeed: {ended:?}"));
+    }
+    let expected = end(&other, &now(&other)?);
+    let found = end(life, &snapshot);
+    for (urn, expected) in &expected {
+        match found.get(urn) {
+            Some(found) if found == expected => {}
+            found => {
+                return Err(format!(
+                    "{urn} came to another end:\n  {found:?}\nwithout faults:\n  {expected}"
+                ));
+            }
+        }
+    }
+    match found.keys().find(|urn| !expected.contains_key(*urn)) {
+        None => Ok(runs),
+        Some(more) => Err(format!("{more} is there, which it is not without faults")),
+    }
+}
+
+fn now(life: &Life) -> Result<Snapshot, Fault> {
+    futures::executor::block_on(life.snapshot())
+}
+
+fn run(life: &mut Life, step: &Step) -> Result<Ended, Fault> {
+    let ended = life.step(step)?;
+    after(life, &now(life)?, &step.command, &ended)?;
+    Ok(ended)
+}
+
+/// Runs the same documents until there is nothing to do, and once more.
+fn converge(life: &mut Life) -> Result<u32, Fault> {
+    for number in 0..=RUNS_TO_CONVERGE {
+        life.sim.world().say(format!("== run {number} towards rest"));
+        let ended = run(life, &Step::calm(Command::up()))?;
+        if !ended.refused.is_empty() {
+            if ended.refused.iter().any(|code| code != "protected") {
+                return Err(format!("refused though nothing goes wrong: {:?}", ended.refused));
+            }
+            futures::executor::block_on(life.unprotect())?;
+            for resource in life.documents.resources.values_mut() {
+                resource.protect = false;
+            }
+            continue;
+        }
+        if ended.calls() == 0 {
+            return match ended.is_success() {
+                true => Ok(number),
+                false => Err(format!("at rest, but not done: {:?}", ended.summaries)),
+            };
+        }
+    }
+    Err(format!("not at rest after {RUNS_TO_CONVERGE} runs"))
+}
+
+/// Every resource of the documents is there once, as its record says, and nothing else is.
+fn as_wanted(life: &Life, snapshot: &Snapshot) -> Result<(), Fault> {
+    if let Some(intent) = snapshot.pending.first() {
+        return Err(format!("a call on {} is pending at the end", intent.id()));
+    }
+    let world = life.sim.world();
+    let mut wanted: BTreeSet<String> =
+        life.documents.resources.keys().filter_map(|slot| life.urn(*slot)).collect();
+    for record in &snapshot.records {
+        if record.superseded.is_some() {
+            return Err(format!("{} is left over at the end", record.id()));
+        }
+        if record.urn.key().is_some_and(|key| key.type_name() == "base-env") {
+            continue;
+        }
+        if !wanted.remove(record.urn.as_str()) {
+            return Err(format!("{} is recorded, and nobody wants it", record.urn));
+        }
+        if record.status != Status::Ready {
+            return Err(format!("{} is {:?} at the end", record.urn, record.status));
+        }
+        let Some(thing) = world.things.get(&record.state.id) else {
+            return Err(format!("{} is not there at the end", record.urn));
+        };
+        if Value::Map(thing.values.clone()) != Value::Map(values(&record.inputs)) {
+            let (is, says) = (show(&thing.values), show(&values(&record.inputs)));
+            return Err(format!("{} is {is}, and its record says {says}", record.urn));
+        }
+    }
+    match wanted.first() {
+        None => Ok(()),
+        Some(missing) => Err(format!("{missing} is wanted, and not there at the end")),
+    }
+}
+
+/// What a life came to, without ids and times.
+fn end(life: &Life, snapshot: &Snapshot) -> BTreeMap<String, String> {
+    let world = life.sim.world();
+    let names: BTreeMap<&str, &str> =
+        snapshot.records.iter().map(|record| (&*record.state.id, record.urn.as_str())).collect();
+    let plain = |record: &Record| {
+        let values = world.things.get(&record.state.id).map(|thing| &thing.values);
+        let mut shown: Vec<String> = values
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| {
+                let text = value.as_str().unwrap_or("?");
+                format!("{name}={}", names.get(text).unwrap_or(&text))
+            })
+            .collect();
+        shown.sort_unstable();
+        format!(
+            "{} {:?} {:?} {:?} protect={} retain={} within={:?} by {:?}",
+            shown.join(" "),
+            record.status,
+            record.definition,
+            record.dependencies,
+            record.protect,
+            record.retain,
+            record.deleted_with,
+            record.driver,
+        )
+    };
+    snapshot.records.iter().map(|record| (record.id().to_string(), plain(record))).collect()
+}

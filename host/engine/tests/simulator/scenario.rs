@@ -1,0 +1,179 @@
+//! What happens in one simulated life of an environment: data only, so that it can be printed, run
+//! again and made smaller.
+
+use std::fmt;
+
+use purlin_model::driver::Implements;
+
+use crate::documents::{Documents, Edit};
+
+/// Drivers, documents, and what is done with them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scenario {
+    pub(crate) drivers: Vec<Kind>,
+    pub(crate) start: Documents,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// How a driver behaves as long as nothing goes wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kind {
+    pub(crate) implements: Implements,
+    pub(crate) checkpoint: Checkpoint,
+    /// It cannot have the new one beside the old one.
+    pub(crate) deletes_first: bool,
+    /// `read` tells inputs, not only outputs.
+    pub(crate) tells: bool,
+    /// Deleting what is gone is an error of the kind that says so.
+    pub(crate) strict: bool,
+    /// It names outputs that an update leaves as they are.
+    pub(crate) promises: bool,
+}
+
+/// When `create` names the id of what it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checkpoint {
+    Never,
+    Before,
+    After,
+}
+
+/// One command, and what goes wrong meanwhile.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    /// The documents change before.
+    pub(crate) edits: Vec<Edit>,
+    /// Others change real things before.
+    pub(crate) behind: Vec<(u8, Behind)>,
+    pub(crate) command: Command,
+    /// What goes wrong with the driver's call of this number.
+    pub(crate) faults: Vec<(u32, Fault)>,
+    /// The process is gone at this point, and so much of what was not acknowledged is kept.
+    pub(crate) crash: Option<(u32, u8)>,
+    /// At this point the operator wants an end; and cuts it at the second one.
+    pub(crate) cancel: Option<(u32, Option<u32>)>,
+    /// The disk fails at this write, which may have reached it.
+    pub(crate) disk_full: Option<(u32, bool)>,
+    /// Of how long things take.
+    pub(crate) timing: u64,
+    pub(crate) parallelism: u8,
+}
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Command {
+    Up {
+        full: bool,
+        keep_removed: bool,
+        scope: Part,
+        replace: Option<u8>,
+    },
+    Refresh(Part),
+    Destroy(Part),
+    /// A person looks what became of calls that nobody knows the outcome of.
+    Resolve,
+}
+
+/// Which resources a command is about.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) struct Part {
+    pub(crate) targets: Vec<u8>,
+    pub(crate) exclude: Vec<u8>,
+    pub(crate) dependents: bool,
+}
+
+/// What others do to a real thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behind {
+    Drift,
+    Vanish,
+}
+
+/// What goes wrong with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It says no, and did nothing.
+    Fail,
+    /// It does all, and says that something is missing.
+    Partial,
+    /// It breaks down before it did anything.
+    TrapBefore,
+    /// It breaks down when all is done.
+    TrapAfter,
+    /// It never answers, and does nothing.
+    HangBefore,
+    /// It does all, and never answers.
+    HangAfter,
+    /// It asks for patience.
+    Busy,
+    /// It takes far longer than others.
+    Slow,
+    /// No instance can be made.
+    NoInstance,
+    /// It answers what the contract does not allow, when all is done.
+    Junk,
+}
+
+impl Step {
+    /// Nothing goes wrong.
+    pub(crate) fn calm(command: Command) -> Self {
+        Self {
+            edits: Vec::new(),
+            behind: Vec::new(),
+            command,
+            faults: Vec::new(),
+            crash: None,
+            cancel: None,
+            disk_full: None,
+            timing: 1,
+            parallelism: 4,
+        }
+    }
+}
+
+impl Command {
+    pub(crate) fn up() -> Self {
+        Self::Up { full: false, keep_removed: false, scope: Part::default(), replace: None }
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, kind) in self.drivers.iter().enumerate() {
+            let does = kind.implements;
+            let flags = [
+                (does.check, "check"),
+                (does.name, "name"),
+                (does.read, "read"),
+                (does.update_impact, "update-impact"),
+                (does.update, "update"),
+                (does.repeat_create, "repeat-create"),
+                (kind.deletes_first, "deletes-first"),
+                (kind.tells, "tells-inputs"),
+                (kind.strict, "strict"),
+                (kind.promises, "promises-outputs"),
+                (kind.checkpoint == Checkpoint::Before, "checkpoint-before"),
+                (kind.checkpoint == Checkpoint::After, "checkpoint-after"),
+            ];
+            let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
+            writeln!(f, "driver d{number}: {}", flags.join(", "))?;
+        }
+        for (number, step) in self.steps.iter().enumerate() {
+            write!(f, "step {}: {:?}, {} at a time", number + 1, step.command, step.parallelism)?;
+            if let Some((at, kept)) = step.crash {
+                write!(f, ", killed at point {at} keeping {kept}")?;
+            }
+            if let Some((at, cut)) = step.cancel {
+                write!(f, ", cancelled at {at}, cut at {cut:?}")?;
+            }
+            if let Some((at, reached)) = step.disk_full {
+                write!(f, ", the disk fails at write {at}, which reached it: {reached}")?;
+            }
+            writeln!(f)?;
+            step.edits.iter().try_for_each(|edit| writeln!(f, "    {edit:?}"))?;
+            step.behind.iter().try_for_each(|(slot, what)| writeln!(f, "    {what:?} of slot {slot}"))?;
+            step.faults.iter().try_for_each(|(call, fault)| writeln!(f, "    call {call}: {fault:?}"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! What store, drivers and commands of a simulation share: points at which it may end, and faults.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use purlin_engine::CancelToken;
+use tokio::sync::Notify;
+
+use crate::rng::Rng;
+use crate::scenario::{Fault, Step};
+use crate::world::World;
+
+/// Everything that outlives a process.
+#[derive(Default)]
+pub(crate) struct Sim {
+    world: Mutex<World>,
+    process: Mutex<Process>,
+    /// The process is gone.
+    pub(crate) gone: Notify,
+    cut: Notify,
+}
+
+/// A process: what is to happen to it, and how far it is.
+struct Process {
+    points: u32,
+    calls: u32,
+    crash: Option<u32>,
+    cancel: Option<(u32, Option<u32>)>,
+    token: CancelToken,
+    is_cut: bool,
+    is_gone: bool,
+    faults: BTreeMap<u32, Fault>,
+    rng: Rng,
+}
+
+impl Default for Process {
+    fn default() -> Self {
+        Self {
+            points: 0,
+            calls: 0,
+            crash: None,
+            cancel: None,
+            token: CancelToken::default(),
+            is_cut: false,
+            is_gone: false,
+            faults: BTreeMap::new(),
+            rng: Rng::new(0),
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Sim {
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        locked(&self.world)
+    }
+
+    /// A new process begins.
+    pub(crate) fn begin(&self, step: &Step) -> CancelToken {
+        let token = CancelToken::default();
+        *locked(&self.process) = Process {
+            crash: step.crash.map(|(at, _)| at),
+            cancel: step.cancel,
+            token: token.clone(),
+            faults: step.faults.iter().copied().collect(),
+            rng: Rng::new(step.timing),
+            ..Process::default()
+        };
+        token
+    }
+
+    /// How many points and calls there were.
+    pub(crate) fn reached(&self) -> (u32, u32) {
+        let process = locked(&self.process);
+        (process.points, process.calls)
+    }
+
+    /// Counts a point; says whether the process still lives.
+    pub(crate) fn passes(&self) -> bool {
+        let mut process = locked(&self.process);
+        if process.is_gone {
+            return false;
+        }
+        process.points += 1;
+        let now = process.points;
+        if process.crash == Some(now) {
+            process.is_gone = true;
+            drop(process);
+            self.world().say("  -- the process is killed".into());
+            self.gone.notify_one();
+            return false;
+        }
+        match process.cancel {
+            Some((first, _)) if first == now => {
+                process.token.request();
+                drop(process);
+                self.world().say("  -- an end is asked for".into());
+            }
+            Some((_, Some(second))) if second == now && process.token.is_requested() => {
+                process.token.cut();
+                process.is_cut = true;
+                drop(process);
+                self.world().say("  -- calls are cut off".into());
+                self.cut.notify_waiters();
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// A point at which the process may end.
+    pub(crate) async fn point(&self) {
+        if !self.passes() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Counts a call, and says what goes wrong with it.
+    pub(crate) fn call(&self) -> (u32, Option<Fault>) {
+        let mut process = locked(&self.process);
+        process.calls += 1;
+        let number = process.calls;
+        (number, process.faults.get(&number).copied())
+    }
+
+    pub(crate) fn draw(&self, bound: u32) -> u32 {
+        locked(&self.process).rng.below(bound)
+    }
+
+    /// Waits; says whether calls were cut off meanwhile.
+    pub(crate) async fn wait(&self, ms: u64) -> bool {
+        let cut = self.cut.notified();
+        tokio::pin!(cut);
+        cut.as_mut().enable();
+        if locked(&self.process).is_cut {
+            return true;
+        }
+        tokio::select! {
+            biased;
+            () = cut => true,
+            () = tokio::time::sleep(Duration::from_millis(ms)) => false,
+        }
+    }
+}
+
+pub(crate) type Shared = Arc<Sim>;

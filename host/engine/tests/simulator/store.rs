@@ -1,0 +1,181 @@
+//! A store whose disk takes its time: what was submitted counts only once it is synced, in order,
+//! perhaps several at once. A crash keeps some of the rest, again in order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use purlin_state::{
+    Change, Deployment, Durable, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store,
+};
+use tokio::sync::oneshot;
+
+use crate::sim::Shared;
+
+/// The simulated store. Clones are the same store.
+#[derive(Clone)]
+pub(crate) struct SimStore(Arc<Inner>);
+
+struct Inner {
+    sim: Shared,
+    /// What is durable.
+    disk: MemoryStore,
+    queue: Mutex<Queue>,
+}
+
+/// What was submitted, and who waits for it.
+type Submission = (Vec<Change>, oneshot::Sender<Result<(), Error>>);
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Submission>,
+    is_syncing: bool,
+    writes: u32,
+    fails_at: Option<(u32, bool)>,
+    has_failed: bool,
+}
+
+fn disk_full() -> Error {
+    Error::Write { folder: "simulated".into(), detail: "no space left on device".into() }
+}
+
+impl SimStore {
+    pub(crate) fn new(sim: Shared) -> Self {
+        Self(Arc::new(Inner { sim, disk: MemoryStore::new(), queue: Mutex::default() }))
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new process opens it.
+    pub(crate) fn open(&self, fails_at: Option<(u32, bool)>) {
+        *self.queue() = Queue { fails_at, ..Queue::default() };
+    }
+
+    /// The process is gone. `kept` of what waits had reached the disk.
+    pub(crate) async fn crash(&self, kept: u8) {
+        let waiting = std::mem::take(&mut self.queue().waiting);
+        let kept = usize::from(kept) % (waiting.len() + 1);
+        for (changes, _) in waiting.into_iter().take(kept) {
+            let _ = self.0.disk.commit(changes).await;
+        }
+    }
+
+    /// Whether something was never made durable though the process ended well.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.queue().waiting.is_empty()
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.queue().has_failed
+    }
+
+    /// What is durable.
+    pub(crate) async fn durable(&self, environment: &Environment) -> Result<Snapshot, Error> {
+        self.0.disk.load(environment).await
+    }
+
+    /// Writes past the simulation, as a person does with a command.
+    pub(crate) async fn write(&self, changes: Vec<Change>) -> Result<(), Error> {
+        self.0.disk.commit(changes).await
+    }
+
+    async fn sync(self) {
+        let sim = Arc::clone(&self.0.sim);
+        loop {
+            let delay = u64::from(sim.draw(6));
+            tokio::time::sleep(std::time::Duration::from_millis(delay)).await;
+            sim.point().await;
+            let (batch, failing) = {
+                let mut queue = self.queue();
+                queue.writes += 1;
+                let many = 1 + sim.draw(queue.waiting.len() as u32) as usize;
+                let many = many.min(queue.waiting.len());
+                let batch: Vec<_> = queue.waiting.drain(..many).collect();
+                let failing = queue.fails_at.filter(|(at, _)| *at == queue.writes);
+                queue.has_failed |= failing.is_some();
+                (batch, failing)
+            };
+            if let Some((_, reached)) = failing {
+                sim.world().say("  -- the disk fails".into());
+                let rest = std::mem::take(&mut self.queue().waiting);
+                for (changes, told) in batch {
+                    if reached {
+                        let _ = self.0.disk.commit(changes).await;
+                    }
+                    let _ = told.send(Err(disk_full()));
+                }
+                for (_, told) in rest {
+                    let _ = told.send(Err(Error::Closed));
+                }
+                return;
+            }
+            let mut acknowledged = Vec::with_capacity(batch.len());
+            for (changes, told) in batch {
+                acknowledged.push((self.0.disk.commit(changes).await, told));
+            }
+            sim.point().await;
+            for (result, told) in acknowledged {
+                let _ = told.send(result);
+            }
+            let mut queue = self.queue();
+            if queue.waiting.is_empty() {
+                queue.is_syncing = false;
+                return;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SimStore {
+    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
+        self.0.disk.load(environment).await
+    }
+
+    async fn environments(&self) -> Result<Vec<Environment>, Error> {
+        self.0.disk.environments().await
+    }
+
+    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+        self.0.disk.history(environment).await
+    }
+
+    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
+        self.0.disk.documents(digest).await
+    }
+
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
+        if !self.0.sim.passes() {
+            return Ok(Box::pin(std::future::pending()));
+        }
+        let mut queue = self.queue();
+        if queue.has_failed {
+            return Err(Error::Closed);
+        }
+        self.0.sim.world().submitted(&changes);
+        let (told, heard) = oneshot::channel();
+        queue.waiting.push_back((changes, told));
+        if !std::mem::replace(&mut queue.is_syncing, true) {
+            tokio::spawn(self.clone().sync());
+        }
+        Ok(Box::pin(async move { heard.await.unwrap_or(Err(Error::Closed)) }))
+    }
+
+    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
+        self.0.disk.seal(plain).await
+    }
+
+    async fn unseal(&self, sealed: &[u8]) -> Result<zeroize::Zeroizing<Vec<u8>>, Error> {
+        self.0.disk.unseal(sealed).await
+    }
+
+    async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
+        self.0.disk.lock(environment, holder).await
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}

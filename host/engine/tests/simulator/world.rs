@@ -1,0 +1,302 @@
+//! Real things, and a record of all that happened to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::{Map, Value};
+use purlin_state::{Change, Operation, Record, RecordId, Status};
+
+use crate::scenario::Behind;
+
+/// A real thing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Thing {
+    /// The resource that it was made for, by the URN of then.
+    pub(crate) urn: String,
+    pub(crate) name: String,
+    pub(crate) values: Map,
+    /// The idempotency key that it was made with.
+    pub(crate) made_with: String,
+    pub(crate) driver: usize,
+    /// Nobody of ours has anything to do with it any more, as the documents wished.
+    pub(crate) released: bool,
+}
+
+/// What a plan says of a resource, as far as it matters to what may be deleted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Planned {
+    pub(crate) replaced: bool,
+    pub(crate) deletes_first: bool,
+    pub(crate) protected: bool,
+}
+
+/// All there is, and what happened.
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    pub(crate) things: BTreeMap<String, Thing>,
+    /// Gone, though nobody of ours deleted them.
+    pub(crate) lost: BTreeSet<String>,
+    /// Ids by idempotency key, for drivers that may be asked again.
+    reserved: BTreeMap<String, String>,
+    made: u32,
+    /// Records as they were handed over last.
+    pub(crate) view: BTreeMap<RecordId, Record>,
+    /// Whether a thing was recorded as one that is retained, and as what.
+    known: BTreeMap<String, (bool, String)>,
+    /// URNs that the documents wish to be retained.
+    pub(crate) retained: BTreeSet<String>,
+    /// What the run under way is to do, by URN.
+    pub(crate) planned: BTreeMap<String, Planned>,
+    pub(crate) trace: Vec<String>,
+    pub(crate) violations: Vec<String>,
+}
+
+impl World {
+    pub(crate) fn say(&mut self, line: String) {
+        self.trace.push(line);
+    }
+
+    pub(crate) fn violated(&mut self, what: String) {
+        self.trace.push(format!("  !! {what}"));
+        self.violations.push(what);
+    }
+
+    /// Takes notice of what is handed over to be written down.
+    pub(crate) fn submitted(&mut self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Put(record) => {
+                    let known = (record.retain, record.urn.as_str().to_owned());
+                    self.known.insert(record.state.id.clone(), known);
+                    self.view.insert(record.id(), Record::clone(record));
+                }
+                Change::Remove(id) => {
+                    self.view.remove(id);
+                }
+                // The old one is let go of as that run wished, whenever that comes to be known.
+                Change::Intend(intent) => {
+                    if let Operation::Create(made) = &intent.operation
+                        && made.retain
+                        && let Some(old) = self.view.get(&made.id())
+                    {
+                        self.known.insert(old.state.id.clone(), (true, old.urn.as_str().to_owned()));
+                    }
+                }
+                _ => {}
+            }
+            self.trace.push(format!("  write {}", shown(change)));
+        }
+    }
+
+    /// Whether nobody has to know of a thing any more.
+    pub(crate) fn may_be_let_go(&self, id: &str) -> bool {
+        self.known.get(id).is_some_and(|(retain, urn)| *retain || self.retained.contains(urn))
+    }
+
+    /// The id that what is made with a key has or will have.
+    pub(crate) fn reserve(&mut self, made_with: &str, repeats: bool) -> String {
+        if repeats && let Some(id) = self.reserved.get(made_with) {
+            return id.clone();
+        }
+        self.made += 1;
+        let id = format!("i{}", self.made);
+        self.reserved.insert(made_with.to_owned(), id.clone());
+        id
+    }
+
+    pub(crate) fn make(&mut self, id: &str, thing: Thing) {
+        let twin = self.things.iter().find(|(_, other)| other.made_with == thing.made_with);
+        if let Some((twin, _)) = twin {
+            let twin = twin.clone();
+            self.violated(format!("`{}` was made twice, as {twin} and {id}", thing.urn));
+        }
+        self.refers_to_what_is_there(id, &thing.values);
+        self.say(format!("  made {id} for {} {}", thing.urn, show(&thing.values)));
+        self.things.insert(id.to_owned(), thing);
+    }
+
+    pub(crate) fn change(&mut self, id: &str, values: &Map) -> bool {
+        if !self.things.contains_key(id) {
+            if !self.lost.contains(id) {
+                self.violated(format!("{id} was to be changed, which Purlin itself deleted"));
+            }
+            return false;
+        }
+        self.refers_to_what_is_there(id, values);
+        self.say(format!("  changed {id} to {}", show(values)));
+        if let Some(thing) = self.things.get_mut(id) {
+            thing.values = values.clone();
+        }
+        true
+    }
+
+    pub(crate) fn delete(&mut self, id: &str) -> bool {
+        let Some(thing) = self.things.get(id).cloned() else {
+            self.say(format!("  {id} was deleted before"));
+            return false;
+        };
+        let record = self.view.values().find(|record| record.state.id == id && is_there(record)).cloned();
+        let planned = record
+            .as_ref()
+            .and_then(|record| self.planned.get(record.urn.as_str()).copied())
+            .unwrap_or_default();
+        match &record {
+            None => self.violated(format!("{id} of {} was deleted, and nothing records it", thing.urn)),
+            Some(record) if record.superseded.is_none() => {
+                let protected = if planned.replaced { planned.protected } else { record.protect };
+                if protected {
+                    self.violated(format!("{id} of {} was deleted, which is protected", thing.urn));
+                }
+                if record.retain && !planned.replaced {
+                    self.violated(format!("{id} of {} was deleted, which is to be retained", thing.urn));
+                }
+            }
+            Some(_) => {}
+        }
+        self.is_needed_by_none(id, planned);
+        self.things.remove(id);
+        self.say(format!("  deleted {id} of {}", thing.urn));
+        for id in self.directly_inside(id) {
+            self.vanish(&id);
+        }
+        true
+    }
+
+    /// Whether what something is to live in is there.
+    pub(crate) fn has_room(&self, values: &Map) -> bool {
+        host(values).is_none_or(|host| self.things.contains_key(host) || !self.lost.contains(host))
+    }
+
+    fn directly_inside(&self, id: &str) -> Vec<String> {
+        let inside = self.things.iter().filter(|(_, other)| host(&other.values) == Some(id));
+        inside.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// What lives within a thing, at any depth.
+    pub(crate) fn inside(&self, id: &str) -> Vec<String> {
+        let mut found = self.directly_inside(id);
+        let mut next = 0;
+        while let Some(id) = found.get(next).cloned() {
+            found.extend(self.directly_inside(&id));
+            next += 1;
+        }
+        found
+    }
+
+    /// What refers to a thing has to go before, or to let go of it.
+    fn is_needed_by_none(&mut self, id: &str, deleted: Planned) {
+        let mut wrong = Vec::new();
+        let inside = self.inside(id);
+        for (other, thing) in &self.things {
+            let planned = self.planned.get(&thing.urn).copied().unwrap_or_default();
+            let is_let_go = thing.released || planned.replaced && self.may_be_let_go(other);
+            if other == id || is_let_go || !references(&thing.values).any(|to| to == id) {
+                continue;
+            }
+            // Where the old one goes first, what can be changed in place follows the new one. What
+            // lives within it goes with it.
+            let may_follow = deleted.deletes_first || inside.contains(other);
+            let recorded = self.view.values().any(|record| record.state.id == *other && is_there(record));
+            if recorded && !may_follow {
+                wrong.push(format!("{id} was deleted, and {other} of {} still needs it", thing.urn));
+            }
+        }
+        wrong.into_iter().for_each(|wrong| self.violated(wrong));
+    }
+
+    fn refers_to_what_is_there(&mut self, id: &str, values: &Map) {
+        let gone: Vec<String> = references(values)
+            .filter(|to| !self.things.contains_key(*to) && !self.lost.contains(*to))
+            .map(str::to_owned)
+            .collect();
+        for to in gone {
+            self.violated(format!("{id} was to refer to {to}, which is not there"));
+        }
+    }
+
+    /// It is gone, and nobody of ours deleted it.
+    pub(crate) fn vanish(&mut self, id: &str) {
+        if let Some(thing) = self.things.remove(id) {
+            self.say(format!("  {id} of {} is gone", thing.urn));
+            self.lost.insert(id.to_owned());
+            self.directly_inside(id).iter().for_each(|id| self.vanish(id));
+        }
+    }
+
+    /// Others change something.
+    pub(crate) fn behind(&mut self, id: &str, what: Behind) {
+        match what {
+            Behind::Vanish => self.vanish(id),
+            Behind::Drift => {
+                if let Some(thing) = self.things.get_mut(id) {
+                    thing.values.insert("v".into(), "drifted".into());
+                    self.say(format!("  {id} was changed behind our back"));
+                }
+            }
+        }
+    }
+
+    /// The thing that is found by a name: the newest.
+    pub(crate) fn by_name(&self, driver: usize, name: &str) -> Option<String> {
+        let of = self.things.iter().filter(|(_, thing)| thing.driver == driver && thing.name == name);
+        of.max_by_key(|(id, _)| id[1..].parse::<u32>().unwrap_or(0)).map(|(id, _)| id.clone())
+    }
+
+    pub(crate) fn state(&self, id: &str) -> Option<ResourceState> {
+        let thing = self.things.get(id)?;
+        let mut outputs = Map::default();
+        for name in ["v", "fixed"] {
+            outputs.insert(name.into(), thing.values.get(name).cloned().unwrap_or_default());
+        }
+        outputs.insert("id".into(), id.into());
+        Some(ResourceState { id: id.to_owned(), outputs: Value::Map(outputs), ..ResourceState::default() })
+    }
+}
+
+pub(crate) fn is_there(record: &Record) -> bool {
+    record.status != Status::Absent
+}
+
+pub(crate) fn values(inputs: &Inputs) -> Map {
+    inputs.values.as_map().cloned().unwrap_or_default()
+}
+
+/// The ids that values hold.
+pub(crate) fn references(values: &Map) -> impl Iterator<Item = &str> {
+    values.iter().filter(|(name, _)| name.contains("id_")).filter_map(|(_, value)| value.as_str())
+}
+
+fn host(values: &Map) -> Option<&str> {
+    values.iter().find(|(name, _)| name.contains("host")).and_then(|(_, value)| value.as_str())
+}
+
+pub(crate) fn show(values: &Map) -> String {
+    let texts: Vec<String> =
+        values.iter().map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or("?"))).collect();
+    format!("{{{}}}", texts.join(" "))
+}
+
+fn shown(change: &Change) -> String {
+    match change {
+        Change::Put(record) => {
+            let status = match &record.status {
+                Status::Ready => "",
+                Status::Partial { .. } => ", partly made",
+                Status::Absent => ", absent",
+            };
+            format!("{} as `{}`{status}", record.id(), record.state.id)
+        }
+        Change::Remove(id) => format!("{id} is gone"),
+        Change::Intend(intent) => {
+            let what = match &intent.operation {
+                Operation::Create(_) => "create",
+                Operation::Update(_) => "update",
+                Operation::Delete(_) => "delete",
+            };
+            format!("to {what} {}", intent.id())
+        }
+        Change::Checkpoint { id, provider_id } => format!("{id} will be {provider_id}"),
+        Change::Settle(id) => format!("{id} is settled"),
+        Change::Deployed { .. } | Change::Hold { .. } => "something else".into(),
+    }
+}
