@@ -30,6 +30,8 @@ const PUT: u8 = 1;
 pub(super) enum Kind {
     /// Entries that were there when the journal was begun.
     Base = 0x4553_4142,
+    /// The same, compressed (LZ4 behind the length of what it was).
+    Packed = 0x4b43_4150,
     /// The end of these, with their tally.
     End = 0x0044_4e45,
     /// A batch of changes.
@@ -40,7 +42,9 @@ pub(super) enum Kind {
 
 impl Kind {
     fn of(number: u32) -> Option<Self> {
-        [Self::Base, Self::End, Self::Changes, Self::Closed].into_iter().find(|kind| *kind as u32 == number)
+        [Self::Base, Self::Packed, Self::End, Self::Changes, Self::Closed]
+            .into_iter()
+            .find(|kind| *kind as u32 == number)
     }
 }
 
@@ -149,6 +153,26 @@ pub(super) fn seal(frame: &mut [u8], at: usize, kind: Kind, before: u32, number:
     Some(check)
 }
 
+/// Compresses the payload of the frame that begins at a place.
+pub(super) fn pack(frame: &mut Vec<u8>, at: usize) {
+    if let Some(payload) = frame.get(at + FRAME..) {
+        let packed = lz4_flex::compress_prepend_size(payload);
+        frame.truncate(at + FRAME);
+        frame.extend_from_slice(&packed);
+    }
+}
+
+/// What was compressed; `None` where it cannot have been that.
+pub(super) fn unpack(payload: &[u8]) -> Option<Vec<u8>> {
+    let (length, packed) = payload.split_first_chunk()?;
+    // LZ4 makes nothing more than this much shorter, and no more is reserved.
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > LONGEST || length > packed.len().saturating_mul(256) {
+        return None;
+    }
+    lz4_flex::decompress(packed, length).ok()
+}
+
 /// Appends an entry to a payload.
 pub(super) fn put_entry(payload: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
     payload.push(if value.is_some() { PUT } else { REMOVE });
@@ -159,7 +183,7 @@ pub(super) fn put_entry(payload: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>)
 }
 
 /// Reads entries until there is none; the last is `None` where it makes no sense.
-pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Option<Entry>> {
+pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Option<Entry>> + '_ {
     let mut reader = Reader::new(payload);
     let mut broken = false;
     std::iter::from_fn(move || {

@@ -153,7 +153,8 @@ impl Journal {
             frame::put_entry(&mut frames, key, Some(value));
             if frames.len() - begun >= BASE_FRAME {
                 number += 1;
-                check = sealed(&mut frames, begun, Kind::Base, check, number)?;
+                frame::pack(&mut frames, begun);
+                check = sealed(&mut frames, begun, Kind::Packed, check, number)?;
                 write(&frames, &mut file)?;
                 length += frames.len() as u64;
                 frames.clear();
@@ -162,7 +163,8 @@ impl Journal {
         }
         if let Some(begun) = at {
             number += 1;
-            check = sealed(&mut frames, begun, Kind::Base, check, number)?;
+            frame::pack(&mut frames, begun);
+            check = sealed(&mut frames, begun, Kind::Packed, check, number)?;
         }
         let begun = frame::begin(&mut frames);
         frame::put_tally(&mut frames, table.tally());

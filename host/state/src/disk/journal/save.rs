@@ -50,10 +50,14 @@ pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
         let mut entries = Vec::new();
         match head.kind {
             Kind::Base | Kind::Changes => entries = frame::entries(payload).flatten().collect(),
+            Kind::Packed => {
+                let payload = frame::unpack(payload).unwrap_or_default();
+                entries = frame::entries(&payload).flatten().collect();
+            }
             Kind::End => found.base = frame::get_tally(payload) == Some(base.tally()),
             Kind::Closed => {}
         }
-        if head.kind == Kind::Base {
+        if matches!(head.kind, Kind::Base | Kind::Packed) {
             entries.iter().cloned().for_each(|(key, value)| base.apply(key, value));
         }
         found.parts.push(Part { last: head.number, entries, broken: None });

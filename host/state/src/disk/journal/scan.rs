@@ -135,6 +135,10 @@ fn take(kind: Kind, payload: &[u8], after_base: bool, table: &mut Table) -> Resu
             }
             Ok(())
         }
+        Kind::Packed if !after_base => {
+            let payload = frame::unpack(payload).ok_or("a frame makes no sense")?;
+            take(Kind::Base, &payload, after_base, table)
+        }
         Kind::End if !after_base => {
             let tally = frame::get_tally(payload);
             if tally == Some(table.tally()) {
