@@ -175,15 +175,21 @@ fn trimmed(text: &str) -> String {
     lines.join("\n").trim_end().to_owned() + "\n"
 }
 
-/// Without what differs from run to run: times, and in which order resources that do not depend on
-/// each other are finished.
+/// Without what differs from run to run: times, who runs it where, and in which order resources that
+/// do not depend on each other are finished.
 fn normalised(text: &str) -> Vec<String> {
     let time = Regex::new(r"(under )?\b\d+(\.\d+)? (µs|ms|s|min|h)\b( \d+ s\b)?").expect("a pattern");
+    let moment = Regex::new(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ").expect("a pattern");
+    let who = Regex::new(r"\bsomeone on [\w.-]+…?").expect("a pattern");
+    let process = Regex::new(r"\bprocess \d+").expect("a pattern");
     let position = Regex::new(r"^\[ *\d+/(\d+)\] ").expect("a pattern");
     let mut lines: Vec<String> = Vec::new();
     let mut finished = Vec::new();
     for line in trimmed(text).lines() {
-        let line = time.replace_all(line, "TIME");
+        let line = moment.replace_all(line, "MOMENT");
+        let line = time.replace_all(&line, "TIME");
+        let line = who.replace_all(&line, "WHO");
+        let line = process.replace_all(&line, "PROCESS");
         if position.is_match(&line) {
             finished.push(position.replace(&line, "[N/$1] ").into_owned());
             continue;
