@@ -203,12 +203,12 @@ pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
 /// Inputs with the values that were found in the place of those given.
 pub(crate) fn found_inputs(inputs: &Inputs, found: &Observed) -> Inputs {
     let mut inputs = inputs.clone();
-    if let Some(purlin_model::Value::Map(found)) = &found.values {
+    if let Some(Value::Map(found)) = &found.values {
         let mut values = inputs.values.as_map().cloned().unwrap_or_default();
         for (name, value) in found {
             values.insert(name.clone(), value.clone());
         }
-        inputs.values = purlin_model::Value::Map(values);
+        inputs.values = Value::Map(values);
     }
     inputs
 }

@@ -66,7 +66,7 @@ async fn is_as_wanted(platform: &Platform, at: usize) {
 #[tokio::test]
 async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
     for implements in [TOLD, REPEATS] {
-        for checkpoints in [false, true] {
+        for (checkpoints, late) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut at = 0;
             loop {
                 let platform = Platform::with(implements);
@@ -74,6 +74,7 @@ async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
                 assert!(platform.up(&before()).await.is_success());
                 platform.store.submissions.store(0, Ordering::SeqCst);
                 *locked(&platform.store.takes) = Some(at);
+                platform.store.late.store(late, Ordering::SeqCst);
                 let plan = platform.plan(&after()).await.expect("a plan");
                 let (_, summary) = platform.run(plan, purlin_engine::CancelToken::default()).await;
                 let reached = platform.store.submissions.load(Ordering::SeqCst) > at;

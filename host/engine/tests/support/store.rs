@@ -1,6 +1,6 @@
 //! A store that is looked at after every change, and that can fail.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -19,6 +19,8 @@ pub(crate) struct Watched {
     environment: Mutex<Option<Environment>>,
     /// How many submissions it takes before the disk fails; then it takes no more.
     pub(crate) takes: Mutex<Option<usize>>,
+    /// Whether that shows only when somebody waits for it, as with a disk.
+    pub(crate) late: AtomicBool,
     /// Whose record it cannot encode.
     pub(crate) refuses: Mutex<Option<String>>,
     pub(crate) submissions: AtomicUsize,
@@ -71,6 +73,9 @@ impl Store for Watched {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         self.submissions.fetch_add(1, Ordering::SeqCst);
         if let Some(error) = self.fails(&changes) {
+            if self.late.load(Ordering::SeqCst) {
+                return Ok(Box::pin(std::future::ready(Err(error))));
+            }
             return Err(error);
         }
         let told = changes.clone();

@@ -1,0 +1,190 @@
+//! What is not known before it is provisioned; what is drawn; what does not count; plans that are
+//! kept.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::{Action, CancelToken, PlanOptions};
+use purlin_model::Value;
+use support::{FULL, Platform, documents, steps};
+
+// case 45
+#[tokio::test]
+async fn what_is_not_known_is_shown_as_that_and_may_turn_out_to_be_nothing() {
+    let platform = Platform::new();
+    let all = documents(&[("a", "v: 1, maybe: null"), ("b", "x: <a.v>, y: <a.maybe>, z: 'is <a.v>'")], &[]);
+    let all = all.replace("'is \"", "\"is ").replace("\"'", "\"");
+    let plan = platform.plan(&all).await.expect("a plan");
+    let b = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
+    assert_eq!(b.action, Action::Create);
+    for change in &b.changes {
+        assert!(change.is_unknown(), "{change:?}");
+        assert_ne!(change.after, Some(Value::Null));
+    }
+    assert_eq!(b.changes.len(), 3);
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+    let params = platform.record("shared.b").await.expect("made").inputs.params;
+    assert_eq!(params.get("y"), Some(Value::Null));
+    assert_eq!(params.get("z"), Some("is 1".into()));
+    assert_eq!(platform.up(&all).await.calls, 0);
+}
+
+#[tokio::test]
+async fn an_output_that_is_missing_fails_the_one_that_reads_it() {
+    let platform = Platform::new();
+    let all = documents(&[("a", "v: 1"), ("b", "x: <a.missing>"), ("c", "v: 1")], &[]);
+    let summary = platform.up(&all).await;
+    assert_eq!(summary.failed.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.b"]);
+    assert_eq!(platform.alive(), ["a", "c"]);
+}
+
+// case 44
+#[tokio::test]
+async fn what_is_drawn_while_planning_is_what_is_used() {
+    let platform = Platform::with(FULL);
+    let all = documents(&[("a", "draw: true")], &[]);
+    let drawn_in = |plan: &purlin_engine::Plan| {
+        let step = plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step");
+        step.changes
+            .iter()
+            .find(|change| change.path == "/values/drawn")
+            .and_then(|change| change.after.clone())
+    };
+    let plan = platform.plan(&all).await.expect("a plan");
+    let drawn = drawn_in(&plan);
+    assert!(drawn.is_some());
+    // Made again from what was kept of it, it says the same; made again from nothing, it does not.
+    let saved = plan.save();
+    let kept = PlanOptions { drawn: purlin_engine::drawn(saved.drawn), ..PlanOptions::default() };
+    let again = platform.plan_with(&all, kept).await.expect("a plan");
+    assert_eq!(drawn_in(&again), drawn);
+    assert_eq!(purlin_engine::departures(&saved.outline, &again.outline()), Vec::<String>::new());
+    let other = platform.plan(&all).await.expect("a plan");
+    assert_ne!(drawn_in(&other), drawn);
+    assert_eq!(purlin_engine::departures(&saved.outline, &other.outline()).len(), 1);
+    assert!(platform.run(again, CancelToken::default()).await.1.is_success());
+    let values = platform.record("shared.a").await.expect("made").inputs.values;
+    assert_eq!(values.get("drawn"), drawn);
+    // And kept from then on.
+    assert_eq!(platform.up(&all).await.calls, 0);
+    platform.deploys(&documents(&[("a", "draw: true, v: 2")], &[])).await;
+    let values = platform.record("shared.a").await.expect("made").inputs.values;
+    assert_eq!(values.get("drawn"), drawn);
+}
+
+// case 44, where not all is known
+#[tokio::test]
+async fn what_is_drawn_beside_what_is_not_known_is_used_too() {
+    let platform = Platform::with(FULL);
+    let all = documents(&[("a", "v: 1"), ("b", "draw: true, x: <a.id>")], &[]);
+    let plan = platform.plan(&all).await.expect("a plan");
+    let step = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
+    let change = step.changes.iter().find(|change| change.path == "/values/drawn").expect("drawn");
+    let drawn = change.after.clone();
+    let saved = plan.save();
+    let kept = PlanOptions { drawn: purlin_engine::drawn(saved.drawn), ..PlanOptions::default() };
+    let again = platform.plan_with(&all, kept).await.expect("a plan");
+    assert_eq!(purlin_engine::departures(&saved.outline, &again.outline()), Vec::<String>::new());
+    assert!(platform.run(again, CancelToken::default()).await.1.is_success());
+    let values = platform.record("shared.b").await.expect("made").inputs.values;
+    assert_eq!(values.get("drawn"), drawn);
+}
+
+// case 41
+#[tokio::test]
+async fn a_plan_that_was_kept_is_not_carried_out_for_other_documents() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 1")], &[])).await;
+    let asked = documents(&[("a", "v: 2"), ("b", "v: 1")], &[]);
+    let kept = platform.plan(&asked).await.expect("a plan").save().outline;
+    let same = platform.plan(&asked).await.expect("a plan").outline();
+    assert!(purlin_engine::departures(&kept, &same).is_empty());
+    for other in [
+        documents(&[("a", "v: 2"), ("b", "v: 1"), ("c", "v: 1")], &[]),
+        documents(&[("a", "v: 2")], &[]),
+        documents(&[("a", "v: 3"), ("b", "v: 1")], &[]),
+        documents(&[("a", "v: 2, w: 1"), ("b", "v: 1")], &[]),
+        documents(&[("a", "v: 1"), ("b", "v: 1")], &[]),
+    ] {
+        let now = platform.plan(&other).await.expect("a plan");
+        let departures = purlin_engine::departures(&kept, &now.outline());
+        assert!(!departures.is_empty(), "{:?}", steps(&now));
+    }
+}
+
+// case 43
+#[tokio::test]
+async fn a_plan_knows_the_state_that_it_was_made_from() {
+    let platform = Platform::new();
+    let all = documents(&[("a", "v: 1")], &[]);
+    platform.deploys(&all).await;
+    let of = async |platform: &Platform| platform.base().await.expect("a state").fingerprint();
+    let before = of(&platform).await;
+    assert_eq!(platform.plan(&all).await.expect("a plan").fingerprint(), before);
+    platform.up(&all).await;
+    assert_eq!(of(&platform).await, before, "nothing was done");
+    let urn = platform.record("shared.a").await.expect("recorded").urn;
+    type Edit = fn(
+        purlin_state::Snapshot,
+        &purlin_model::Urn,
+        bool,
+    ) -> Result<Vec<purlin_state::Change>, purlin_engine::Error>;
+    for edit in [purlin_engine::protect as Edit, purlin_engine::taint as Edit] {
+        platform.write(edit(platform.snapshot().await, &urn, true).expect("changes")).await;
+        assert_ne!(of(&platform).await, before);
+        platform.write(edit(platform.snapshot().await, &urn, false).expect("changes")).await;
+        assert_eq!(of(&platform).await, before);
+    }
+    platform.deploys(&documents(&[("a", "v: 2")], &[])).await;
+    assert_ne!(of(&platform).await, before);
+}
+
+// case 20
+#[tokio::test]
+async fn changes_that_do_not_count_change_nothing_and_a_path_to_nothing_is_an_error() {
+    let platform = Platform::new();
+    let of = |params: &str, paths: &str| {
+        documents(&[("a", params)], &[("a", &format!("ignore_changes: [{paths}]"))])
+    };
+    let first = "tags: {x: {on: 1, by: me}, y: {on: 1}}, list: [{n: 1, m: 1}], v: 1";
+    platform.deploys(&of(first, "params.v")).await;
+    platform.done();
+    for (params, paths) in [
+        ("tags: {x: {on: 1, by: me}, y: {on: 1}}, list: [{n: 1, m: 1}], v: 2", "params.v"),
+        ("tags: {x: {on: 2, by: me}, y: {on: 3}}, list: [{n: 1, m: 1}], v: 1", "params.tags.*.on"),
+        ("tags: {x: {on: 1, by: me}, y: {on: 1}}, list: [{n: 9, m: 1}], v: 1", "/params/list/*/n"),
+        ("tags: {}, list: [], v: 3", "params"),
+    ] {
+        assert!(platform.planned(&of(params, paths)).await.is_empty(), "{paths}");
+        assert!(platform.deploys(&of(params, paths)).await.is_empty(), "{paths}");
+    }
+    let faults =
+        platform.refused(&of(first, "params.nothing, params.tags.x.no"), PlanOptions::default()).await;
+    assert_eq!(faults.len(), 2);
+    assert!(faults[0].message.contains("params.nothing"), "{}", faults[0].message);
+    // What is beside it counts.
+    let beside = "tags: {x: {on: 2, by: you}, y: {on: 3}}, list: [{n: 1, m: 1}], v: 1";
+    assert_eq!(platform.planned(&of(beside, "params.tags.*.on")).await, ["update a"]);
+    platform.deploys(&of(beside, "params.tags.*.on")).await;
+    let tags = platform.record("shared.a").await.expect("recorded").inputs.params.get("tags").expect("tags");
+    assert_eq!(tags.redact(), serde_json::json!({"x": {"on": 1, "by": "you"}, "y": {"on": 1}}));
+}
+
+#[tokio::test]
+async fn what_does_not_count_does_not_count_either_while_it_is_not_known() {
+    let platform = Platform::new();
+    let of = |v: &str, paths: &str| {
+        documents(
+            &[("a", &format!("v: {{deep: {v}}}")), ("b", "x: <a.v>, y: 1")],
+            &[("b", &format!("ignore_changes: [{paths}]"))],
+        )
+    };
+    platform.deploys(&of("1", "params.x")).await;
+    platform.done();
+    // All of it, or a part of what is not known yet.
+    assert_eq!(platform.planned(&of("2", "params.x")).await, ["update a"]);
+    assert_eq!(platform.planned(&of("2", "params.x.deep")).await, ["update a", "update b"]);
+    assert_eq!(platform.deploys(&of("2", "params.x.deep")).await, ["update a"]);
+    let x = platform.record("shared.b").await.expect("recorded").inputs.params.get("x").expect("x");
+    assert_eq!(x.redact(), serde_json::json!({"deep": 1}));
+}
