@@ -254,3 +254,27 @@ async fn looking_ahead_makes_nothing() {
     assert_eq!(pending(&platform).await, ["update a", "create b"], "nothing was written down");
     assert!(Scope::default().is_everything());
 }
+
+#[tokio::test]
+async fn what_is_cut_off_is_not_known_and_found_out() {
+    let platform = Platform::with(FULL);
+    let all = documents(&[("a", "sleep: '300'"), ("b", "x: <a.id>")], &[]);
+    let plan = platform.plan(&all).await.expect("a plan");
+    let cancel = CancelToken::default();
+    let run = platform.run(plan, cancel.clone());
+    let ask = async {
+        while platform.driver.running.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        cancel.request();
+        cancel.cut();
+    };
+    let ((_, summary), ()) = tokio::join!(run, ask);
+    assert_eq!(summary.unknown.iter().map(|key| key.id()).collect::<Vec<_>>(), ["shared.a"]);
+    assert_eq!(pending(&platform).await, ["create a"]);
+    let quick = all.replace("'300'", "'1'");
+    assert!(platform.up(&quick).await.is_success());
+    assert_eq!(platform.alive(), ["a", "b"]);
+    assert!(platform.snapshot().await.pending.is_empty());
+}

@@ -151,13 +151,7 @@ async fn an_old_copy_that_could_not_be_deleted_is_deleted_later_and_once() {
         let summary = platform.up(&of("fixed: 2")).await;
         assert_eq!((summary.failed.len(), summary.done.replace), (1, 1), "{summary:#?}");
         assert_eq!(platform.copies().await, 1);
-        // What the old one was told at its birth does not count for ever.
-        for mut record in platform.records().await {
-            if record.superseded.is_some() {
-                record.inputs.params = purlin_model::Value::map();
-                platform.write(vec![purlin_state::Change::Put(Box::new(record))]).await;
-            }
-        }
+        platform.mend_copies().await;
         platform.done();
         if destroyed {
             let plan = platform.destroy_plan().await.expect("a plan");
@@ -184,18 +178,11 @@ async fn three_generations_are_told_apart() {
     platform.up(&of("fixed: 3, fail: delete")).await;
     assert_eq!(platform.copies().await, 2);
     assert_eq!(platform.alive(), ["a", "a~2", "a~3", "b"]);
-    let mut changes = Vec::new();
-    for mut record in platform.records().await {
-        if record.superseded.is_some() {
-            record.inputs.params = purlin_model::Value::map();
-            changes.push(purlin_state::Change::Put(Box::new(record)));
-        }
-    }
-    platform.write(changes).await;
+    platform.mend_copies().await;
     platform.done();
-    // A fourth comes, and all old ones go.
-    let mut done = platform.up(&of("fixed: 4")).await;
-    assert_eq!((done.failed.len(), std::mem::take(&mut done.done.replace)), (1, 1), "the third fails still");
+    // A fourth comes, and the first two go; the third still cannot be deleted.
+    let summary = platform.up(&of("fixed: 4")).await;
+    assert_eq!((summary.failed.len(), summary.done.replace), (1, 1), "{summary:#?}");
     assert_eq!(platform.alive(), ["a~3", "a~4", "b"]);
     assert_eq!(platform.copies().await, 1);
 }
@@ -487,4 +474,19 @@ async fn everything_is_provisioned_where_that_is_asked_for() {
     assert!(platform.up_with(&of, full).await.is_success());
     assert_eq!(platform.done(), ["update a", "update b"]);
     assert!(locked(&platform.driver.lost).is_empty());
+}
+
+#[tokio::test]
+async fn what_is_retained_and_has_to_make_room_waits_for_who_is_deleted_first() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        documents(
+            &[("a", fixed), ("b", "fixed: <a.id>")],
+            &[("a", "retain: true, delete_before_replace: true")],
+        )
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["delete b", "create a~2", "create b~2"]);
+    assert_eq!(platform.alive(), ["a", "a~2", "b~2"]);
 }

@@ -140,3 +140,38 @@ async fn a_name_that_fits_nothing_is_an_error_with_the_nearest() {
     let faults = platform.refused(&all, only(&["alhpa"])).await;
     assert!(format!("{:?}", faults[0]).contains("did you mean `thing#shared.alpha`?"), "{faults:#?}");
 }
+
+#[tokio::test]
+async fn old_copies_of_what_a_run_is_not_about_are_left_alone() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "v: 1")], &[]);
+    platform.deploys(&of("fixed: 1, fail: delete")).await;
+    platform.up(&of("fixed: 2")).await;
+    platform.mend_copies().await;
+    assert_eq!(platform.copies().await, 1);
+    platform.done();
+    assert!(platform.up_with(&of("fixed: 2"), only(&["b"])).await.is_success());
+    let options = DestroyOptions { scope: scope(&["b"], &[]) };
+    let plan = platform.destroy_plan_with(options).await.expect("a plan");
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
+    assert_eq!(platform.done(), ["delete b"]);
+    assert_eq!((platform.copies().await, platform.alive()), (1, vec!["a".to_owned(), "a~2".to_owned()]));
+    assert!(platform.up_with(&of("fixed: 2"), only(&["a"])).await.is_success());
+    assert_eq!(platform.done(), ["delete a"]);
+}
+
+#[tokio::test]
+async fn a_driver_that_is_missing_is_named_with_what_it_is_needed_for() {
+    let mut platform = Platform::new();
+    platform.add_driver("test/other", PLAIN);
+    let other = documents(&[("a", "v: 1")], &[]).replace("test/scripted", "test/other");
+    assert!(platform.up(&other).await.is_success());
+    platform.shelf.drivers.truncate(1);
+    // It is needed to be rid of what it made, also where another makes a new one.
+    for documents in [documents(&[], &[]), documents(&[("a", "v: 1")], &[])] {
+        let faults = platform.refused(&documents, PlanOptions::default()).await;
+        let text = format!("{faults:?}");
+        assert!(text.contains("test/other") && text.contains("thing.default#shared.a"), "{text}");
+    }
+    assert!(platform.done().is_empty());
+}

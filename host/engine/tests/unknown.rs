@@ -188,3 +188,15 @@ async fn what_does_not_count_does_not_count_either_while_it_is_not_known() {
     let x = platform.record("shared.b").await.expect("recorded").inputs.params.get("x").expect("x");
     assert_eq!(x.redact(), serde_json::json!({"deep": 1}));
 }
+
+#[tokio::test]
+async fn inputs_that_turn_out_to_be_wrong_fail_before_anything_is_made() {
+    let platform = Platform::with(FULL);
+    let all = documents(&[("a", "v: check"), ("b", "fail: <a.v>"), ("c", "x: <b.id>")], &[]);
+    let summary = platform.up(&all).await;
+    let (key, cause) = summary.failed.first().expect("a failure");
+    assert_eq!(key.id(), "shared.b");
+    assert!(cause.to_string().contains("/params/fail"), "{cause}");
+    assert!(platform.snapshot().await.pending.is_empty() && summary.unknown.is_empty());
+    assert_eq!(platform.alive(), ["a"]);
+}

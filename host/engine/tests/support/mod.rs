@@ -16,7 +16,7 @@ use purlin_engine::{
 };
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::driver::Implements;
-use purlin_model::{Context, Diagnostic, EnvironmentId};
+use purlin_model::{Context, Diagnostic, EnvironmentId, Value};
 use purlin_state::{Change, Environment, Record, Snapshot, Store};
 
 pub(crate) use store::Watched;
@@ -144,6 +144,16 @@ impl Platform {
     /// Old copies that wait to be deleted.
     pub(crate) async fn copies(&self) -> usize {
         self.records().await.iter().filter(|record| record.superseded.is_some()).count()
+    }
+
+    /// Lets old copies be deleted that were made to fail at that.
+    pub(crate) async fn mend_copies(&self) {
+        let old = self.records().await.into_iter().filter(|record| record.superseded.is_some());
+        let mended = old.map(|mut record| {
+            record.inputs.params = Value::map();
+            Change::Put(Box::new(record))
+        });
+        self.write(mended.collect()).await;
     }
 
     /// What a plan for documents would do to each thing, but for what stays as it is.

@@ -135,10 +135,16 @@ impl Scripted {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_running.fetch_max(running, Ordering::SeqCst);
         let sleep = text(inputs, "sleep").and_then(|ms| ms.parse().ok()).unwrap_or(0);
-        tokio::time::sleep(Duration::from_millis(sleep)).await;
+        let over = tokio::time::Instant::now() + Duration::from_millis(sleep);
+        while tokio::time::Instant::now() < over && !call.cancel.is_cut() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         self.running.fetch_sub(1, Ordering::SeqCst);
         locked(&self.calls).push(format!("{what} {key}"));
         locked(&self.log).push((what.to_owned(), id.to_owned()));
+        if call.cancel.is_cut() {
+            return Err(CallError::Cancelled);
+        }
         if text(inputs, "fail").as_deref() == Some(what) || locked(&self.broken).contains(&key) {
             return Err(CallError::Failure(Failure::Failed(format!("{what} of {key} failed"))));
         }
