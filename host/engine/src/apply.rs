@@ -185,6 +185,11 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
     if plan.offline {
         return Err(Error::OfflinePlan);
     }
+    // What only people wanted to see is much of a plan, and of no use any more.
+    let mut plan = plan;
+    for step in &mut plan.steps {
+        step.changes = Vec::new();
+    }
     let (sender, events) = mpsc::unbounded_channel();
     let nodes = plan.graph.as_ref().map_or(0, |graph| graph.len());
     let shared = Arc::new(Shared {
