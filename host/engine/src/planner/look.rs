@@ -183,7 +183,7 @@ impl Planner<'_> {
                             node.key, record.state.id
                         ),
                     )
-                    .at(&node.recipe.location)
+                    .at(lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
                     .help(format!("let go of the other one first: `purlin state forget '{}'`", node.key)),
                 );
                 None

@@ -43,10 +43,12 @@ pub(super) fn check(
         for reason in &step.reasons {
             refusal = refusal.fact(reason.clone());
         }
-        refusals.push(refusal.help(if by_hand {
-            format!("`purlin state protect --off '{}'` lifts the protection", step.key)
-        } else {
-            "set `lifecycle.protect` to false and deploy, or keep asking for it".into()
+        refusals.push(refusal.help(match (by_hand, step.action) {
+            (true, _) => format!("`purlin state protect --off '{}'` lifts the protection", step.key),
+            (false, Action::Replace) => {
+                "set `lifecycle.protect` to false, or take back what replaces it".to_owned()
+            }
+            (false, _) => "deploy it once with `lifecycle.protect: false`; then it can go".to_owned(),
         }));
     }
     if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
