@@ -59,6 +59,15 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let options = DestroyOptions { scope: args.scope.scope() };
     let plan = session.plan_destroy(&place.context, options);
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
+    if plan.steps.is_empty() && args.scope.scope().is_everything() {
+        // One that has only a history left is known, and has nothing to delete.
+        app.ui.say(&format!("Nothing is recorded in {environment}."));
+        input::hint_at_others(&place, app).await?;
+        shown.nothing();
+        drop(session);
+        deploy::close(place.purlin, app).await?;
+        return Ok(Status::Done);
+    }
     let question = match args.scope.scope().is_everything() {
         true => format!("Delete everything in {environment}?"),
         false => format!("Delete this in {environment}?"),

@@ -16,7 +16,15 @@ Examples:
   purlin state show dns#shared.web
   purlin state show urn:purlin:dev/default::shop::shared::dns.default::shared.web --format json
 
-Secrets are shown as `[secret]`.")]
+Secrets are shown as `[secret]`.
+
+With `--format json`, as in the text; `pending`, `message` and `copies` only where there are such:
+  {\"format\": 1,
+   \"resource\": {\"urn\", \"key\", \"status\", \"message\", \"pending\": {…}, \"driver\", \"driver_digest\",
+              \"definition\", \"name\", \"provider_id\", \"protect\", \"pinned\", \"retain\",
+              \"external\", \"tainted\", \"deleted_with\", \"created\", \"updated\", \"deployment\",
+              \"inputs\": {…}, \"outputs\": {…}, \"manifests\": […], \"dependencies\": [urn],
+              \"dependents\": [urn], \"copies\": […]}}")]
 pub(super) struct Args {
     /// The resource: a key (TYPE[.CLASS]#ID), or a URN of any environment.
     #[arg(value_name = "KEY|URN")]
