@@ -83,8 +83,8 @@ pub enum Cause {
     /// What is only observed does not exist.
     #[error("there is no `{0}`")]
     NotFound(String),
-    /// A call that was interrupted may have made it.
-    #[error("it is not known whether an interrupted call made it")]
+    /// A call that was interrupted may have made it, or deleted it.
+    #[error("it is not known what an interrupted call did")]
     Undecided,
     /// No driver is there for what is recorded.
     #[error("{0}")]

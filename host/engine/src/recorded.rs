@@ -125,6 +125,11 @@ impl Recorded {
         self.pending(id).is_some_and(|intent| matches!(intent.operation, Operation::Create(_)))
     }
 
+    /// Whether a call whose outcome is not known may have deleted something.
+    pub(crate) fn is_perhaps_deleted(&self, id: &RecordId) -> bool {
+        self.pending(id).is_some_and(|intent| matches!(intent.operation, Operation::Delete(_)))
+    }
+
     /// All calls whose outcome is not known, by record.
     pub(crate) fn all_pending(&self) -> impl Iterator<Item = &Arc<Intent>> {
         self.pending.values()
@@ -145,11 +150,16 @@ impl Recorded {
         self.current.values().chain(self.superseded.values())
     }
 
+    /// Old copies of a URN that wait to be deleted, by number.
+    pub(crate) fn copies(&self, urn: &Urn) -> impl Iterator<Item = &Arc<Record>> {
+        let copies = RecordId { urn: urn.clone(), superseded: Some(0) }..;
+        self.superseded.range(copies).take_while(move |(id, _)| id.urn == *urn).map(|(_, record)| record)
+    }
+
     /// The number for the next old copy of a URN.
     pub(crate) fn next_copy(&self, urn: &Urn) -> u32 {
-        let copies = RecordId { urn: urn.clone(), superseded: Some(0) }..;
-        let last = self.superseded.range(copies).take_while(|(id, _)| id.urn == *urn).last();
-        last.and_then(|(id, _)| id.superseded).map_or(1, |number| number.saturating_add(1))
+        let last = self.copies(urn).last().and_then(|record| record.superseded);
+        last.map_or(1, |number| number.saturating_add(1))
     }
 
     /// Takes a change as a store would.

@@ -62,9 +62,10 @@ impl Task<'_> {
     }
 
     /// What a failed call means for the intent: where nothing was done for certain, it is taken
-    /// back; else it stays, and the next run finds out.
+    /// back; else it stays, and the next run finds out. Of an earlier call whose outcome is not
+    /// known this one says nothing.
     pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
-        if is_certain(&error) {
+        if is_certain(&error) && self.shared.plan.recorded.pending(&id).is_none() {
             if let Err(cause) = self.written(vec![Change::Settle(id)]).await {
                 return Cause::from(cause);
             }

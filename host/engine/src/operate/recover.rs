@@ -46,9 +46,18 @@ impl Task<'_> {
             let look = Look { id, name: &made.name, inputs: &made.inputs, state: None };
             found = look_at(&**driver, &self.call(), look).await?;
             // What it was to replace may have the same name.
-            let old = |id: &str| there.as_ref().is_some_and(|record| record.state.id == id);
-            if found.as_ref().is_none_or(|found| old(&found.state.id)) {
-                return self.settled(Vec::new(), intent.id(), "it was not made");
+            let known = |id: &str| {
+                let mut records = self.shared.plan.recorded.records().filter(|record| exists(record));
+                records.find(|record| record.state.id == id && record.driver.name == made.driver.name)
+            };
+            match found.as_ref().map(|found| known(&found.state.id)) {
+                None => return self.settled(Vec::new(), intent.id(), "it was not made"),
+                Some(Some(old)) if old.urn == made.urn => {
+                    return self.settled(Vec::new(), intent.id(), "it was not made");
+                }
+                // Another one has its name, and hides what was perhaps made.
+                Some(Some(_)) => found = None,
+                Some(None) => {}
             }
         }
         if implements.repeat_create && look_only && found.is_none() {

@@ -133,19 +133,24 @@ impl Planner<'_> {
         all
     }
 
-    /// Whether a call that was interrupted may have made it. Then nothing can be done about it.
+    /// Whether a call that was interrupted may have made it, or deleted it. Then nothing can be done
+    /// about it.
     fn is_undecided(&mut self, node: Node<'_>, urn: &Urn, inputs: &Inputs, record: Option<&Record>) -> bool {
-        if !self.recorded.is_perhaps_made(&RecordId::current(urn.clone())) {
+        let id = RecordId::current(urn.clone());
+        let (action, reason) = if self.recorded.is_perhaps_made(&id) {
+            (Action::Create, "an earlier run was interrupted while making it: it may exist")
+        } else if record.is_some() && self.recorded.is_perhaps_deleted(&id) {
+            (Action::Read, "an earlier run was interrupted while deleting it: it may be gone")
+        } else {
             return false;
-        }
+        };
         // Somebody looked, and says what it is.
         let Lifecycle { import, observe, .. } = node.lifecycle;
         if record.is_none() && (self.import.contains_key(urn) || import.is_some() || observe.is_some()) {
             return false;
         }
         self.board.settle(node.id, Known::with_outputs(inputs, Value::unknown()));
-        let reasons = vec!["an earlier run was interrupted while making it: it may exist".to_owned()];
-        let step = Step { reasons, ..Step::new(node.key.clone(), urn.clone(), Action::Create) };
+        let step = Step { reasons: vec![reason.to_owned()], ..Step::new(node.key.clone(), urn.clone(), action) };
         self.settle(node.id, step, Work::Undecided);
         true
     }

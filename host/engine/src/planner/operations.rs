@@ -11,6 +11,7 @@ mod company;
 mod edges;
 mod order;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -60,6 +61,7 @@ pub(super) fn build(
         graph,
         going: removed.iter().collect(),
         dependents: HashMap::new(),
+        needed: BTreeMap::new(),
         errors: Vec::new(),
     };
     let mut replaced = Vec::new();
@@ -83,7 +85,7 @@ pub(super) fn build(
         return Ok((building.steps, building.operations));
     }
     building.index();
-    building.replace(&replaced, warnings);
+    building.replace(&replaced, in_scope, warnings);
     building.remove();
     building.delete_left_overs(in_scope, warnings);
     building.goes_with();
@@ -138,6 +140,8 @@ struct Building<'a> {
     going: HashSet<&'a Urn>,
     /// Records by what they depend on.
     dependents: HashMap<Urn, Vec<Arc<Record>>>,
+    /// What something that stays needs, each with the key of that.
+    needed: BTreeMap<RecordId, Key>,
     errors: Vec<Diagnostic>,
 }
 
@@ -196,8 +200,14 @@ impl Building<'_> {
         Some(&self.steps.get(index as usize)?.urn)
     }
 
-    fn replace(&mut self, replaced: &[(u32, bool)], warnings: &mut Vec<Warning>) {
+    fn replace(
+        &mut self,
+        replaced: &[(u32, bool)],
+        in_scope: Option<&HashSet<Urn>>,
+        warnings: &mut Vec<Warning>,
+    ) {
         let first = self.delete_first(replaced, warnings);
+        self.needed = self.needed(replaced, in_scope);
         for (index, _) in replaced {
             let Some(step) = self.steps.get_mut(*index as usize) else { continue };
             let urn = step.urn.clone();
@@ -222,17 +232,17 @@ impl Building<'_> {
                 _ => None,
             };
             let id = RecordId { urn: urn.clone(), superseded };
-            let staying = self.staying(&urn).next();
+            let needed_by = self.needed.get(&current);
             let own = match instead {
-                InsteadOf::Deleted if let Some(other) = staying => {
+                InsteadOf::Deleted if let Some(other) = needed_by => {
                     if let Some(key) = urn.key() {
-                        self.errors.push(has_dependents(&key, &other, "deleted before a new one is made"));
+                        self.errors.push(has_dependents(&key, other, "deleted before a new one is made"));
                     }
                     continue;
                 }
-                InsteadOf::Copy(_) if let Some(other) = staying => {
+                InsteadOf::Copy(_) if let Some(other) = needed_by => {
                     if let Some(key) = urn.key() {
-                        warnings.push(the_old_one_stays(key, &other));
+                        warnings.push(the_old_one_stays(key, other));
                     }
                     continue;
                 }
@@ -252,6 +262,35 @@ impl Building<'_> {
                 _ => self.edges.hard(*index, own),
             }
         }
+    }
+
+    /// What is recorded and needed by something that stays as it is, each with the key of that:
+    /// what this run is not about stays, and so do the old ones that it needs, and what those need
+    /// in turn.
+    fn needed(&self, replaced: &[(u32, bool)], in_scope: Option<&HashSet<Urn>>) -> BTreeMap<RecordId, Key> {
+        let replaced: HashSet<&Urn> = replaced.iter().filter_map(|(index, _)| self.urn(*index)).collect();
+        let stays = |record: &&Arc<Record>| match record.superseded {
+            None => !self.going.contains(&record.urn) && !self.provisions.contains_key(&record.urn),
+            Some(_) => in_scope.is_some_and(|scope| !scope.contains(&record.urn)),
+        };
+        let mut staying: Vec<&Arc<Record>> = self.recorded.records().filter(stays).collect();
+        // Records come in no order; of several reasons the first is told.
+        staying.sort_by_cached_key(|record| std::cmp::Reverse(record.id()));
+        let mut needed = BTreeMap::new();
+        while let Some(record) = staying.pop() {
+            let Some(key) = record.urn.key() else { continue };
+            for urn in &record.dependencies {
+                let current = self.recorded.current(urn);
+                let current = current.filter(|_| replaced.contains(urn) || self.going.contains(urn));
+                for old in current.into_iter().chain(self.recorded.copies(urn)) {
+                    if let Entry::Vacant(entry) = needed.entry(old.id()) {
+                        entry.insert(key.clone());
+                        staying.push(old);
+                    }
+                }
+            }
+        }
+        needed
     }
 
     /// Which replacements delete first.
@@ -352,7 +391,10 @@ impl Building<'_> {
     fn remove(&mut self) {
         for record in order::dependents_first(self.recorded, &self.going) {
             let Some(key) = record.urn.key() else { continue };
-            let staying: Vec<Key> = self.staying(&record.urn).collect();
+            let mut staying: Vec<Key> = self.staying(&record.urn).collect();
+            if let (true, Some(other)) = (staying.is_empty(), self.needed.get(&record.id())) {
+                staying.push(other.clone());
+            }
             self.errors.extend(staying.iter().map(|other| has_dependents(&key, other, "deleted")));
             let step = self.steps.len() as u32;
             let id = record.id();
@@ -377,14 +419,10 @@ impl Building<'_> {
         for record in recorded.all_superseded() {
             let Some(key) = record.urn.key() else { continue };
             if in_scope.is_some_and(|scope| !scope.contains(&record.urn)) {
-                // What it depends on stays with it.
-                let going = record.dependencies.iter().filter(|urn| self.going.contains(*urn));
-                let going = going.filter_map(Urn::key);
-                self.errors.extend(going.map(|gone| has_dependents(&gone, &key, "deleted")));
                 continue;
             }
-            if let Some(other) = self.staying(&record.urn).next() {
-                warnings.push(the_old_one_stays(key, &other));
+            if let Some(other) = self.needed.get(&record.id()) {
+                warnings.push(the_old_one_stays(key, other));
                 continue;
             }
             let step = self.steps.len() as u32;

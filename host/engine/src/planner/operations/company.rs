@@ -8,24 +8,23 @@ use purlin_state::RecordId;
 
 use super::Building;
 use super::edges::waits_for;
-use crate::plan::{Action, InsteadOf, Operation, Step, Work};
+use crate::plan::{Action, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
-/// What would be left without what it goes with: that one is deleted before it is made anew, and
-/// this one was to stay and to follow the new one. Each comes with the reason to replace it, too.
+/// What would be left without what it goes with: that one is deleted, and this one was to be changed
+/// only after that. Each comes with the reason to replace it, too.
 pub(in crate::planner) fn homeless(
     recorded: &Recorded,
     steps: &[Step],
     operations: &[Operation],
 ) -> Vec<(Urn, String)> {
-    let deleted_first = (0u32..).zip(operations).filter_map(|(index, operation)| match operation.work {
-        Work::Create { instead_of: InsteadOf::Deleted, .. } => {
-            Some((index, steps.get(operation.step as usize)?))
+    let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.work {
+        Work::Delete { id, call: true, .. } if id.superseded.is_none() => {
+            Some((&id.urn, (index, steps.get(operation.step as usize)?)))
         }
         _ => None,
     });
-    let hosts: HashMap<&Urn, (u32, &Step)> =
-        deleted_first.map(|(index, step)| (&step.urn, (index, step))).collect();
+    let hosts: HashMap<&Urn, (u32, &Step)> = going.collect();
     if hosts.is_empty() {
         return Vec::new();
     }
@@ -91,7 +90,9 @@ impl Building<'_> {
     fn guest(&self, id: &RecordId, own: u32) -> Option<Guest> {
         let record = self.recorded.get(id)?;
         let host = RecordId::current(record.deleted_with.clone()?);
-        self.is_plain(own).then_some(())?;
+        // With which of several copies it would go is not recorded.
+        let is_single = self.recorded.next_copy(&host.urn) == 1;
+        (is_single && self.is_plain(own)).then_some(())?;
         let mut seen: HashSet<&Urn> = HashSet::from([&id.urn]);
         let mut next = record.deleted_with.as_ref();
         while let Some(urn) = next
@@ -135,7 +136,11 @@ impl Building<'_> {
         let goes_by = |id: &RecordId| goes.get(id).or_else(|| self.deletions.get(id)).copied();
         let then = |id: &RecordId| -> Vec<RecordId> {
             let dependencies = self.recorded.get(id).map(|record| record.dependencies.iter());
-            dependencies.into_iter().flatten().cloned().map(RecordId::current).collect()
+            let all = |urn: &'_ Urn| {
+                let copies = self.recorded.copies(urn).map(|copy| copy.id());
+                copies.chain([RecordId::current(urn.clone())]).collect::<Vec<_>>()
+            };
+            dependencies.into_iter().flatten().flat_map(all).collect()
         };
         // To be needed by what it goes with anyway is no reason.
         let mut stack: Vec<RecordId> = then(id).into_iter().filter(|id| goes_by(id) != Some(by)).collect();
