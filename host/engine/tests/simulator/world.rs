@@ -153,7 +153,8 @@ impl World {
             }
             Some(_) => {}
         }
-        self.is_needed_by_none(id, planned);
+        let record = record.map(|record| record.urn.as_str().to_owned());
+        self.is_needed_by_none(id, record);
         self.things.remove(id);
         self.say(format!("  deleted {id} of {}", thing.urn));
         for id in self.directly_inside(id) {
@@ -184,9 +185,10 @@ impl World {
     }
 
     /// What refers to a thing has to go before, or to let go of it.
-    fn is_needed_by_none(&mut self, id: &str, deleted: Planned) {
+    fn is_needed_by_none(&mut self, id: &str, urn: Option<String>) {
         let mut wrong = Vec::new();
         let inside = self.inside(id);
+        let first = urn.is_some_and(|urn| self.has_to_go_first(urn));
         for (other, thing) in &self.things {
             let planned = self.planned.get(&thing.urn).copied().unwrap_or_default();
             let is_let_go = thing.released || planned.replaced && self.may_be_let_go(other);
@@ -195,13 +197,32 @@ impl World {
             }
             // Where the old one goes first, what can be changed in place follows the new one. What
             // lives within it goes with it.
-            let may_follow = deleted.deletes_first || inside.contains(other);
+            let may_follow = first || inside.contains(other);
             let recorded = self.view.values().any(|record| record.state.id == *other && is_there(record));
             if recorded && !may_follow {
                 wrong.push(format!("{id} was deleted, and {other} of {} still needs it", thing.urn));
             }
         }
         wrong.into_iter().for_each(|wrong| self.violated(wrong));
+    }
+
+    /// Whether the plan deletes something first that a resource is, or is recorded to depend on at
+    /// any distance: then it has to go before the new one is there, whoever needs it.
+    fn has_to_go_first(&self, urn: String) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut stack = vec![urn];
+        while let Some(urn) = stack.pop() {
+            if self.planned.get(&urn).is_some_and(|planned| planned.deletes_first) {
+                return true;
+            }
+            if seen.insert(urn.clone()) {
+                let records = self.view.values().filter(|record| record.urn.as_str() == urn);
+                stack.extend(
+                    records.flat_map(|record| &record.dependencies).map(|urn| urn.as_str().to_owned()),
+                );
+            }
+        }
+        false
     }
 
     fn refers_to_what_is_there(&mut self, id: &str, values: &Map) {
