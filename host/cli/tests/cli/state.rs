@@ -245,6 +245,25 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
     assert_eq!((&said["lost"], &said["records"]), (&serde_json::json!([]), &5.into()), "{said}");
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
     project.run(&["state", "repair", "--check"]).status(0);
+
+    // Both at once: what is lost is said, and the status says so too.
+    std::fs::remove_dir_all(project.path().join(".purlin/sled")).expect("removed");
+    for journal in std::fs::read_dir(project.path().join(".purlin/journal")).expect("journals") {
+        let path = journal.expect("a journal").path();
+        let mut bytes = std::fs::read(&path).expect("read");
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 40].iter_mut().for_each(|byte| *byte ^= 0xff);
+        std::fs::write(&path, bytes).expect("damaged");
+    }
+    project.run(&["up", "--yes"]).status(1);
+    let looked = project.run(&["state", "repair", "--check"]).status(1);
+    assert!(looked.out.contains("lost: "), "{}{}", looked.out, looked.err);
+    let saved = project.run(&["state", "repair"]).status(1);
+    assert!(saved.out.contains("holds what could be saved: "), "{}", saved.out);
+    assert!(saved.err.contains("`purlin import` takes it in again"), "{}", saved.err);
+    assert!(project.path().join(".purlin/stale").is_dir(), "nothing is thrown away");
+    project.run(&["state", "repair", "--check"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             if !report.whole && args.check {
                 app.ui.hint("`purlin state repair` puts right what can be");
             }
-            if !report.lost.is_empty() {
+            if !report.lost.is_empty() && !args.check {
                 app.ui.hint(
                     "what was lost still exists: `purlin import` takes it in again, before `purlin up` makes it twice",
                 );
@@ -143,7 +143,9 @@ fn render(report: &Report, folder: &str) -> String {
     for moved in &report.moved {
         out.push_str(&format!("moved: the old files lie in `{}`\n", text::line(moved)));
     }
-    if report.repaired {
+    if report.repaired && !report.lost.is_empty() {
+        out.push_str(&format!("The state in `{folder}` holds what could be saved: {records}.\n"));
+    } else if report.repaired {
         out.push_str(&format!("{} The state in `{folder}` was repaired: {records}.\n", paint(GOOD, "ok")));
     }
     out
