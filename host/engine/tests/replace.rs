@@ -428,6 +428,9 @@ async fn what_is_retained_is_never_deleted() {
         let of = |fixed: &str| documents(&[("a", fixed)], &[("a", order)]);
         platform.deploys(&of("fixed: 1")).await;
         platform.done();
+        let plan = platform.plan(&of("fixed: 2")).await.expect("a plan");
+        let said = plan.steps.iter().any(|step| step.reasons.iter().any(|why| why.contains("retained")));
+        assert!(said && plan.steps.iter().all(|step| !step.delete_before_replace));
         assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2"]);
         assert_eq!(platform.copies().await, 0);
         assert!(platform.deploys(&documents(&[], &[])).await.is_empty());

@@ -212,10 +212,13 @@ impl Building<'_> {
             let Some(step) = self.steps.get_mut(*index as usize) else { continue };
             let urn = step.urn.clone();
             let before = first.contains(index);
-            step.delete_before_replace = before;
             let node = self.operations.get(*index as usize).and_then(|operation| operation.node);
             let node = node.and_then(|node| self.graph?.node(node));
             let retain = node.is_some_and(|node| node.lifecycle.retain);
+            step.delete_before_replace = before && !retain;
+            if retain {
+                step.reasons.push("the old one is retained: only forgotten, not deleted".into());
+            }
             let instead = match (retain, before) {
                 (true, _) => InsteadOf::Forgotten,
                 (false, true) => InsteadOf::Deleted,
