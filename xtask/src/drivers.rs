@@ -13,9 +13,9 @@ use crate::targets::{self, PLAIN, WASI};
 /// Drivers that need nothing but the contract: their instances start faster without WASI.
 const WITHOUT_WASI: &[&str] = &["echo", "dns-wildcard"];
 
-/// The tests' adversary, and the driver whose effects tests count; they are in no binary, so nobody
-/// compiles them ahead of time.
-const FOR_TESTS: [&str; 2] = ["guests", "ledger"];
+/// The tests' adversary, the driver whose effects tests count, and one that finds nothing again; they
+/// are in no binary, so nobody compiles them ahead of time.
+const FOR_TESTS: [&str; 3] = ["blind", "guests", "ledger"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
