@@ -84,10 +84,17 @@ impl Failure {
         match error {
             purlin_host::Error::Documents(faults) => Self::Documents { faults, sources: sources.clone() },
             purlin_host::Error::State(error) => Self::state(&error),
-            purlin_host::Error::Archive(_)
-            | purlin_host::Error::Stale
-            | purlin_host::Error::Departs(_)
-            | purlin_host::Error::Held { .. } => {
+            purlin_host::Error::Stale => {
+                Self::input("the plan is stale: the state changed since it was made")
+                    .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
+            }
+            purlin_host::Error::Departs(mut what) => {
+                let mut told = std::collections::HashSet::new();
+                what.retain(|line| told.insert(line.clone()));
+                Self::input(format!("what is asked for departs from the plan:\n  {}", what.join("\n  ")))
+                    .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
+            }
+            error @ (purlin_host::Error::Archive(_) | purlin_host::Error::Held { .. }) => {
                 let input = error.is_input();
                 let failure = Self::run(error.to_string());
                 if input { failure.as_input() } else { failure }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use purlin_host::engine::{Action, Cause, Event, Phase, Summary};
+use purlin_host::engine::{Action, Cause, Change, Event, Phase, Summary};
 use purlin_host::model::Key;
 
 use crate::render::value;
@@ -66,13 +66,17 @@ impl<'a> Progress<'a> {
                 self.running.entry(key.clone()).or_insert((*action, None)).1 = Some(remark);
             }
             Phase::Observed { message, changes } => {
-                let paths: Vec<String> = changes.iter().map(|c| value::path(&c.path)).collect();
-                let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
-                let line = format!("{}: {message}{paths}", text::line(key.as_str()));
+                let line = observed(key, message, changes);
                 self.tell(&line, true);
             }
             Phase::Succeeded { took } => {
+                let begun = self.running.get(key).map(|(action, _)| *action);
                 self.done(key);
+                // To find nothing out is no success, and an old one that need not go is told of as
+                // the one that stays.
+                if matches!(begun, Some(Action::Read | Action::Delete)) && *action == Action::None {
+                    return;
+                }
                 // What is merely looked at is only told of when something was found.
                 if *action == Action::Read && self.ui.level < Level::Verbose {
                     return;
@@ -146,6 +150,13 @@ impl<'a> Progress<'a> {
             self.ui.bars.remove(&bar);
         }
     }
+}
+
+/// What was found about a resource when it was looked at, and where it differs.
+pub(crate) fn observed(key: &Key, message: &str, changes: &[Change]) -> String {
+    let paths: Vec<String> = changes.iter().map(|change| value::path(&change.path)).collect();
+    let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
+    format!("{}: {}{paths}", text::line(key.as_str()), text::line(message))
 }
 
 fn present(action: Action) -> &'static str {

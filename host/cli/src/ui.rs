@@ -6,10 +6,16 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use anstyle::Style;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use serde::Serialize;
+use terminal_size::{Height, Width};
 
 use crate::json;
 use crate::style::{ERROR, HINT, STRONG, WARNING, paint};
 use crate::text;
+
+/// Columns that text is laid out for at least.
+const NARROWEST: usize = 40;
+/// Columns of a terminal that does not say how many it has.
+const USUAL: usize = 80;
 
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,12 +61,12 @@ impl Ui {
 
     /// Columns of standard output: what COLUMNS says, else the terminal's; none without either.
     pub(crate) fn columns(&self) -> Option<usize> {
-        columns(terminal_size::terminal_size_of(io::stdout()))
+        columns(out_terminal())
     }
 
     /// Columns of standard error.
     pub(crate) fn error_columns(&self) -> Option<usize> {
-        columns(terminal_size::terminal_size_of(io::stderr()))
+        columns(error_terminal())
     }
 
     /// Writes data. Once nobody reads any more, nothing is written, and that is no fault.
@@ -120,8 +126,8 @@ impl Ui {
     fn remark(&self, style: Style, word: &str, text: &str) {
         let text = format!("{word} {}", text::block(text));
         // Elsewhere than on a terminal a line is better looked for whole.
-        let lines = match terminal_size::terminal_size_of(io::stderr()) {
-            Some((width, _)) => text::wrap(&text, usize::from(width.0.max(40)) - 1),
+        let lines = match error_terminal() {
+            Some(columns) => text::wrap(&text, columns.max(NARROWEST) - 1),
             None => vec![text],
         };
         let text = lines.join("\n");
@@ -170,9 +176,24 @@ impl Ui {
     }
 }
 
-fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+fn columns(terminal: Option<usize>) -> Option<usize> {
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse::<usize>().ok());
-    let columns =
-        set.filter(|columns| *columns > 0).or_else(|| terminal.map(|(width, _)| usize::from(width.0)))?;
-    Some(columns.max(40))
+    Some(set.filter(|columns| *columns > 0).or(terminal)?.max(NARROWEST))
+}
+
+/// Columns of standard output; none where it is no terminal.
+fn out_terminal() -> Option<usize> {
+    let out = io::stdout();
+    told(terminal_size::terminal_size_of(&out), out.is_terminal())
+}
+
+/// Columns of standard error; none where it is no terminal.
+fn error_terminal() -> Option<usize> {
+    let error = io::stderr();
+    told(terminal_size::terminal_size_of(&error), error.is_terminal())
+}
+
+/// A terminal, such as a serial line, may not know how wide it is.
+fn told(size: Option<(Width, Height)>, is_terminal: bool) -> Option<usize> {
+    size.map(|(width, _)| usize::from(width.0)).or(is_terminal.then_some(USUAL))
 }

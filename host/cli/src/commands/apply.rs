@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use purlin_host::documents::SourceMap;
+use purlin_host::state;
+
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
@@ -34,8 +37,10 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.plan);
-    let bytes = std::fs::read(&args.plan)
-        .map_err(|error| Failure::input(format!("cannot read the plan `{path}`: {error}")))?;
+    let bytes = std::fs::read(&args.plan).map_err(|error| {
+        Failure::input(format!("cannot read the plan `{path}`: {error}"))
+            .hint("`purlin plan --out FILE` writes one")
+    })?;
     let named = !args.documents.named().is_empty();
     let given = if named { Some(input::given(&args.documents, app)?) } else { None };
     let workspace = match &given {
@@ -45,7 +50,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let purlin = input::orchestrator(&workspace, app)?;
     let sources = given.as_ref().map(|given| given.sources.clone()).unwrap_or_default();
     let fail = |error| Failure::host(error, &sources);
-    let saved = purlin.open_plan(&bytes).await.map_err(fail)?;
+    let saved = purlin.open_plan(&bytes).await.map_err(|error| unopened(error, &path))?;
     let kept = match &given {
         Some(_) => None,
         None => Some(saved.documents().map_err(fail)?),
@@ -61,4 +66,15 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     drop(session);
     deploy::close(purlin, app).await?;
     Ok(status)
+}
+
+/// Why a plan could not be opened.
+fn unopened(error: purlin_host::Error, path: &str) -> Failure {
+    match error {
+        purlin_host::Error::State(state::Error::Damaged { .. }) => Failure::input(format!(
+            "the seal of the plan `{path}` does not fit: it was changed, or made with another state"
+        ))
+        .hint("`purlin plan --out FILE` makes a new one; nothing was changed"),
+        other => Failure::host(other, &SourceMap::default()),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use purlin_host::engine::{Event, PlanOptions};
+use purlin_host::engine::{Event, Phase, PlanOptions};
 
 use super::deploy;
 use crate::app::App;
@@ -10,6 +10,7 @@ use crate::args::{DocumentArgs, Format, FormatArg, PlanArgs};
 use crate::failure::{Failure, Status};
 use crate::files;
 use crate::input;
+use crate::progress;
 use crate::render::plan::{Look, render};
 use crate::report;
 use crate::text;
@@ -33,7 +34,9 @@ With `--format json`:
   {\"format\": 1,
    \"steps\": [{\"key\", \"urn\", \"action\", \"reasons\", \"changes\": [{\"path\", \"before\", \"after\",
              \"unknown\", \"secret\", \"replaces\"}]}],
-   \"summary\": {\"create\", \"update\", \"replace\", \"delete\", \"none\"}}")]
+   \"summary\": {\"create\", \"update\", \"replace\", \"delete\", \"none\"},
+   \"observed\": [{\"key\", \"message\", \"changes\"}]}
+and \"observed\" only where something was found that is not as recorded.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -70,6 +73,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         )
         .hint("`purlin refresh` settles it"));
     }
+    let mut observed = Vec::new();
     let base = if args.offline {
         base
     } else {
@@ -77,11 +81,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let looked = purlin.look(&documents.context, base, refresh);
         let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
         for event in found {
-            if let Event::Resource {
-                key, phase: purlin_host::engine::Phase::Observed { message, .. }, ..
-            } = event
-            {
-                app.ui.say(&format!("{}: {message}", text::line(key.as_str())));
+            if let Event::Resource { key, phase: Phase::Observed { message, changes }, .. } = event {
+                app.ui.say(&progress::observed(&key, &message, &changes));
+                observed.push(report::plan::Observed::new(&key, message, &changes));
             }
         }
         base
@@ -94,7 +96,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
         })?;
     }
-    let report = report::plan::Plan::new(&plan);
+    let report = report::plan::Plan { observed, ..report::plan::Plan::new(&plan) };
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => {

@@ -1,7 +1,7 @@
 //! A plan as text: what is to happen to each resource, why, and in which inputs.
 
 use crate::report::plan::{Change, Plan, Step};
-use crate::style::{CREATE, DELETE, DIM, STRONG, UPDATE, WARNING, paint};
+use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
 use super::value;
@@ -52,20 +52,19 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
     }
     moved(&mut out, plan);
     for warning in &plan.warnings {
-        out.push_str(&format!(
-            "{} {}: {}\n",
-            paint(WARNING, "warning:"),
-            text::line(&warning.key),
-            text::line(&warning.message)
-        ));
+        let text = format!("{}: {}", text::line(&warning.key), text::line(&warning.message));
+        remark(&mut out, WARNING, "warning:", &text, look);
     }
     for suggestion in &plan.suggestions {
         let (from, to) = (text::line(&suggestion.from), text::line(&suggestion.to));
-        out.push_str(&format!(
-            "{} `{to}` is just like `{from}`, which would be deleted. If it only got another name:\n  \
-             purlin state rename '{from}' '{to}'\n",
-            paint(WARNING, "hint:")
-        ));
+        let text =
+            format!("`{to}` is just like `{from}`, which would be deleted. If it only got another name:");
+        remark(&mut out, HINT, "hint:", &text, look);
+        // A command stays on one line, so that it can be copied.
+        out.push_str(&format!("  purlin state rename '{from}' '{to}'\n"));
+    }
+    if !plan.warnings.is_empty() || !plan.suggestions.is_empty() {
+        out.push('\n');
     }
     if brief {
         out.push_str(&paint(DIM, "Each change in full: --verbose"));
@@ -74,6 +73,14 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
     out.push_str(&summary(plan));
     out.push('\n');
     out
+}
+
+/// A word, and what it is about, broken at blanks where the terminal ends.
+fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look: Look) {
+    let text = format!("{word} {text}");
+    let lines = look.columns.map_or_else(|| vec![text.clone()], |columns| text::wrap(&text, columns));
+    let text = lines.join("\n");
+    out.push_str(&format!("{}{}\n", paint(style, word), text.strip_prefix(word).unwrap_or(&text)));
 }
 
 /// Resources that get another name and stay otherwise.
@@ -203,18 +210,26 @@ fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
     for (change, path) in step.changes.iter().zip(&paths) {
         let padding = column.saturating_sub(text::width(path));
         let used = INDENT + 2 + text::width(path) + 1 + padding + 1;
-        let room = look.columns.map_or(usize::MAX / 2, |columns| columns.saturating_sub(used).max(12));
-        let room = if look.everything { usize::MAX / 2 } else { room };
-        if text::width(path) > widest {
-            // A long path has a line of its own.
-            let room = look.columns.filter(|_| !look.everything);
-            let room = room.map_or(usize::MAX / 2, |columns| columns.saturating_sub(INDENT + 4).max(12));
-            let sides = sides(change, step.action, room);
-            out.push_str(&format!("{:INDENT$}  {path}:\n{:INDENT$}    {sides}\n", "", ""));
-            continue;
-        }
+        // A long path has a line of its own.
+        let long = text::width(path) > widest;
+        let used = if long { INDENT + 4 } else { used };
+        let room = look.columns.filter(|_| !look.everything);
+        let room = room.map_or(usize::MAX / 2, |columns| columns.saturating_sub(used).max(12));
         let sides = sides(change, step.action, room);
-        out.push_str(&format!("{:INDENT$}  {path}: {:padding$}{sides}\n", "", ""));
+        if long {
+            out.push_str(&format!("{:INDENT$}  {path}:\n{:INDENT$}    {sides}", "", ""));
+        } else {
+            out.push_str(&format!("{:INDENT$}  {path}: {:padding$}{sides}", "", ""));
+        }
+        let remark = remark_of(change);
+        if text::width(&sides) + 1 + text::width(remark) <= room {
+            out.push_str(if remark.is_empty() { "" } else { " " });
+        } else if !remark.is_empty() {
+            // Rather a line more than values cut short.
+            out.push_str(&format!("\n{:used$}", ""));
+        }
+        out.push_str(remark);
+        out.push('\n');
     }
     let left = step.changes.len() - shown;
     if left > 0 {
@@ -222,24 +237,31 @@ fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
     }
 }
 
+/// What a change forces.
+fn remark_of(change: &Change) -> &'static str {
+    match (change.replaces, change.is_unknown()) {
+        (false, _) => "",
+        (true, false) => "(forces replacement)",
+        // What becomes known may turn out to be what it was; then nothing is replaced.
+        (true, true) => "(replaces if it differs)",
+    }
+}
+
 fn sides(change: &Change, action: &str, room: usize) -> String {
-    let replaces = if change.replaces { " (forces replacement)" } else { "" };
     let before = change.before.as_ref().map(value::one_line);
     let after = change.after.as_ref().map(value::one_line);
-    let text = match (before, after) {
+    match (before, after) {
         (None, Some(after)) if action == "create" => text::fit(&after, room).into_owned(),
         (Some(before), None) if action == "delete" => text::fit(&before, room).into_owned(),
         (before, after) => {
             let before = before.unwrap_or_else(|| "(none)".into());
             let after = after.unwrap_or_else(|| "(removed)".into());
-            let same = before == after;
-            let (before, after) = value::pair(&before, &after, room);
             // Two masked values look alike, though they differ.
-            let remark = if same { " (changed)" } else { "" };
-            format!("{before} → {after}{remark}")
+            let changed = if before == after { " (changed)" } else { "" };
+            let (before, after) = value::pair(&before, &after, room.saturating_sub(changed.len()));
+            format!("{before} → {after}{changed}")
         }
-    };
-    format!("{text}{replaces}")
+    }
 }
 
 #[cfg(test)]
@@ -274,7 +296,7 @@ mod tests {
             none: count("none"),
             ..Tally::default()
         };
-        Plan { format: 1, steps, summary, warnings: vec![], suggestions: vec![] }
+        Plan { format: 1, steps, summary, warnings: vec![], suggestions: vec![], observed: vec![] }
     }
 
     fn plain(plan: &Plan, columns: Option<usize>) -> String {
@@ -333,6 +355,51 @@ mod tests {
     #[test]
     fn a_plan_reads_well_at_140_columns() {
         insta::assert_snapshot!(plain(&some(), Some(140)));
+    }
+
+    #[test]
+    fn replacements_and_renames_read_well_at_80_columns() {
+        let replaces = |path, before: Value, after: Value| Change {
+            replaces: true,
+            ..change(path, Some(before), Some(after))
+        };
+        let mut plan = plan(vec![
+            step(
+                "replace",
+                "postgres.default#modules.web.externals.db",
+                &["`/values/region` cannot be changed in place"],
+                vec![
+                    replaces("/values/region", "europe-north-1".into(), "europe-west-4".into()),
+                    replaces("/values/network", "net-4ae2afdf4f12bce85e47ef0bb960".into(), Value::unknown()),
+                    replaces(
+                        "/secrets/password",
+                        Value::from("hunter1").into_secret(),
+                        Value::from("hunter2").into_secret(),
+                    ),
+                ],
+            ),
+            step("create", "s3.default#modules.web.externals.store", &["not yet there"], vec![]),
+            step(
+                "delete",
+                "s3.default#modules.web.externals.files",
+                &["nothing asks for it any more"],
+                vec![],
+            ),
+        ]);
+        plan.suggestions.push(crate::report::plan::Suggestion {
+            from: "s3.default#modules.web.externals.files".into(),
+            to: "s3.default#modules.web.externals.store".into(),
+        });
+        plan.warnings.push(Warning {
+            key: "s3.default#modules.web.externals.queue".into(),
+            message: "it is not known whether an interrupted call made it, and nothing is done about it"
+                .into(),
+        });
+        let text = plain(&plan, Some(80));
+        for line in text.lines().filter(|line| !line.contains("purlin state rename")) {
+            assert!(text::width(line) <= 80, "{line}");
+        }
+        insta::assert_snapshot!(text);
     }
 
     #[test]

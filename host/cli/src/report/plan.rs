@@ -1,7 +1,7 @@
 //! A plan as plain data.
 
 use purlin_host::engine;
-use purlin_host::model::Value;
+use purlin_host::model::{Key, Value};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
@@ -18,6 +18,24 @@ pub(crate) struct Plan {
     /// Resources that seem to have been renamed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) suggestions: Vec<Suggestion>,
+    /// What was found before the plan was made, where it is not as recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) observed: Vec<Observed>,
+}
+
+/// What was found about a resource when it was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Observed {
+    key: String,
+    message: String,
+    changes: Vec<Change>,
+}
+
+impl Observed {
+    /// From what the host tells.
+    pub(crate) fn new(key: &Key, message: String, changes: &[engine::Change]) -> Self {
+        Self { key: key.to_string(), message, changes: changes.iter().map(Change::new).collect() }
+    }
 }
 
 /// What is to be deleted and is just like what is to be made.
@@ -118,6 +136,7 @@ impl Plan {
             summary,
             warnings: plan.warnings.iter().map(warning).collect(),
             suggestions: plan.suggestions.iter().map(suggestion).collect(),
+            observed: Vec::new(),
         }
     }
 }
