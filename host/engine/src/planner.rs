@@ -235,7 +235,7 @@ fn undecided(recorded: &Recorded) -> Vec<Warning> {
         let key = intent.id().urn.key()?;
         let message = format!(
             "an earlier run was interrupted while making it, and its driver cannot tell whether it exists; \
-             look for it, then say `purlin import {key} ID` or, if there is nothing, `purlin state forget {key}`"
+             look for it, delete what is there, and say `purlin state forget {key}`; then it is made anew"
         );
         matches!(intent.operation, purlin_state::Operation::Create(_)).then_some(Warning { key, message })
     };
