@@ -68,7 +68,8 @@ impl Graph {
                 Ok(value) => value,
                 Err(found) => {
                     faults.extend(found);
-                    Value::Null
+                    // So that what reads this says nothing more about it.
+                    Value::unknown()
                 }
             };
         let params = match docs.params(&self.nodes, node) {
