@@ -2,12 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod crash;
+mod drift;
 mod history;
+mod interrupted;
 mod json;
 mod life;
+mod lifecycle;
 mod look;
+mod plans;
 mod project;
+#[path = "../common/reality.rs"]
+mod reality;
 mod reference;
+mod scope;
 mod state;
 mod together;
+mod world;
 mod wrong;

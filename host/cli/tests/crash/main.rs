@@ -7,4 +7,6 @@
 
 mod places;
 mod random;
+#[path = "../common/reality.rs"]
+mod reality;
 mod scene;

@@ -1,11 +1,12 @@
 //! A project whose resources are files that can be counted.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::reality::{self, Real};
 
 /// A folder with documents, a state, and the real things.
 pub(crate) struct Scene {
@@ -34,16 +35,6 @@ pub(crate) const AFTER: &str = "
     h: {type: thing, params: {value: \"${resources['thing.default#shared.e'].outputs.value}\"}}
 ";
 
-/// What is real, by the name of the shared resource: value and what is fixed.
-pub(crate) type Real = BTreeMap<String, (String, String)>;
-
-pub(crate) fn ledger() -> PathBuf {
-    let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
-    let path = folder.join("ledger.wasm");
-    assert!(path.is_file(), "{} is missing; run `cargo xtask drivers` first", path.display());
-    path
-}
-
 impl Scene {
     pub(crate) fn new(shared: &str) -> Self {
         let scene = Self { folder: TempDir::new().expect("a folder") };
@@ -58,7 +49,7 @@ spec:
       source: {}
       grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}
 ",
-            ledger().display()
+            reality::driver("ledger").display()
         );
         std::fs::write(scene.path().join("purlin.yaml"), workspace).expect("written");
         scene.write(shared);
@@ -98,21 +89,7 @@ spec:
   shared:
 {shared}"
         );
-        // Every resource says all of it, so that nothing is read that is not there.
-        let full: String = documents
-            .lines()
-            .map(|line| {
-                let mut line = line.to_owned();
-                if line.contains("{type: thing, params: {") {
-                    for (name, default) in [("fixed", "\"\""), ("first", "false")] {
-                        if !line.contains(&format!("{name}:")) {
-                            line = line.replacen("params: {", &format!("params: {{{name}: {default}, "), 1);
-                        }
-                    }
-                }
-                line + "\n"
-            })
-            .collect();
+        let full = reality::complete(&documents);
         std::fs::write(self.path().join("documents.yaml"), full).expect("written");
     }
 
@@ -158,21 +135,10 @@ spec:
         log.lines().last().unwrap_or_default().to_owned()
     }
 
-    /// What is real. Twice under one name is a failure.
+    /// What is real.
     #[track_caller]
     pub(crate) fn real(&self) -> Real {
-        let mut real = Real::new();
-        let Ok(files) = std::fs::read_dir(self.path().join("data/things")) else { return real };
-        for file in files {
-            let text = std::fs::read(file.expect("a file").path()).expect("read");
-            let thing: Value = serde_json::from_slice(&text).expect("JSON");
-            let urn = thing["urn"].as_str().expect("a URN");
-            let name = urn.rsplit("shared.").next().unwrap_or(urn).to_owned();
-            let text = |field: &str| thing["values"][field].as_str().unwrap_or_default().to_owned();
-            let twice = real.insert(name.clone(), (text("value"), text("fixed")));
-            assert_eq!(twice, None, "`{name}` is there twice");
-        }
-        real
+        reality::real(self.path())
     }
 
     /// Ids of what is real, and ids on record: the same, when nothing is forgotten.
@@ -188,21 +154,12 @@ spec:
             .map(|resource| resource["provider_id"].as_str().expect("an id").to_owned())
             .collect();
         recorded.sort();
-        let files = std::fs::read_dir(self.path().join("data/things"));
-        let mut real: Vec<String> = files
-            .into_iter()
-            .flatten()
-            .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
-            .collect();
-        real.sort();
-        assert_eq!(recorded, real, "what is recorded is what is real");
+        assert_eq!(recorded, reality::ids(self.path()), "what is recorded is what is real");
     }
 
     /// How many effects of a kind there were.
     pub(crate) fn effects(&self, what: &str) -> usize {
-        let effects = std::fs::read_dir(self.path().join("data/effects"));
-        let names = effects.into_iter().flatten().map(|file| file.expect("a file").file_name());
-        names.filter(|name| name.to_string_lossy().starts_with(what)).count()
+        reality::effects(self.path(), what)
     }
 }
 

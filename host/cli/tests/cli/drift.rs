@@ -1,0 +1,142 @@
+//! What is real is not what is recorded: drift, what is gone, what exists already, what others
+//! manage.
+
+use crate::world::{World, reads, thing};
+
+#[test]
+fn drift_is_found_shown_and_repaired() {
+    let world =
+        World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    world.meddle("a", "meddled");
+    // Nobody looks unless asked.
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+    let plan = world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(3);
+    assert!(
+        plan.err.contains("thing.default#shared.a: it was changed (values.value, outputs.value)"),
+        "{}",
+        plan.err
+    );
+    assert!(plan.out.contains("values.value: \"meddled\" → \"v\""), "{}", plan.out);
+    let json = world.plan(&["--refresh"]);
+    assert_eq!(json["observed"][0]["key"], thing("a"));
+    assert_eq!(
+        json["observed"][0]["changes"][0],
+        serde_json::json!({"path": "/values/value", "before": "v", "after": "meddled", "unknown": false, "secret": false, "replaces": false})
+    );
+    // That only looked.
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+
+    let events = world.run(&["refresh", "--format", "json"]).status(0).events();
+    let observed: Vec<_> = events.iter().filter(|event| event["phase"] == "observed").collect();
+    assert_eq!((observed.len(), &observed[0]["key"]), (1, &thing("a").into()));
+    assert_eq!(observed[0]["changes"][0]["after"], "meddled");
+    assert_eq!(events.last().expect("a summary")["calls"], 0, "looking is no effect");
+    assert_eq!(world.effects(), (2, 0, 0));
+    world.run(&["plan", "--detailed-exitcode"]).status(3);
+    assert_eq!(world.done(&["up", "--yes"], 0), ["update a"]);
+    assert_eq!(world.real()["a"].0, "v");
+
+    world.meddle("b", "meddled");
+    world.run(&["up", "--yes", "--refresh"]).status(0);
+    assert_eq!((world.real()["b"].0.as_str(), world.effects()), ("w", (2, 2, 0)));
+}
+
+#[test]
+fn what_is_gone_comes_back() {
+    let world = World::deployed(
+        &format!(
+            "a: {{type: thing, params: {{value: v}}}}\nb: {{type: thing, params: {{value: {}}}}}",
+            reads("a", "id")
+        ),
+        "",
+    );
+    let old = world.id("a");
+    std::fs::remove_file(world.file("a")).expect("removed");
+    let plan = world.run(&["plan", "--refresh"]).status(0);
+    assert!(plan.err.contains("thing.default#shared.a: it is gone"), "{}", plan.err);
+    assert_eq!(world.done(&["up", "--yes", "--refresh"], 0).last().map(String::as_str), Some("update b"));
+    assert_ne!(world.id("a"), old);
+    assert_eq!(world.real()["b"].0, world.id("a"));
+    world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
+    // What is gone already can be deleted.
+    std::fs::remove_file(world.file("b")).expect("removed");
+    world.run(&["destroy", "--yes"]).status(0);
+}
+
+/// A world in which a thing exists that nobody recorded; its id.
+fn found() -> (World, String) {
+    let world = World::deployed("a: {type: thing, params: {value: real}}", "");
+    let id = world.id("a");
+    world.run(&["state", "forget", "thing#shared.a", "--yes"]).status(0);
+    (world, id)
+}
+
+#[test]
+fn what_exists_is_imported_and_then_changed() {
+    let (world, id) = found();
+    world.write("a: {type: thing, params: {value: wanted}}", "");
+    let said = world.run(&["import", "thing#shared.a", &id]).status(0);
+    assert!(said.err.contains("1 adopted"), "{}", said.err);
+    assert!(said.err.contains("hint: the next `purlin up` changes it"), "{}", said.err);
+    assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 0, 0)));
+    assert_eq!(world.done(&["up", "--yes"], 0), ["update a"]);
+    assert_eq!(world.real()["a"].0, "wanted");
+    world.run(&["import", "thing#shared.b", &id]).status(2);
+    let missing = world.run(&["import", "thing#shared.a", "nothing"]);
+    assert_ne!(missing.status, 0);
+    assert_eq!(world.id("a"), id);
+
+    // By the documents, in one run with everything else.
+    let (world, id) = found();
+    let wish = format!("thing#shared.a: {{import: {id}}}");
+    world.write("a: {type: thing, params: {value: wanted}}", &wish);
+    assert_eq!(world.done(&["up", "--yes"], 0), ["adopt a", "update a"]);
+    assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 1, 0)));
+    // It is not replaced while the documents import it.
+    world.write("a: {type: thing, params: {value: wanted, fixed: other}}", &wish);
+    let refused = world.run(&["up", "--yes"]).status(2);
+    assert!(refused.err.contains("import"), "{}", refused.err);
+    assert_eq!(world.effects(), (1, 1, 0));
+}
+
+#[test]
+fn an_import_stays_recorded_though_the_change_after_it_fails() {
+    let (world, id) = found();
+    let wish = format!("thing#shared.a: {{import: {id}}}");
+    world.write("a: {type: thing, params: {value: wanted}}", &wish);
+    // Where the driver would write, a folder stands.
+    let obstacle = world.path().join("data/making").join(&id);
+    std::fs::create_dir(&obstacle).expect("made");
+    let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    assert_eq!(crate::world::told(&events, "succeeded"), ["adopt a"]);
+    assert_eq!(crate::world::told(&events, "failed"), ["update a"]);
+    assert_eq!((world.id("a"), world.real()["a"].0.as_str()), (id.clone(), "real"));
+    std::fs::remove_dir(&obstacle).expect("removed");
+    assert_eq!(world.done(&["up", "--yes"], 0), ["update a"]);
+    assert_eq!((world.id("a"), world.effects()), (id, (1, 1, 0)));
+}
+
+#[test]
+fn what_others_manage_is_only_looked_at() {
+    let world = World::deployed("a: {type: thing, params: {value: v}}", "");
+    let id = world.id("a");
+    world.write("a: {type: thing, params: {value: other}}", &format!("thing#shared.a: {{observe: {id}}}"));
+    world.up();
+    assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 0, 0)), "neither changed nor deleted");
+    world.meddle("a", "theirs");
+    world.run(&["up", "--yes", "--refresh"]).status(0);
+    assert_eq!(world.real()["a"].0, "theirs");
+    // Ours again.
+    world.write("a: {type: thing, params: {value: ours}}", "");
+    world.up();
+    assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 1, 0)));
+    // And what is only looked at is not deleted with the rest.
+    world.write("a: {type: thing, params: {value: ours}}", &format!("thing#shared.a: {{observe: {id}}}"));
+    world.up();
+    world.run(&["destroy", "--yes"]).status(0);
+    assert_eq!((world.real().len(), world.effects().2), (1, 0));
+    let world = World::new("a: {type: thing, params: {value: v}}", "thing#shared.a: {observe: nothing}");
+    let refused = world.run(&["up", "--yes"]);
+    assert!(refused.status == 1 || refused.status == 2, "{}", refused.err);
+    assert!(refused.err.contains("nothing"), "{}", refused.err);
+}

@@ -1,0 +1,153 @@
+//! Runs that were killed, and what the commands after them do about it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use crate::world::{World, reads, thing};
+
+const NOTE: &str = "note.default#shared.n";
+
+fn shared() -> String {
+    format!(
+        "n: {{type: note, params: {{text: hi}}}}\nm: {{type: thing, params: {{value: w}}}}\na: {{type: thing, params: {{value: v}}}}\nb: {{type: thing, params: {{value: {}}}}}",
+        reads("a", "id")
+    )
+}
+
+const WAITS: &str = "thing#shared.m: {depends_on: [note#shared.n]}";
+
+/// How many notes there are.
+fn notes(world: &World) -> usize {
+    std::fs::read_dir(world.path().join("data/blind")).map_or(0, Iterator::count)
+}
+
+/// Killed when the note was made and nobody had written it down.
+fn undecided() -> World {
+    let before = World::new(&shared(), WAITS);
+    before.interrupted(&["up", "--yes", "--parallelism", "1"], "after create", |world| notes(world) == 1)
+}
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("read") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("lock") && !path.ends_with("holder.json") {
+                files.insert(path.clone(), std::fs::read(path).expect("read"));
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn a_plan_after_a_kill_looks_and_writes_nothing() {
+    let world = undecided();
+    assert_eq!(notes(&world), 1, "it was made");
+    // The first opening after a kill puts the files in order; from there on a plan leaves them alone.
+    let before = world.run(&["state", "list", "--format", "json"]).status(0);
+    assert!(before.out.contains("\"create pending\"") || before.out.contains("pending"), "{}", before.out);
+    let state = files(&world.path().join(".purlin"));
+    for arguments in
+        [&["plan"][..], &["plan", "--format", "json"], &["plan", "--refresh"], &["plan", "--offline"]]
+    {
+        world.run(arguments).status(0);
+        let now = files(&world.path().join(".purlin"));
+        let changed: Vec<_> =
+            state.keys().chain(now.keys()).filter(|path| state.get(*path) != now.get(*path)).collect();
+        assert!(changed.is_empty(), "{arguments:?} wrote {changed:?}");
+    }
+    assert_eq!(world.run(&["state", "list", "--format", "json"]).out, before.out);
+    let refused = world.run(&["plan", "--out", "up.plan"]).status(1);
+    assert!(refused.err.contains("hint: `purlin refresh` settles it"), "{}", refused.err);
+    assert!(!world.path().join("up.plan").exists());
+}
+
+#[test]
+fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
+    let world = undecided();
+    let plan = world.plan(&[]);
+    assert_eq!(plan["warnings"][0]["key"], NOTE, "{plan}");
+    assert!(
+        plan["warnings"][0]["message"]
+            .as_str()
+            .is_some_and(|m| m.contains(&format!("purlin state forget {NOTE}"))),
+        "{plan}"
+    );
+    let said = world.run(&["up", "--yes"]).status(1);
+    assert!(said.err.contains("An earlier run was interrupted; finding out what became of"), "{}", said.err);
+    assert!(said.err.contains(&format!("warning: {NOTE}: ")), "{}", said.err);
+    assert!(said.err.contains(&format!("failed: {NOTE}\n")), "{}", said.err);
+    assert!(said.err.contains(&thing("m")), "{}", said.err);
+    assert!(!said.err.contains("unchanged note"), "{}", said.err);
+    // The rest was done, the note not a second time, and what waits for it not at all.
+    assert_eq!(world.real().keys().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(notes(&world), 1);
+    let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    let failed = events.iter().find(|event| event["phase"] == "failed").expect("a failure");
+    assert_eq!((&failed["key"], &failed["error"]["code"]), (&NOTE.into(), &"undecided".into()));
+    // Its driver cannot look at it, so that nobody can take it over.
+    let refused = world.run(&["import", NOTE, "x"]).status(2);
+    assert!(refused.err.contains("has no `read`"), "{}", refused.err);
+    let forgot = world.run(&["state", "forget", NOTE, "--yes"]).status(0);
+    assert!(forgot.err.contains("something may be there after all"), "{}", forgot.err);
+    world.up();
+    assert_eq!(world.real().keys().collect::<Vec<_>>(), ["a", "b", "m"]);
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn what_an_interrupted_run_made_is_found_and_destroyed() {
+    for (place, made) in [("before create", 1), ("after create", 1), ("after create", 2)] {
+        let world = World::new(&format!("{}\nz: {{type: thing, params: {{value: z}}}}", pair()), "");
+        let world = world
+            .interrupted(&["up", "--yes", "--parallelism", "1"], place, |world| world.real().len() == made);
+        let said = world.run(&["destroy", "--yes"]).status(0);
+        assert!(said.err.contains("An earlier run was interrupted"), "{}", said.err);
+        assert_eq!((world.real().len(), world.project().recorded().len()), (0, 0), "{place} {made}");
+    }
+}
+
+fn pair() -> String {
+    format!(
+        "a: {{type: thing, params: {{value: v}}}}\nb: {{type: thing, params: {{value: {}}}}}",
+        reads("a", "id")
+    )
+}
+
+#[test]
+fn a_refresh_settles_what_can_be_settled() {
+    let world = World::new(&pair(), "");
+    let world = world.interrupted(&["up", "--yes", "--parallelism", "1"], "after create", |world| {
+        !world.real().is_empty()
+    });
+    let said = world.run(&["refresh"]).status(0);
+    assert!(said.err.contains("thing.default#shared.a: it was made"), "{}", said.err);
+    world.run(&["plan", "--out", "up.plan"]).status(0);
+    world.run(&["apply", "up.plan"]).status(0);
+    assert_eq!((world.effects().0, world.real().len()), (2, 2));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_holder_that_is_dead_holds_nothing() {
+    let world = World::new("a: {type: odd, params: {do: sleep}}\nb: {type: thing, params: {value: v}}", "");
+    let mut first = world.project().start(&["up", "--yes", "--format", "json"]);
+    let mut lines = BufReader::new(first.stdout.take().expect("stdout")).lines();
+    assert!(lines.any(|line| line.expect("a line").contains("odd.default")));
+    let second = world.run(&["up", "--yes"]).status(1);
+    assert!(second.err.contains(&format!("process {}", first.id())), "{}", second.err);
+    assert!(second.err.contains("hint: "), "{}", second.err);
+    let json = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    assert_eq!((json.len(), &json[0]["event"]), (1, &"error".into()));
+    first.kill().expect("killed");
+    first.wait().expect("ended");
+    world.write("a: {type: odd, params: {do: echo}}\nb: {type: thing, params: {value: v}}", "");
+    world.up();
+    assert_eq!(world.effects().0, 1);
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}

@@ -1,0 +1,322 @@
+//! What becomes of resources when documents change: replacing, protecting, keeping, failing.
+
+use crate::world::{World, reads, thing};
+
+fn place(done: &[String], line: &str) -> usize {
+    done.iter().position(|one| one == line).unwrap_or_else(|| panic!("{line} in {done:?}"))
+}
+
+#[test]
+fn new_ones_come_before_old_ones_go_and_dependents_go_first() {
+    let with = |fixed: &str| {
+        format!(
+            "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: w, fixed: {}}}}}",
+            reads("a", "fixed")
+        )
+    };
+    let world = World::deployed(&with("one"), "");
+    world.write(&with("two"), "");
+    let plan = world.plan(&[]);
+    assert_eq!(plan["summary"]["replace"], 2, "{plan}");
+    let done = world.done(&["up", "--yes"], 0);
+    assert_eq!(done, ["replace a", "replace b", "delete b", "delete a"]);
+    assert_eq!(world.effects(), (4, 0, 2));
+    assert_eq!(world.real()["b"], ("w".into(), "two".into()));
+}
+
+#[test]
+fn what_is_updated_follows_between_the_new_and_the_old() {
+    let with = |fixed: &str| {
+        format!(
+            "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: {}}}}}",
+            reads("a", "fixed")
+        )
+    };
+    let world = World::deployed(&with("one"), "");
+    world.write(&with("two"), "");
+    assert_eq!(world.done(&["up", "--yes"], 0), ["replace a", "update b", "delete a"]);
+    assert_eq!(world.effects(), (3, 1, 1));
+}
+
+#[test]
+fn where_the_old_one_goes_first_only_those_who_must_go_with_it() {
+    // `mid` cannot be changed in place, `leaf` hangs on it; `soft` can be, and `later` only waits.
+    let with = |fixed: &str| {
+        format!(
+            "root: {{type: thing, params: {{value: v, fixed: {fixed}, first: true}}}}\n\
+             mid: {{type: thing, params: {{value: m, fixed: {}, first: true}}}}\n\
+             leaf: {{type: thing, params: {{value: l, fixed: {}, first: true}}}}\n\
+             soft: {{type: thing, params: {{value: {}}}}}\n\
+             later: {{type: thing, params: {{value: x}}}}\n\
+             beside: {{type: thing, params: {{value: y}}}}",
+            reads("root", "fixed"),
+            reads("mid", "fixed"),
+            reads("root", "fixed"),
+        )
+    };
+    let wish = "thing#shared.later: {depends_on: [thing#shared.root]}";
+    let world = World::deployed(&with("one"), wish);
+    world.write(&with("two"), wish);
+    let plan = world.plan(&[]);
+    let replaced: Vec<&str> = plan["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .filter(|step| step["action"] == "replace")
+        .map(|step| {
+            assert_eq!(step["delete_before_replace"], true, "{step}");
+            step["key"].as_str().expect("a key")
+        })
+        .collect();
+    assert_eq!(replaced, [thing("root"), thing("mid"), thing("leaf")], "{plan}");
+    let text = world.run(&["plan"]).status(0).out;
+    assert!(text.contains("the old one is deleted first"), "{text}");
+    let done = world.done(&["up", "--yes"], 0);
+    let order: Vec<&String> = done.iter().filter(|line| !line.ends_with("soft")).collect();
+    assert_eq!(
+        order,
+        ["delete leaf", "delete mid", "delete root", "replace root", "replace mid", "replace leaf"]
+    );
+    assert!(place(&done, "update soft") > place(&done, "replace root"), "{done:?}");
+    assert_eq!(world.effects(), (6 + 3, 1, 3));
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn what_is_protected_stops_the_run_before_anything_is_called() {
+    let with = |fixed: &str| {
+        format!(
+            "a: {{type: thing, params: {{value: v, fixed: {fixed}, first: true}}}}\nb: {{type: thing, params: {{value: w, fixed: {}, first: true}}}}",
+            reads("a", "fixed")
+        )
+    };
+    let world = World::deployed(&with("one"), "thing#shared.b: {protect: true}");
+    world.write(&with("two"), "thing#shared.b: {protect: true}");
+    for arguments in [&["plan"][..], &["up", "--yes"]] {
+        let refused = world.run(arguments).status(2);
+        assert_eq!(refused.out, "");
+        assert!(
+            refused.err.contains("`thing.default#shared.b` is protected and would be replaced")
+                && refused.err.contains("= help: "),
+            "{}",
+            refused.err
+        );
+    }
+    let events = world.run(&["up", "--yes", "--format", "json"]).status(2).events();
+    assert_eq!((events.len(), &events[0]["error"]["diagnostics"][0]["code"]), (1, &"protected".into()));
+    assert_eq!(world.effects(), (2, 0, 0));
+    world.write(&with("two"), "");
+    world.up();
+    assert_eq!(world.effects(), (4, 0, 2));
+}
+
+#[test]
+fn all_that_is_protected_is_named_at_once() {
+    let protected = "thing#shared.a: {protect: true}\nthing#shared.b: {protect: true}";
+    let all = "a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}\nc: {type: thing, params: {value: x}}";
+    let world = World::deployed(all, protected);
+    world.write("c: {type: thing, params: {value: x2}}", "");
+    for arguments in [&["plan"][..], &["up", "--yes"], &["destroy", "--yes"]] {
+        let refused = world.run(arguments).status(2);
+        for name in ["a", "b"] {
+            assert!(
+                refused.err.contains(&format!("`{}` is protected and would be deleted", thing(name))),
+                "{arguments:?}: {}",
+                refused.err
+            );
+        }
+    }
+    assert_eq!(world.effects(), (3, 0, 0));
+    // Lifted by a deployment that still asks for them.
+    world.write(all, "");
+    world.up();
+    world.run(&["destroy", "--yes"]).status(0);
+    assert_eq!(world.effects(), (3, 0, 3));
+}
+
+#[test]
+fn what_is_retained_is_never_deleted() {
+    let with = |fixed: &str| format!("a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}");
+    let wish = "thing#shared.a: {retain: true}";
+    let world = World::deployed(&with("one"), wish);
+    world.write(&with("two"), wish);
+    world.up();
+    world.write("", "");
+    let removed = world.run(&["up", "--yes"]).status(0);
+    assert!(removed.err.contains("1 deleted"), "{}", removed.err);
+    assert_eq!(world.effects(), (2, 0, 0), "nobody deleted either");
+    assert_eq!(crate::reality::ids(world.path()).len(), 2);
+    assert!(world.project().recorded().iter().all(|key| !key.contains("thing")));
+}
+
+#[test]
+fn one_is_replaced_together_with_another() {
+    let with = |fixed: &str| {
+        format!(
+            "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: w}}}}"
+        )
+    };
+    let wish = "thing#shared.b: {replace_with: [thing#shared.a]}";
+    let world = World::deployed(&with("one"), wish);
+    world.write(&with("two"), wish);
+    let plan = world.plan(&[]);
+    let b = plan["steps"].as_array().expect("steps").iter().find(|step| step["key"] == thing("b"));
+    assert_eq!(b.expect("b")["action"], "replace", "{plan}");
+    assert_eq!(b.expect("b")["changes"], serde_json::json!([]), "it did not change itself");
+    assert_eq!(world.done(&["up", "--yes"], 0), ["replace a", "replace b", "delete b", "delete a"]);
+}
+
+#[test]
+fn changes_that_do_not_count() {
+    let with = |value: &str| format!("a: {{type: thing, params: {{value: {value}}}}}");
+    let wish = "thing#shared.a: {ignore_changes: [values.value, params.value]}";
+    let world = World::deployed(&with("one"), wish);
+    world.write(&with("two"), wish);
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+    world.up();
+    assert_eq!(world.effects(), (1, 0, 0));
+    assert_eq!(world.real()["a"].0, "one");
+    for bad in ["values.nope", "outputs.value", "'values.'"] {
+        world.write(&with("two"), &format!("thing#shared.a: {{ignore_changes: [{bad}]}}"));
+        let refused = world.run(&["up", "--yes"]).status(2);
+        assert!(refused.err.contains("deploy.yaml:"), "{bad}: {}", refused.err);
+        assert!(refused.err.contains("= help: "), "{bad}: {}", refused.err);
+    }
+    assert_eq!(world.effects(), (1, 0, 0));
+}
+
+#[test]
+fn changes_that_replace_though_the_driver_would_update() {
+    let with = |value: &str| format!("a: {{type: thing, params: {{value: {value}}}}}");
+    let wish = "thing#shared.a: {replace_on_changes: [values.value]}";
+    let world = World::deployed(&with("one"), wish);
+    world.write(&with("two"), wish);
+    let plan = world.run(&["plan"]).status(0).out;
+    assert!(plan.contains("values.value: \"one\" → \"two\" (forces replacement)"), "{plan}");
+    assert!(plan.contains("a change of `values.value` replaces it (`replace_on_changes`)"), "{plan}");
+    assert_eq!(world.done(&["up", "--yes"], 0), ["replace a", "delete a"]);
+}
+
+#[test]
+fn half_a_resource_is_recorded_and_finished_by_the_next_run() {
+    let with = |what: &str| format!("a: {{type: odd, params: {{do: {what}}}}}");
+    let world = World::new(&with("half"), "");
+    let failed = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    let event = failed.iter().find(|event| event["phase"] == "failed").expect("a failure");
+    assert_eq!(event["error"]["code"], "partial");
+    assert_eq!(world.listed("odd.default#shared.a")["status"], "partial");
+    // Even where nothing changed, it is finished: by an update.
+    let plan = world.plan(&[]);
+    let step = plan["steps"].as_array().expect("steps").iter().find(|step| step["action"] == "update");
+    assert!(step.expect("an update")["reasons"][0].as_str().is_some_and(|r| r.contains("partly")), "{plan}");
+    world.write(&with("echo"), "");
+    assert_eq!(world.done(&["up", "--yes"], 0), ["update a"]);
+    assert_eq!(world.listed("odd.default#shared.a")["status"], "ready");
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn a_failure_stops_what_depends_on_it_and_nothing_else() {
+    let world = World::new(
+        "bad: {type: odd, params: {do: nope}}\n\
+         child: {type: thing, params: {value: c}}\n\
+         grandchild: {type: thing, params: {value: \"${resources['thing.default#shared.child'].outputs.id}\"}}\n\
+         free: {type: thing, params: {value: f}}",
+        "thing#shared.child: {depends_on: [odd#shared.bad]}",
+    );
+    let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    assert_eq!(crate::world::told(&events, "failed"), ["create bad"]);
+    assert_eq!(crate::world::told(&events, "skipped"), ["create child", "create grandchild"]);
+    for event in events.iter().filter(|event| event["phase"] == "skipped") {
+        assert_eq!(event["because"], "odd.default#shared.bad", "the cause, not what it stopped");
+    }
+    let summary = events.last().expect("a summary");
+    assert_eq!(
+        (&summary["status"], &summary["failed"], &summary["skipped"]),
+        (&"failed".into(), &1.into(), &2.into())
+    );
+    assert_eq!(world.real().keys().collect::<Vec<_>>(), ["free"]);
+    assert_eq!(world.project().recorded(), ["base-env.default#base-env", "thing.default#shared.free"]);
+    let said = world.run(&["up", "--yes"]).status(1);
+    assert_eq!(said.out, "");
+    assert!(
+        said.err
+            .contains("failed: odd.default#shared.bad\n  it cannot `nope`\n  was in the way of 2 resources:")
+    );
+    assert!(said.err.contains("hint: what is done stays done; the same command goes on from here"));
+}
+
+#[test]
+fn what_cannot_be_deleted_keeps_what_it_depends_on_and_nothing_else() {
+    let world = World::deployed(
+        "dep: {type: thing, params: {value: d}}\n\
+         stuck: {type: thing, params: {value: s}}\n\
+         u1: {type: thing, params: {value: one}}\n\
+         u2: {type: thing, params: {value: \"${resources['thing.default#shared.u1'].outputs.value}\"}}",
+        "thing#shared.stuck: {depends_on: [thing#shared.dep]}",
+    );
+    // A folder cannot be deleted like a file.
+    let file = world.file("stuck");
+    std::fs::remove_file(&file).expect("removed");
+    std::fs::create_dir(&file).expect("made");
+    let ended = world.run(&["destroy", "--yes", "--format", "json"]).status(1);
+    let events = ended.events();
+    assert_eq!(crate::world::told(&events, "failed"), ["delete stuck"], "{}", ended.err);
+    assert_eq!(crate::world::told(&events, "skipped"), ["delete dep"], "{}", ended.err);
+    assert_eq!(world.project().recorded(), [thing("dep"), thing("stuck")]);
+    std::fs::remove_dir(&file).expect("removed");
+    world.run(&["destroy", "--yes"]).status(0);
+    assert_eq!(world.project().recorded(), [""; 0]);
+}
+
+#[test]
+fn what_is_tainted_is_replaced_and_every_other_left_alone() {
+    let world =
+        World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    world.run(&["state", "taint", "thing#shared.a"]).status(0);
+    assert_eq!(world.done(&["up", "--yes"], 0), ["replace a", "delete a"]);
+    assert_eq!(world.done(&["up", "--yes", "--replace", "thing#shared.b"], 0), ["replace b", "delete b"]);
+    world.run(&["up", "--yes", "--replace", "thing#shared.x"]).status(2);
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn everything_is_provisioned_anew_only_when_asked() {
+    let world =
+        World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    assert_eq!(world.done(&["up", "--yes"], 0), [""; 0]);
+    let mut done = world.done(&["up", "--yes", "--full"], 0);
+    done.sort();
+    assert_eq!(done, ["update a", "update b"]);
+    assert_eq!(world.effects(), (2, 2, 0));
+}
+
+#[test]
+fn what_left_the_documents_stays_when_asked() {
+    let world =
+        World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    world.write("a: {type: thing, params: {value: v}}", "");
+    world.run(&["up", "--yes", "--keep-removed"]).status(0);
+    world.run(&["plan", "--keep-removed", "--detailed-exitcode"]).status(0);
+    assert_eq!((world.effects(), world.real().len()), ((2, 0, 0), 2));
+    world.run(&["plan", "--detailed-exitcode"]).status(3);
+    assert_eq!(world.done(&["up", "--yes"], 0), ["delete b"]);
+}
+
+#[test]
+fn two_that_claim_one_past_are_refused() {
+    let world = World::deployed("old: {type: thing, params: {value: v}}", "");
+    let two = "a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: v}}";
+    let claim = "aliases: [thing#shared.old]";
+    world.write(two, &format!("thing#shared.a: {{{claim}}}\nthing#shared.b: {{{claim}}}"));
+    let refused = world.run(&["up", "--yes"]).status(2);
+    assert!(refused.err.contains("deploy.yaml:"), "{}", refused.err);
+    assert_eq!(world.effects(), (1, 0, 0));
+    world.write(two, &format!("thing#shared.a: {{{claim}}}"));
+    let plan = world.plan(&[]);
+    assert_eq!(plan["summary"]["moved"], 1, "{plan}");
+    assert_eq!(world.done(&["up", "--yes"], 0), ["create b"]);
+    assert_eq!(world.effects(), (2, 0, 0));
+    // A second time there is nothing left to move.
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}

@@ -1,0 +1,209 @@
+//! Plans in files, and what plans say of what is not known yet and of what is secret.
+
+use serde_json::json;
+
+use crate::world::{World, reads};
+
+const DRAWN: &str = "code: {type: password}\n\
+    reader: {type: thing, params: {value: \"is ${resources['password.default#shared.code'].outputs.value}\"}}";
+
+#[test]
+fn a_plan_in_a_file_is_carried_out_as_it_was_seen_and_once() {
+    let world = World::new(DRAWN, "");
+    let said = world.run(&["plan", "--out", "up.plan"]).status(0);
+    assert!(said.err.contains("hint: `purlin apply up.plan` does just this"), "{}", said.err);
+    let events = world.run(&["apply", "up.plan", "--format", "json"]).status(0).events();
+    assert_eq!(crate::world::told(&events, "succeeded"), ["create code", "create reader"]);
+    // Drawn once: what is recorded is what the other one was given.
+    let outputs = world.run(&["outputs", "--show-secrets", "--format", "json"]).status(0).json();
+    let drawn = outputs["resources"]["password.default#shared.code"]["value"].as_str().expect("a text");
+    assert_eq!(world.real()["reader"].0, format!("is {drawn}"));
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+
+    let again = world.run(&["apply", "up.plan"]).status(2);
+    assert_eq!(
+        again.err,
+        "error: the plan is stale: the state changed since it was made\n\
+         hint: `purlin plan --out FILE` makes a new one; nothing was changed\n"
+    );
+    let json = world.run(&["apply", "up.plan", "--format", "json"]).status(2).events();
+    assert_eq!((json.len(), &json[0]["event"]), (1, &"error".into()));
+    assert_eq!(world.effects(), (1, 0, 0));
+}
+
+#[test]
+fn a_plan_keeps_its_secrets_to_itself() {
+    let world = World::new("a: {type: thing, params: {value: open}}", "");
+    world.run(&["plan", "--out", "up.plan"]).status(0);
+    let bytes = std::fs::read(world.path().join("up.plan")).expect("read");
+    for text in ["correct-horse", "open", "shared.a", "acme/ledger"] {
+        assert!(!bytes.windows(text.len()).any(|at| at == text.as_bytes()), "`{text}` is in clear");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(world.path().join("up.plan")).expect("there").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "nobody else may read it");
+    }
+
+    // One byte changed, cut short, of another state, or something else: refused, and nothing done.
+    let mut changed = bytes.clone();
+    let middle = changed.len() / 2;
+    changed[middle] ^= 1;
+    let other = World::new("a: {type: thing, params: {value: open}}", "");
+    other.run(&["plan", "--out", "other.plan"]).status(0);
+    let foreign = std::fs::read(other.path().join("other.plan")).expect("read");
+    for (what, bytes) in [("changed", changed), ("short", bytes[..40].to_vec()), ("foreign", foreign)] {
+        world.project().write("bad.plan", bytes);
+        let refused = world.run(&["apply", "bad.plan"]).status(2);
+        assert!(
+            refused.err.contains("the seal of the plan `bad.plan` does not fit"),
+            "{what}: {}",
+            refused.err
+        );
+        assert!(refused.err.contains("hint: "), "{what}: {}", refused.err);
+    }
+    world.project().write("bad.plan", "hello");
+    assert!(world.run(&["apply", "bad.plan"]).status(2).err.contains("this is no plan"));
+    assert!(world.run(&["apply", "nowhere.plan"]).status(2).err.contains("hint: "));
+    assert_eq!(world.effects(), (0, 0, 0));
+    world.run(&["apply", "up.plan"]).status(0);
+}
+
+#[test]
+fn documents_may_ask_for_nothing_but_what_the_plan_says() {
+    let world = World::deployed("a: {type: thing, params: {value: one}}", "");
+    world.write("a: {type: thing, params: {value: two}}", "");
+    world.run(&["plan", "--out", "change.plan"]).status(0);
+    for other in [
+        "a: {type: thing, params: {value: three}}",
+        "a: {type: thing, params: {value: two}}\nb: {type: thing, params: {value: x}}",
+        "",
+    ] {
+        world.write(other, "");
+        let refused = world.run(&["apply", "change.plan", "-f", "."]).status(2);
+        assert!(refused.err.contains("departs from the plan"), "{other}: {}", refused.err);
+        let lines: Vec<&str> = refused.err.lines().filter(|line| line.starts_with("  ")).collect();
+        let mut once = lines.clone();
+        once.dedup();
+        assert!(!lines.is_empty() && once == lines, "each departure once: {}", refused.err);
+        assert_eq!(world.effects(), (1, 0, 0));
+    }
+    // Without documents it is the plan's own that count.
+    assert_eq!(world.done(&["apply", "change.plan"], 0), ["update a"]);
+    assert_eq!(world.real()["a"].0, "two");
+}
+
+#[test]
+fn what_is_not_known_yet_is_marked_and_is_no_null() {
+    let world = World::new(
+        &format!(
+            "a: {{type: thing, params: {{value: v}}}}\nb: {{type: thing, params: {{value: {}}}}}",
+            reads("a", "id")
+        ),
+        "",
+    );
+    let plan = world.plan(&[]);
+    let change = |plan: &serde_json::Value, name: &str, path: &str| {
+        let steps = plan["steps"].as_array().expect("steps").clone();
+        let step = steps.into_iter().find(|step| step["key"] == crate::world::thing(name)).expect("a step");
+        let changes = step["changes"].as_array().expect("changes").clone();
+        changes
+            .into_iter()
+            .find(|change| change["path"] == path)
+            .unwrap_or_else(|| panic!("{path} in {step}"))
+    };
+    assert_eq!(
+        change(&plan, "b", "/values/value"),
+        json!({"path": "/values/value", "before": null, "after": null, "unknown": true, "secret": false, "replaces": false})
+    );
+    assert_eq!(change(&plan, "b", "/values/fixed")["unknown"], false);
+    assert_eq!(
+        change(&plan, "a", "/secrets/password"),
+        json!({"path": "/secrets/password", "before": null, "after": "[secret]", "unknown": false, "secret": true, "replaces": false})
+    );
+    world.up();
+    assert_eq!(world.real()["b"].0, world.id("a"));
+
+    // What would replace, were it to differ, says so.
+    let with = |fixed: &str| {
+        format!(
+            "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: w, fixed: {}}}}}",
+            reads("a", "value")
+        )
+    };
+    let world = World::deployed(&with("one"), "");
+    world.write(&with("two"), "");
+    let plan = world.run(&["plan"]).status(0).out;
+    assert!(plan.contains("values.fixed: \"v\" → (known after apply) (replaces if it differs)"), "{plan}");
+    // It did not.
+    assert_eq!(world.done(&["up", "--yes"], 0).iter().filter(|line| line.ends_with(" b")).count(), 0);
+    assert_eq!(world.effects(), (3, 0, 1));
+}
+
+#[test]
+fn secrets_are_masked_wherever_they_went() {
+    let world = World::new(DRAWN, "");
+    let mut all = String::new();
+    let mut say = |arguments: &[&str]| {
+        let ran = world.run(arguments);
+        all.push_str(&ran.out);
+        all.push_str(&ran.err);
+    };
+    say(&["plan", "--verbose"]);
+    say(&["up", "--yes", "--verbose", "--format", "json"]);
+    let outputs = world.run(&["outputs", "--show-secrets", "--format", "json"]).status(0).json();
+    let drawn = outputs["resources"]["password.default#shared.code"]["value"].as_str().expect("a text");
+    world.meddle("reader", "was changed");
+    for arguments in [
+        &["plan", "--refresh", "--verbose"][..],
+        &["plan", "--refresh", "--format", "json"],
+        &["refresh", "--format", "json"],
+        &["refresh", "--verbose"],
+        &["up", "--yes", "--verbose"],
+        &["state", "list", "--format", "json"],
+        &["state", "show", "thing#shared.reader"],
+        &["state", "show", "password#shared.code", "--format", "json"],
+        &["outputs"],
+        &["history", "--format", "json"],
+        &["history", "1", "--format", "json"],
+        &["diff", "1", "--format", "json"],
+        &["destroy", "--yes", "--format", "json"],
+    ] {
+        say(arguments);
+    }
+    assert!(all.contains("[secret]"));
+    assert!(!all.contains(drawn) && !all.contains("correct-horse"));
+    let mut files = vec![world.path().join(".purlin")];
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(path).expect("read").map(|entry| entry.expect("an entry").path()));
+        } else {
+            let bytes = std::fs::read(&path).expect("read");
+            for text in [drawn, "correct-horse"] {
+                let found = bytes.windows(text.len()).any(|at| at == text.as_bytes());
+                assert!(!found, "a secret is in {}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_reads_the_same_without_colour() {
+    let world = World::deployed("a: {type: thing, params: {value: one}}", "");
+    world.write("a: {type: thing, params: {value: two}}", "");
+    let plain = world.run(&["plan"]).status(0).out;
+    assert!(!plain.contains('\u{1b}'));
+    assert!(plain.contains("  ~ update thing.default#shared.a"), "{plain}");
+    let coloured = world.run(&["plan", "--color", "always"]).status(0).out;
+    assert!(coloured.contains('\u{1b}'));
+    assert_eq!(anstream_free(&coloured), plain, "colour is all that colour adds");
+    let mut command = world.project().command(&["plan"]);
+    command.env("NO_COLOR", "1").env("CLICOLOR_FORCE", "1");
+    assert_eq!(crate::project::ran(command).status(0).out, plain);
+}
+
+/// Text without its colours.
+fn anstream_free(text: &str) -> String {
+    regex::Regex::new("\u{1b}\\[[0-9;]*m").expect("a pattern").replace_all(text, "").into_owned()
+}

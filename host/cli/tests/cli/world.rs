@@ -1,0 +1,213 @@
+//! A project in which what is real can be counted, and with drivers that fail, that find nothing
+//! again, and that draw what they make.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::project::{Project, Ran, ran};
+use crate::reality::{self, Real};
+
+/// Documents of it: what is shared, and what is wished for its lifecycle.
+///
+/// - `thing`: `{value, fixed, first}`; a change of `fixed` replaces it, the old one first where
+///   `first` says so.
+/// - `odd`: `{do}`; it does what that says, good or bad.
+/// - `note`: `{text}`; made by a driver that cannot find it again.
+/// - `password`: drawn at random.
+pub(crate) struct World {
+    project: Project,
+}
+
+/// The key of a thing.
+pub(crate) fn thing(name: &str) -> String {
+    format!("thing.default#shared.{name}")
+}
+
+/// What one thing reads of another.
+pub(crate) fn reads(name: &str, output: &str) -> String {
+    format!("\"${{resources['thing.default#shared.{name}'].outputs.{output}}}\"")
+}
+
+impl World {
+    pub(crate) fn new(shared: &str, lifecycle: &str) -> Self {
+        let project = Project::empty();
+        std::fs::create_dir(project.path().join("data")).expect("made");
+        let mut workspace = String::from(
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n  drivers:\n",
+        );
+        for name in ["ledger", "guests", "blind"] {
+            let source = reality::driver(name);
+            workspace.push_str(&format!(
+                "    acme/{name}:\n      source: {}\n      grants: {{dirs: [{{host: ./data, guest: /data, mode: rw}}]}}\n",
+                source.display()
+            ));
+        }
+        project.write("purlin.yaml", workspace);
+        let mut definitions = String::new();
+        for (kind, driver, inputs) in [
+            (
+                "thing",
+                "acme/ledger",
+                "{values: {value: '${params.value}', fixed: '${params.fixed}', first: '${params.first}'}, secrets: {password: correct-horse}}",
+            ),
+            ("odd", "acme/guests", "{values: {do: '${params.do}'}, secrets: {password: correct-horse}}"),
+            ("note", "acme/blind", "{values: {text: '${params.text}'}}"),
+            ("password", "purlin/random", "{values: {kind: password, length: 24}}"),
+        ] {
+            definitions.push_str(&format!(
+                "---\napiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: {kind}}}\nspec:\n  type: {kind}\n  driver: {driver}\n  inputs: {inputs}\n  criteria: [{{}}]\n"
+            ));
+        }
+        project.write("definitions.yaml", definitions);
+        let world = Self { project };
+        world.write(shared, lifecycle);
+        world
+    }
+
+    /// Deployed at once.
+    #[track_caller]
+    pub(crate) fn deployed(shared: &str, lifecycle: &str) -> Self {
+        let world = Self::new(shared, lifecycle);
+        world.up();
+        world
+    }
+
+    /// Writes other documents: `shared` and `lifecycle` as lines `name: …` and `key: …`.
+    pub(crate) fn write(&self, shared: &str, lifecycle: &str) {
+        let section = |name: &str, lines: &str| {
+            let lines: String = lines
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty())
+                .map(|line| format!("    {line}\n"))
+                .collect();
+            if lines.is_empty() { format!("  {name}: {{}}\n") } else { format!("  {name}:\n{lines}") }
+        };
+        let documents = format!(
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {{name: shop}}\nspec:\n{}{}",
+            section("shared", shared),
+            section("lifecycle", lifecycle)
+        );
+        self.project.write("deploy.yaml", reality::complete(&documents));
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.project.path()
+    }
+
+    pub(crate) fn project(&self) -> &Project {
+        &self.project
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        self.project.run(arguments)
+    }
+
+    /// Deploys; all is well.
+    #[track_caller]
+    pub(crate) fn up(&self) {
+        self.run(&["up", "--yes"]).status(0);
+    }
+
+    /// A plan, as JSON.
+    #[track_caller]
+    pub(crate) fn plan(&self, arguments: &[&str]) -> Value {
+        let arguments: Vec<&str> = ["plan", "--format", "json"].iter().chain(arguments).copied().collect();
+        self.run(&arguments).status(0).json()
+    }
+
+    /// What was done, in order, as `ACTION NAME`, of a command that writes events.
+    #[track_caller]
+    pub(crate) fn done(&self, arguments: &[&str], status: i32) -> Vec<String> {
+        let arguments: Vec<&str> = arguments.iter().chain(&["--format", "json"]).copied().collect();
+        let events = self.run(&arguments).status(status).events();
+        told(&events, "succeeded")
+    }
+
+    pub(crate) fn real(&self) -> Real {
+        reality::real(self.path())
+    }
+
+    /// Effects so far: made, changed, deleted.
+    pub(crate) fn effects(&self) -> (usize, usize, usize) {
+        let count = |what| reality::effects(self.path(), what);
+        (count("create"), count("update"), count("delete"))
+    }
+
+    /// Changes what is real behind the back of the program: the value of a thing.
+    #[track_caller]
+    pub(crate) fn meddle(&self, name: &str, value: &str) {
+        let path = self.file(name);
+        let mut thing: Value = serde_json::from_slice(&std::fs::read(&path).expect("read")).expect("JSON");
+        thing["values"]["value"] = value.into();
+        std::fs::write(path, thing.to_string()).expect("written");
+    }
+
+    /// The real thing of a name.
+    #[track_caller]
+    pub(crate) fn file(&self, name: &str) -> std::path::PathBuf {
+        self.path().join("data/things").join(self.id(name))
+    }
+
+    /// The id of a thing on record.
+    #[track_caller]
+    pub(crate) fn id(&self, name: &str) -> String {
+        self.listed(&thing(name))["provider_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// What is listed about a resource.
+    #[track_caller]
+    pub(crate) fn listed(&self, key: &str) -> Value {
+        let list = self.run(&["state", "list", "--format", "json"]).status(0).json();
+        let resources = list["resources"].as_array().expect("resources").clone();
+        resources.into_iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key} in {list}"))
+    }
+
+    /// The same with its state and what is real.
+    pub(crate) fn copy(&self) -> Self {
+        let project = Project::empty();
+        let from = format!("{}/.", self.path().display());
+        let copied =
+            std::process::Command::new("cp").arg("-a").arg(from).arg(project.path()).status().expect("cp");
+        assert!(copied.success());
+        Self { project }
+    }
+
+    /// A copy in which this command was killed when it came to a place, at the first time at which
+    /// the world was like this.
+    #[track_caller]
+    pub(crate) fn interrupted(&self, arguments: &[&str], place: &str, like: impl Fn(&Self) -> bool) -> Self {
+        // What runs beside may shift the numbers of places, so that one is missed.
+        for number in (1..60).cycle().take(600) {
+            let copy = self.copy();
+            let log = copy.path().join("places");
+            let mut command = copy.project.command(arguments);
+            command.env("PURLIN_CRASH_AT", number.to_string()).env("PURLIN_CRASH_LOG", &log);
+            let ended = ran(command);
+            let log = std::fs::read_to_string(&log).expect("read");
+            if ended.status == -1
+                && log.lines().last().is_some_and(|line| line.ends_with(place))
+                && like(&copy)
+            {
+                std::fs::remove_file(copy.path().join("places")).expect("removed");
+                return copy;
+            }
+        }
+        panic!("never came to `{place}`");
+    }
+}
+
+/// `ACTION NAME` of all events of a phase, in order, but for what turned out to be as it should.
+pub(crate) fn told(events: &[Value], phase: &str) -> Vec<String> {
+    events
+        .iter()
+        .filter(|event| event["event"] == "resource" && event["phase"] == phase)
+        .map(|event| {
+            let key = event["key"].as_str().expect("a key");
+            let name = key.rsplit_once("shared.").map_or(key, |(_, name)| name);
+            format!("{} {name}", event["action"].as_str().expect("an action"))
+        })
+        .filter(|line| !line.ends_with("#base-env") && !line.starts_with("none "))
+        .collect()
+}

@@ -1,0 +1,71 @@
+//! What the driver whose effects can be counted has made in a folder of a project.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// What is real, by the name of the shared resource: value and what is fixed.
+pub(crate) type Real = BTreeMap<String, (String, String)>;
+
+/// A driver of the tests, by the name of its component.
+pub(crate) fn driver(name: &str) -> PathBuf {
+    let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
+    let path = folder.join(format!("{name}.wasm"));
+    assert!(path.is_file(), "{} is missing; run `cargo xtask drivers` first", path.display());
+    path
+}
+
+/// Documents in which every thing says all of its params, so that nothing is read that is not
+/// there.
+pub(crate) fn complete(documents: &str) -> String {
+    documents
+        .lines()
+        .map(|line| {
+            let mut line = line.to_owned();
+            if line.contains("{type: thing, params: {") {
+                for (name, default) in [("fixed", "\"\""), ("first", "false")] {
+                    if !line.contains(&format!("{name}:")) {
+                        line = line.replacen("params: {", &format!("params: {{{name}: {default}, "), 1);
+                    }
+                }
+            }
+            line + "\n"
+        })
+        .collect()
+}
+
+/// What is real in a project. Twice under one name is a failure.
+#[track_caller]
+pub(crate) fn real(project: &Path) -> Real {
+    let mut real = Real::new();
+    let Ok(files) = std::fs::read_dir(project.join("data/things")) else { return real };
+    for file in files {
+        let text = std::fs::read(file.expect("a file").path()).expect("read");
+        let thing: Value = serde_json::from_slice(&text).expect("JSON");
+        let urn = thing["urn"].as_str().expect("a URN");
+        let name = urn.rsplit("shared.").next().unwrap_or(urn).to_owned();
+        let text = |field: &str| thing["values"][field].as_str().unwrap_or_default().to_owned();
+        let twice = real.insert(name.clone(), (text("value"), text("fixed")));
+        assert_eq!(twice, None, "`{name}` is there twice");
+    }
+    real
+}
+
+/// Ids of what is real, sorted.
+pub(crate) fn ids(project: &Path) -> Vec<String> {
+    names(&project.join("data/things"))
+}
+
+/// How many effects of a kind there were.
+pub(crate) fn effects(project: &Path, what: &str) -> usize {
+    names(&project.join("data/effects")).iter().filter(|name| name.starts_with(what)).count()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).into_iter().flatten();
+    let mut names: Vec<String> =
+        files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
