@@ -116,6 +116,11 @@ impl Shared {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
+    /// Whether another record says that it is the same real thing.
+    pub(crate) fn is_shared(&self, record: &Record) -> bool {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).is_shared(record)
+    }
+
     /// Hands changes over to be written down. Operations of one record come one after the other, so
     /// that what this run knows and what the store has agree; what the store refuses right away is
     /// not known either.
@@ -358,6 +363,7 @@ impl Running {
         let shared = Arc::clone(&self.shared);
         let Some((step, planned)) = shared.step(index) else { return };
         let counts = match (planned, step.action) {
+            _ if step.left_out => false,
             // The old one of a replacement is no resource of its own.
             (Action::Delete, Action::Replace) => false,
             // Its place is still to be forgotten.

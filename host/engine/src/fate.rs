@@ -98,7 +98,12 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<String> {
     } else if *record.driver.digest != *driver.digest() {
         reasons.push(format!("the driver `{name}` was built anew"));
     }
-    reasons.extend(because_of(changes, reasons.is_empty()));
+    // What was read differs from what was written, and nothing else is known to have changed.
+    if record.digest == [0; 32] && record.status == Status::Ready && !changes.is_empty() {
+        reasons.push(DRIFTED.into());
+    } else {
+        reasons.extend(because_of(changes, reasons.is_empty()));
+    }
     reasons
 }
 

@@ -93,6 +93,8 @@ pub struct Step {
     pub moved_from: Option<Urn>,
     /// Whether the old one goes before the new one is made.
     pub delete_before_replace: bool,
+    /// Whether this run is not about it: nobody looked whether anything is to be done.
+    pub left_out: bool,
 }
 
 impl Step {
@@ -106,6 +108,7 @@ impl Step {
             changes: Vec::new(),
             moved_from: None,
             delete_before_replace: false,
+            left_out: false,
         }
     }
 }
@@ -314,7 +317,7 @@ impl Plan {
     /// How many resources meet which fate.
     pub fn summary(&self) -> Tally {
         let mut tally = Tally::default();
-        self.steps.iter().for_each(|step| tally.count(step.action));
+        self.steps.iter().filter(|step| !step.left_out).for_each(|step| tally.count(step.action));
         tally
     }
 

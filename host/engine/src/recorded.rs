@@ -15,6 +15,8 @@ pub(crate) struct Recorded {
     current: HashMap<Urn, Arc<Record>>,
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
+    /// How many records say that they are one real thing.
+    things: HashMap<String, u32>,
 }
 
 impl Recorded {
@@ -26,12 +28,7 @@ impl Recorded {
         let mut recorded = Self::default();
         for record in snapshot.records {
             let id = record.id();
-            let twice = if record.superseded.is_some() {
-                recorded.superseded.insert(id.clone(), Arc::new(record)).is_some()
-            } else {
-                recorded.current.insert(id.urn.clone(), Arc::new(record)).is_some()
-            };
-            if twice {
+            if recorded.set(&id, Some(Arc::new(record))) {
                 return Err(Error::Integrity(format!("`{id}` is recorded twice")));
             }
         }
@@ -162,24 +159,44 @@ impl Recorded {
         last.map_or(1, |number| number.saturating_add(1))
     }
 
+    /// Puts a record in its place, or takes it away. Says whether one was there.
+    fn set(&mut self, id: &RecordId, record: Option<Arc<Record>>) -> bool {
+        if let Some(thing) = record.as_deref().and_then(thing) {
+            *self.things.entry(thing).or_insert(0) += 1;
+        }
+        let before = match (id.superseded, record) {
+            (Some(_), Some(record)) => self.superseded.insert(id.clone(), record),
+            (Some(_), None) => self.superseded.remove(id),
+            (None, Some(record)) => self.current.insert(id.urn.clone(), record),
+            (None, None) => self.current.remove(&id.urn),
+        };
+        if let Some(thing) = before.as_deref().and_then(thing)
+            && let Some(count) = self.things.get_mut(&thing)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.things.remove(&thing);
+            }
+        }
+        before.is_some()
+    }
+
+    /// Whether another record says that it is the same real thing: a driver never gives the same id
+    /// to two of one type.
+    pub(crate) fn is_shared(&self, record: &Record) -> bool {
+        thing(record).and_then(|thing| self.things.get(&thing)).is_some_and(|count| *count > 1)
+    }
+
     /// Takes a change as a store would.
     pub(crate) fn apply(&mut self, change: purlin_state::Change) {
         use purlin_state::Change;
         match change {
             Change::Put(record) => {
                 let id = record.id();
-                if id.superseded.is_some() {
-                    self.superseded.insert(id, Arc::new(*record));
-                } else {
-                    self.current.insert(id.urn, Arc::new(*record));
-                }
+                self.set(&id, Some(Arc::new(*record)));
             }
             Change::Remove(id) => {
-                if id.superseded.is_some() {
-                    self.superseded.remove(&id);
-                } else {
-                    self.current.remove(&id.urn);
-                }
+                self.set(&id, None);
             }
             Change::Intend(intent) => {
                 self.pending.insert(intent.id(), Arc::new(*intent));
@@ -240,6 +257,13 @@ impl Recorded {
         }
         *hasher.finalize().as_bytes()
     }
+}
+
+/// The real thing that a record is about, if there is one, and if it is ours.
+fn thing(record: &Record) -> Option<String> {
+    let key =
+        record.urn.key().filter(|_| exists(record) && !record.external && !record.state.id.is_empty())?;
+    Some(format!("{}\n{}\n{}", record.driver.name, key.type_name(), record.state.id))
 }
 
 /// Whether something exists under a record.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_model::Value;
+use purlin_model::{Urn, Value};
 use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +108,14 @@ pub fn drawn(kept: Vec<Change>) -> Drawn {
     Arc::new(inputs.collect::<HashMap<_, _>>())
 }
 
+/// What people call the resource of an operation.
+fn resource(line: &Line) -> String {
+    match Urn::parse(&line.urn).ok().and_then(|urn| urn.key()) {
+        Some(key) => key.to_string(),
+        None => line.urn.clone(),
+    }
+}
+
 /// What a plan would do that the kept one does not say, and the other way round: a sentence each.
 pub fn departures(kept: &[Line], now: &[Line]) -> Vec<String> {
     let key = |line: &Line| (line.urn.clone(), line.work.clone());
@@ -116,9 +124,9 @@ pub fn departures(kept: &[Line], now: &[Line]) -> Vec<String> {
     let mut departures = Vec::new();
     for line in now {
         match kept_lines.get(&key(line)) {
-            None => departures.push(format!("the plan does not {} `{}`", verb(line), line.urn)),
+            None => departures.push(format!("the plan does not {} `{}`", verb(line), resource(line))),
             Some(kept) if kept.changes != line.changes || kept.action != line.action => {
-                departures.push(format!("the plan changes `{}` in another way", line.urn));
+                departures.push(format!("the plan changes `{}` in another way", resource(line)));
             }
             Some(_) => {}
         }
@@ -128,7 +136,7 @@ pub fn departures(kept: &[Line], now: &[Line]) -> Vec<String> {
             departures.push(format!(
                 "the plan would {} `{}`, which is not asked for any more",
                 verb(line),
-                line.urn
+                resource(line)
             ));
         }
     }

@@ -6,7 +6,7 @@ mod support;
 use purlin_engine::{Cause, PlanOptions};
 use purlin_model::driver::Implements;
 use purlin_state::Status;
-use support::{FULL, PLAIN, Platform, at, documents, locked, scope};
+use support::{FULL, PLAIN, Platform, at, documents, locked, scope, things};
 
 const DBR: &str = "delete_before_replace: true";
 
@@ -492,4 +492,27 @@ async fn what_is_retained_and_has_to_make_room_waits_for_who_is_deleted_first() 
     platform.done();
     assert_eq!(platform.deploys(&of("fixed: 2")).await, ["delete b", "create a~2", "create b~2"]);
     assert_eq!(platform.alive(), ["a", "a~2", "b~2"]);
+}
+
+/// A driver that takes what is there for what it is to make gives the same id again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_record_says_is_the_same_thing_is_not_deleted() {
+    let platform = Platform::new();
+    let one = |name: &str, fixed: &str| {
+        things(&format!("    {name}: {{type: thing, params: {{same: it, fixed: {fixed}}}}}\n"))
+    };
+    platform.up(&one("a", "f1")).await;
+    platform.driver.take_calls();
+    let summary = platform.up(&one("a", "f2")).await;
+    assert!(summary.is_success(), "{summary:?}");
+    assert_eq!(platform.driver.take_calls(), ["create thing.default#shared.a"], "no deletion");
+    // The same by another name, without a move.
+    let summary = platform.up(&one("b", "f2")).await;
+    assert!(summary.is_success(), "{summary:?}");
+    assert_eq!(platform.driver.take_calls(), ["create thing.default#shared.b"], "no deletion");
+    assert_eq!(platform.records().await.len(), 2, "`b` and the environment");
+    // Nobody else has it any more.
+    platform.destroy().await;
+    assert!(platform.driver.take_calls().contains(&"delete thing.default#shared.b".to_owned()));
+    assert!(platform.driver.alive().is_empty());
 }

@@ -108,7 +108,7 @@ fn is_false(value: &bool) -> bool {
 impl Plan {
     /// A plan of the host.
     pub(crate) fn new(plan: &engine::Plan) -> Self {
-        let steps = plan.steps.iter().map(|step| Step {
+        let steps = plan.steps.iter().filter(|step| !step.left_out).map(|step| Step {
             key: step.key.to_string(),
             urn: step.urn.to_string(),
             action: step.action.as_str(),

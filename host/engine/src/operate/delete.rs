@@ -29,7 +29,14 @@ impl Task<'_> {
         // What was never found out about something that is gone does not matter any more.
         let pending = |id: &&RecordId| self.shared.plan.recorded.pending(id).is_some();
         changes.extend(std::iter::once(id).chain(also).filter(pending).cloned().map(Change::Settle));
-        if call && exists(&record) {
+        // Where a new one, or one of another name, is the same real thing, it has to stay.
+        let shared = self.shared.is_shared(&record);
+        if exists(&record) && (!call || shared) {
+            let why =
+                if shared { "only forgotten: another resource is the same thing" } else { "only forgotten" };
+            self.shared.events.observed(&self.step.key, why, Vec::new());
+        }
+        if call && exists(&record) && !shared {
             let driver = self.driver_of(&record)?;
             let mut call = self.call();
             let intent = self.intend(Operation::Delete(id.clone()), &mut call).await?;

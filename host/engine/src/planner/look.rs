@@ -105,7 +105,8 @@ impl Planner<'_> {
         if let Some(record) = &record {
             self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         }
-        self.settle(node.id, Step::new(node.key.clone(), urn, Action::None), Work::Pass);
+        let step = Step { left_out: true, ..Step::new(node.key.clone(), urn, Action::None) };
+        self.settle(node.id, step, Work::Pass);
     }
 
     /// What lies outside of a run has to exist, or whoever depends on it cannot be provisioned.
@@ -150,7 +151,8 @@ impl Planner<'_> {
             return false;
         }
         self.board.settle(node.id, Known::with_outputs(inputs, Value::unknown()));
-        let step = Step { reasons: vec![reason.to_owned()], ..Step::new(node.key.clone(), urn.clone(), action) };
+        let step =
+            Step { reasons: vec![reason.to_owned()], ..Step::new(node.key.clone(), urn.clone(), action) };
         self.settle(node.id, step, Work::Undecided);
         true
     }

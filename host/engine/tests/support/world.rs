@@ -38,6 +38,7 @@ pub(crate) enum Lost {
 /// - `slow: ms`: `update-impact` takes that long;
 /// - `coy: true`: it says nothing of a change to what is not known yet;
 /// - `busy: n`: so many calls are asked to be made again after 5 ms;
+/// - `same: id`: what it makes has this id, even where something has it already;
 /// - `lie: text`: the output `v` is this in place of what the inputs say.
 pub(crate) struct Scripted {
     name: String,
@@ -240,6 +241,7 @@ impl Driver for Scripted {
         }
         let number = locked(&self.made).get(&key).copied().unwrap_or(0) + 1;
         let id = if number == 1 { key.clone() } else { format!("{key}~{number}") };
+        let id = text(inputs, "same").unwrap_or(id);
         self.act("create", call, inputs, &id).await?;
         assert!(twin.is_none(), "{key} was made twice");
         locked(&self.made).insert(key.clone(), number);
