@@ -164,6 +164,12 @@ impl World {
         resources.into_iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key} in {list}"))
     }
 
+    /// Whether it is not known what became of the creation of a resource.
+    pub(crate) fn is_pending(&self, key: &str) -> bool {
+        // A look puts the files of a state in order that a kill left behind.
+        self.copy().listed(key)["status"].as_str().is_some_and(|status| status.contains("pending"))
+    }
+
     /// The same with its state and what is real.
     pub(crate) fn copy(&self) -> Self {
         let project = Project::empty();
