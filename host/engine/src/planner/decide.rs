@@ -78,7 +78,12 @@ impl Planner<'_> {
             self.refuse_replacement(node, &record, &reasons);
             return;
         }
-        let adopt = record.external.then(|| Box::new(Record { external: false, ..Record::clone(&record) }));
+        if record.external && self.is_held_elsewhere(node, &urn, &*driver, &record.state.id) {
+            return;
+        }
+        let adopt = record
+            .external
+            .then(|| Box::new(Record { external: false, digest: [0; 32], ..Record::clone(&record) }));
         match fate {
             Fate::Keep => {
                 self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
@@ -122,6 +127,9 @@ impl Planner<'_> {
     /// A resource that others manage: what it is like is all that counts.
     fn observe(&mut self, node: Node<'_>, answer: Answer, found: Observed) {
         let Question { key, urn, record, driver, digest, .. } = answer.question;
+        if self.is_held_elsewhere(node, &urn, &*driver, &found.state.id) {
+            return;
+        }
         let inputs = ask::found_inputs(&answer.inputs, &found);
         let seen = Record {
             external: true,
@@ -159,6 +167,9 @@ impl Planner<'_> {
     fn adopt(&mut self, node: Node<'_>, answer: Answer, found: Observed, id: &str) {
         let Answer { question, inputs, impact, .. } = answer;
         let Question { key, urn, digest, driver, .. } = question;
+        if self.is_held_elsewhere(node, &urn, &*driver, &found.state.id) {
+            return;
+        }
         let before = ask::found_inputs(&inputs, &found);
         let record = self.found(node, &urn, &*driver, before, found.state.clone());
         let mut changes = diff::inputs(Some(&record.inputs), &inputs);
@@ -190,6 +201,42 @@ impl Planner<'_> {
         };
         let step = Step { reasons, changes, ..Step::new(key, urn, Action::Adopt) };
         self.push(Decided { node: node.id, step, work, adopt: Some(Box::new(record)), forced_order: false });
+    }
+
+    /// Whether something is ours already, by another name: it must not become two resources.
+    fn is_held_elsewhere(
+        &mut self,
+        node: Node<'_>,
+        urn: &Urn,
+        driver: &dyn crate::driver::Driver,
+        id: &str,
+    ) -> bool {
+        let is_it = |record: &&Record| {
+            record.urn != *urn
+                && !record.external
+                && exists(record)
+                && record.state.id == id
+                && *record.driver.name == *driver.known_as()
+        };
+        let recorded = self.recorded.records().map(|record| &**record);
+        let taken_over = self.decided.iter().filter_map(|decided| decided.adopt.as_deref());
+        let other = recorded.chain(taken_over).filter(is_it).filter_map(|record| record.urn.key()).min();
+        let Some(other) = other else { return false };
+        // What is only looked at may be ours by another name, as long as that stays.
+        let observes = node.lifecycle.observe.is_some();
+        if observes && self.graph.nodes().any(|node| *node.key == other) {
+            return false;
+        }
+        let (code, verb) = if observes { ("observe", "observe") } else { ("import", "take over") };
+        self.errors.push(
+            Diagnostic::error(code, format!("`{}` is to {verb} `{id}`, which `{other}` is already", node.key))
+                .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+                .help(format!(
+                    "where it has another name now, say `aliases: ['{other}']`, or `purlin state rename '{other}' '{}'`",
+                    node.key
+                )),
+        );
+        true
     }
 
     fn found(
