@@ -32,6 +32,17 @@ pub(crate) struct Resource {
     pub(crate) replace_on_v: bool,
     /// A name before, by number.
     pub(crate) alias: Option<u8>,
+    /// What somebody made by hand.
+    pub(crate) by_hand: Option<ByHand>,
+}
+
+/// What becomes of something that somebody made by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByHand {
+    /// It becomes ours.
+    Import,
+    /// It is only looked at.
+    Observe,
 }
 
 /// How a resource depends on another.
@@ -74,6 +85,11 @@ pub(crate) fn name(slot: u8, number: u8) -> String {
         0 => format!("r{slot}"),
         _ => format!("r{slot}n{number}"),
     }
+}
+
+/// The id of what somebody made by hand for a slot.
+pub(crate) fn made_by_hand(slot: u8) -> String {
+    format!("p{slot}")
 }
 
 /// The key of a resource with this name.
@@ -121,6 +137,7 @@ impl Documents {
         for resource in settled.resources.values_mut() {
             resource.protect = false;
             resource.ignore_v = false;
+            resource.by_hand = None;
         }
         settled
     }
@@ -223,6 +240,11 @@ impl Documents {
         }
         if let Some(host) = linked(Link::Within).first() {
             wishes.push(format!("deleted_with: {host}"));
+        }
+        match resource.by_hand {
+            Some(ByHand::Import) => wishes.push(format!("import: {}", made_by_hand(own))),
+            Some(ByHand::Observe) => wishes.push(format!("observe: {}", made_by_hand(own))),
+            None => {}
         }
         if let Some(number) = resource.alias {
             wishes.push(format!("aliases: ['thing#shared.{}']", name(own, number)));

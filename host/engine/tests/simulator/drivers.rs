@@ -239,6 +239,17 @@ impl Driver for SimDriver {
             let id = look.id.map(str::to_owned).or_else(|| world.by_name(self.number, look.name));
             id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
         };
+        // What can be told, and is not there, is told to be nothing.
+        let mut asked = values(look.inputs);
+        if self.kind.implements.check {
+            asked.insert("defaulted".into(), Value::Null);
+        }
+        let found = found.map(|(state, mut values)| {
+            for name in asked.keys() {
+                values.entry(name.clone()).or_insert(Value::Null);
+            }
+            (state, values)
+        });
         let found = found
             .map(|(state, values)| Observed { state, values: self.kind.tells.then_some(Value::Map(values)) });
         self.answer(under, found).await

@@ -2,7 +2,7 @@
 
 use purlin_model::driver::Implements;
 
-use crate::documents::{Documents, Edit, Link, Resource};
+use crate::documents::{ByHand, Documents, Edit, Link, Resource};
 use crate::rng::Rng;
 use crate::scenario::{Behind, Checkpoint, Command, Fault, Kind, Part, Scenario, Step};
 
@@ -16,7 +16,7 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     let mut start = Documents { order: rng.next(), ..Documents::default() };
     let many = 1 + rng.below(SLOTS);
     for slot in 0..many {
-        start.edit(&Edit::Put(slot as u8, resource(&mut rng, drivers.len())));
+        start.edit(&Edit::Put(slot as u8, resource(&mut rng, &drivers)));
     }
     // Some graphs are dense, some have no edges at all.
     let links = rng.below(2 * many + 1);
@@ -47,10 +47,13 @@ fn kind(rng: &mut Rng) -> Kind {
     }
 }
 
-fn resource(rng: &mut Rng, drivers: usize) -> Resource {
+fn resource(rng: &mut Rng, drivers: &[Kind]) -> Resource {
+    let driver = rng.below(drivers.len() as u32) as u8;
+    let driver_of = &drivers[usize::from(driver)];
+    let reads = driver_of.implements.read && driver_of.tells;
     Resource {
         name: 0,
-        driver: rng.below(drivers as u32) as u8,
+        driver,
         v: rng.below(3) as u8,
         fixed: rng.below(2) as u8,
         protect: rng.chance(4),
@@ -63,6 +66,11 @@ fn resource(rng: &mut Rng, drivers: usize) -> Resource {
         ignore_v: rng.chance(6),
         replace_on_v: rng.chance(10),
         alias: None,
+        by_hand: match rng.below(40) {
+            0 if reads => Some(ByHand::Import),
+            1 if reads => Some(ByHand::Observe),
+            _ => None,
+        },
     }
 }
 
@@ -85,7 +93,7 @@ fn link(rng: &mut Rng, many: u32) -> Edit {
 fn edit(rng: &mut Rng, drivers: &[Kind], many: u32) -> Edit {
     let slot = rng.below(many) as u8;
     match rng.below(20) {
-        0..=8 => Edit::Put(slot, resource(rng, drivers.len())),
+        0..=8 => Edit::Put(slot, resource(rng, drivers)),
         9..=11 => Edit::Remove(slot),
         12..=15 => link(rng, many),
         16 => Edit::Order(rng.next()),

@@ -59,6 +59,11 @@ pub(crate) type Fault = String;
 impl Life {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let sim = Arc::new(Sim::default());
+        for (slot, resource) in scenario.resources() {
+            if resource.by_hand.is_some() {
+                sim.world().made_by_hand(&documents::made_by_hand(slot), usize::from(resource.driver));
+            }
+        }
         Self {
             store: SimStore::new(Arc::clone(&sim)),
             shelf: Shelf::new(&scenario.drivers, &sim),
@@ -244,7 +249,7 @@ impl Life {
     }
 
     /// The key that a resource has now, where it is recorded under one that it had before.
-    fn renamed(&self, key: String) -> String {
+    pub(crate) fn renamed(&self, key: String) -> String {
         let old = |(slot, resource): (&u8, &Resource)| {
             let old = documents::key(&resource.alias.map(|number| documents::name(*slot, number))?);
             (old == key).then(|| documents::key(&resource.id(*slot)))
@@ -395,11 +400,16 @@ impl Life {
         self.store.write(changes).await.map_err(|error| error.to_string())
     }
 
-    /// What a person does where nothing but protection is in the way.
+    /// What a person does where nothing but protection is in the way, or that something which others
+    /// manage would be replaced: says that it may go.
     pub(crate) async fn unprotect(&self) -> Result<(), Fault> {
-        let records = self.snapshot().await?.records.into_iter().filter(|record| record.protect);
+        let records = self.snapshot().await?.records.into_iter();
+        let records = records.filter(|record| record.protect || record.external);
         let changes = records.map(|mut record| {
-            record.protect = false;
+            if record.external {
+                record.digest = [0; 32];
+            }
+            (record.protect, record.external) = (false, false);
             Change::Put(Box::new(record))
         });
         self.store.write(changes.collect()).await.map_err(|error| error.to_string())

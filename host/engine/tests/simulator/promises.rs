@@ -21,7 +21,7 @@ pub(crate) fn after(life: &Life, snapshot: &Snapshot, command: &Command, ended: 
     nothing_is_forgotten(&mut world, snapshot)?;
     nothing_is_imagined(&world, snapshot)?;
     if !ended.crashed && *command != Command::Resolve {
-        all_that_is_pending_is_told(snapshot, ended)?;
+        all_that_is_pending_is_told(life, snapshot, ended)?;
     }
     Ok(())
 }
@@ -31,9 +31,16 @@ pub(crate) fn after(life: &Life, snapshot: &Snapshot, command: &Command, ended: 
 fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fault> {
     let mut recorded: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
-        if let Some(other) = recorded.insert(&record.state.id, record) {
+        if let Some(other) = recorded.insert(&record.state.id, record)
+            && !(record.external && other.external)
+        {
             let id = &record.state.id;
             return Err(format!("{id} is recorded twice, as {} and {}", record.id(), other.id()));
+        }
+    }
+    for (id, record) in &recorded {
+        if let Some(thing) = world.things.get_mut(*id) {
+            thing.released = record.external;
         }
     }
     let on_their_way: BTreeSet<&str> = snapshot
@@ -74,13 +81,15 @@ fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> 
 }
 
 /// A call whose outcome is not known is never passed over in silence.
-fn all_that_is_pending_is_told(snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
+fn all_that_is_pending_is_told(life: &Life, snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
     let mut told = ended.warned.clone();
     for summary in &ended.summaries {
         told.extend(summary.unknown.iter().map(ToString::to_string));
         told.extend(summary.failed.iter().map(|(key, _)| key.to_string()));
         told.extend(summary.skipped.iter().map(|(key, _)| key.to_string()));
     }
+    // What was told of by the name that it had before was told of.
+    told.extend(told.clone().into_iter().map(|key| life.renamed(key)));
     for intent in &snapshot.pending {
         let key = intent.id().urn.key().map(|key| key.to_string()).unwrap_or_default();
         if !told.contains(&key) {
@@ -140,12 +149,14 @@ fn converge(life: &mut Life) -> Result<u32, Fault> {
         life.sim.world().say(format!("== run {number} towards rest"));
         let ended = run(life, &Step::calm(Command::up()))?;
         if !ended.refused.is_empty() {
-            if ended.refused.iter().any(|code| code != "protected") {
+            let by_hand = ["protected", "import", "observe", "import-replaced", "not-found", "imported"];
+            if ended.refused.iter().any(|code| !by_hand.contains(&&**code)) {
                 return Err(format!("refused though nothing goes wrong: {:?}", ended.refused));
             }
             futures::executor::block_on(life.unprotect())?;
             for resource in life.documents.resources.values_mut() {
                 resource.protect = false;
+                resource.by_hand = None;
             }
             continue;
         }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use purlin_model::driver::Implements;
 
-use crate::documents::{Documents, Edit};
+use crate::documents::{Documents, Edit, Resource};
 
 /// Drivers, documents, and what is done with them.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +112,17 @@ pub(crate) enum Fault {
     NoInstance,
     /// It answers what the contract does not allow, when all is done.
     Junk,
+}
+
+impl Scenario {
+    /// Every resource that the documents ever ask for, with its slot.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = (u8, &Resource)> {
+        let later = self.steps.iter().flat_map(|step| &step.edits).filter_map(|edit| match edit {
+            Edit::Put(slot, resource) => Some((*slot, resource)),
+            _ => None,
+        });
+        self.start.resources.iter().map(|(slot, resource)| (*slot, resource)).chain(later)
+    }
 }
 
 impl Step {

@@ -67,6 +67,14 @@ impl World {
             match change {
                 Change::Put(record) => {
                     let known = (record.retain, record.urn.as_str().to_owned());
+                    // Who says that something made by hand is it says that what was perhaps made is not.
+                    if record.state.id.starts_with('p') {
+                        let perhaps = self.things.iter().filter(|(_, thing)| thing.urn == known.1);
+                        let perhaps: Vec<String> = perhaps.map(|(id, _)| id.clone()).collect();
+                        for id in perhaps {
+                            self.known.entry(id).or_insert_with(|| (true, known.1.clone()));
+                        }
+                    }
                     self.known.insert(record.state.id.clone(), known);
                     self.view.insert(record.id(), Record::clone(record));
                 }
@@ -115,12 +123,26 @@ impl World {
         self.things.insert(id.to_owned(), thing);
     }
 
+    /// Somebody makes a thing that a driver can see.
+    pub(crate) fn made_by_hand(&mut self, id: &str, driver: usize) {
+        let mut values = Map::default();
+        for (name, value) in [("v", "v1"), ("fixed", "f1")] {
+            values.insert(name.into(), value.into());
+        }
+        let (urn, name, made_with) = ("nobody", "made by hand", format!("by hand {id}"));
+        let thing = Thing { urn: urn.into(), name: name.into(), values, made_with, driver, released: true };
+        self.things.entry(id.to_owned()).or_insert(thing);
+    }
+
     pub(crate) fn change(&mut self, id: &str, values: &Map) -> bool {
         if !self.things.contains_key(id) {
             if !self.lost.contains(id) {
                 self.violated(format!("{id} was to be changed, which Purlin itself deleted"));
             }
             return false;
+        }
+        if self.view.values().any(|record| record.state.id == id && record.external) {
+            self.violated(format!("{id} was changed, which others manage"));
         }
         self.refers_to_what_is_there(id, values);
         self.say(format!("  changed {id} to {}", show(values)));
@@ -142,6 +164,9 @@ impl World {
             .unwrap_or_default();
         match &record {
             None => self.violated(format!("{id} of {} was deleted, and nothing records it", thing.urn)),
+            Some(record) if record.external => {
+                self.violated(format!("{id} of {} was deleted, which others manage", thing.urn));
+            }
             Some(record) if record.superseded.is_none() => {
                 let protected = if planned.replaced { planned.protected } else { record.protect };
                 if protected {
