@@ -58,7 +58,7 @@ impl Failure {
     }
 
     /// The same failure, as one of the input.
-    fn as_input(mut self) -> Self {
+    fn into_input(mut self) -> Self {
         if let Self::Plain { status, .. } = &mut self {
             *status = Status::Input;
         }
@@ -97,13 +97,13 @@ impl Failure {
             error @ (purlin_host::Error::Archive(_) | purlin_host::Error::Held { .. }) => {
                 let input = error.is_input();
                 let failure = Self::run(error.to_string());
-                if input { failure.as_input() } else { failure }
+                if input { failure.into_input() } else { failure }
             }
             purlin_host::Error::Engine(error) => {
                 let failure = Self::run(chain(error.to_string(), StdError::source(&error)));
                 let failure = match error {
                     engine::Error::Unknown(_) | engine::Error::Taken(_) | engine::Error::InUse { .. } => {
-                        failure.as_input()
+                        failure.into_input()
                     }
                     _ => failure,
                 };
