@@ -168,7 +168,7 @@ pub async fn plan(
     };
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph))?;
-    let suggestions = suggestions(&recorded, &steps, &operations);
+    let suggestions = alike(&recorded, &steps, &mut operations);
     for step in &mut steps {
         step.moved_from = names.iter().find(|(_, new)| **new == step.urn).map(|(old, _)| old.clone());
     }
@@ -242,50 +242,63 @@ fn undecided(recorded: &Recorded) -> Vec<Warning> {
     recorded.all_pending().filter_map(warning).collect()
 }
 
-/// Pairs of what goes and what comes that are alike, where each is alike to one other only.
-fn suggestions(recorded: &Recorded, steps: &[Step], operations: &[Operation]) -> Vec<Suggestion> {
+/// What goes and what comes that are just like each other. Each comes after the other went, where
+/// that forms no loop: a driver may well take the one for the other. Pairs of which each is like
+/// one other only are suggested to be the same.
+fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> Vec<Suggestion> {
     use crate::plan::{Action, InsteadOf};
-    let gone: Vec<_> = operations
-        .iter()
-        .filter_map(|operation| match &operation.work {
-            Work::Delete { id, .. } if id.superseded.is_none() => {
-                let step = steps.get(operation.step as usize)?;
-                (step.action == Action::Delete).then_some((step, recorded.get(id)?))
+    let key_of = |operation: &Operation| steps.get(operation.step as usize).map(|step| &step.key);
+    let mut groups: HashMap<(String, [u8; 32]), (Vec<u32>, Vec<u32>)> = HashMap::new();
+    for (index, operation) in (0u32..).zip(&*operations) {
+        let Some(step) = steps.get(operation.step as usize) else { continue };
+        let inputs = match &operation.work {
+            Work::Delete { id, .. } if id.superseded.is_none() && step.action == Action::Delete => {
+                recorded.get(id).map(|record| &record.inputs)
             }
             _ => None,
-        })
-        .collect();
-    if gone.is_empty() {
+        };
+        if let Some(inputs) = inputs {
+            let group = (step.key.type_name().to_owned(), crate::digest::of(inputs, "", ""));
+            groups.entry(group).or_default().0.push(index);
+        }
+    }
+    if groups.is_empty() {
         return Vec::new();
     }
-    let mut pairs: Vec<(usize, usize)> = Vec::new();
-    for (index, operation) in operations.iter().enumerate() {
+    for (index, operation) in (0u32..).zip(&*operations) {
         let Work::Create { prepared: Some(prepared), instead_of: InsteadOf::Nothing, .. } = &operation.work
         else {
             continue;
         };
-        let Some(step) = steps.get(operation.step as usize) else { continue };
-        for (other, (gone, record)) in gone.iter().enumerate() {
-            if gone.key.type_name() == step.key.type_name() && record.inputs == prepared.inputs {
-                pairs.push((other, index));
+        let Some(key) = key_of(operation) else { continue };
+        let group = (key.type_name().to_owned(), crate::digest::of(&prepared.inputs, "", ""));
+        if let Some((_, come)) = groups.get_mut(&group) {
+            come.push(index);
+        }
+    }
+    let mut groups: Vec<(Vec<u32>, Vec<u32>)> =
+        groups.into_values().filter(|(_, come)| !come.is_empty()).collect();
+    // A map has no order, and a plan has one.
+    groups.sort_unstable();
+    let mut suggestions = Vec::new();
+    for (gone, come) in groups {
+        if gone.len() * come.len() <= MANY_ALIKE {
+            for (before, after) in gone.iter().flat_map(|gone| come.iter().map(move |come| (*gone, *come))) {
+                operations::prefer(operations, before, after);
+            }
+        }
+        if let ([gone], [come]) = (gone.as_slice(), come.as_slice()) {
+            let key = |index: u32| operations.get(index as usize).and_then(key_of).cloned();
+            if let (Some(from), Some(to)) = (key(*gone), key(*come)) {
+                suggestions.push(Suggestion { from, to });
             }
         }
     }
-    let single = |pair: &&(usize, usize)| {
-        pairs.iter().filter(|other| other.0 == pair.0).count() == 1
-            && pairs.iter().filter(|other| other.1 == pair.1).count() == 1
-    };
-    pairs
-        .iter()
-        .filter(single)
-        .filter_map(|(from, to)| {
-            Some(Suggestion {
-                from: gone.get(*from)?.0.key.clone(),
-                to: steps.get(operations.get(*to)?.step as usize)?.key.clone(),
-            })
-        })
-        .collect()
+    suggestions
 }
+
+/// With more pairs than this of what goes and comes and is alike, they are left to themselves.
+const MANY_ALIKE: usize = 10_000;
 
 /// What was decided about a node.
 pub(crate) struct Decided {

@@ -126,6 +126,17 @@ fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
     }
 }
 
+/// Has one operation come before another, unless that would form a loop.
+pub(super) fn prefer(operations: &mut [Operation], before: u32, after: u32) {
+    if !edges::waits_for(operations, before, after)
+        && let Some(operation) = operations.get_mut(after as usize)
+    {
+        operation.after.push(before);
+        operation.after.sort_unstable();
+        operation.after.dedup();
+    }
+}
+
 struct Building<'a> {
     steps: Vec<Step>,
     operations: Vec<Operation>,
