@@ -98,9 +98,9 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<String> {
     } else if *record.driver.digest != *driver.digest() {
         reasons.push(format!("the driver `{name}` was built anew"));
     }
-    // What was read differs from what was written, and nothing else is known to have changed.
+    // What was read, when it was taken over or looked at, differs from what is wanted.
     if record.digest == [0; 32] && record.status == Status::Ready && !changes.is_empty() {
-        reasons.push(DRIFTED.into());
+        reasons.push("what was found differs".into());
     } else {
         reasons.extend(because_of(changes, reasons.is_empty()));
     }

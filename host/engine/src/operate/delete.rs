@@ -31,7 +31,8 @@ impl Task<'_> {
         changes.extend(std::iter::once(id).chain(also).filter(pending).cloned().map(Change::Settle));
         // Where a new one, or one of another name, is the same real thing, it has to stay.
         let shared = self.shared.is_shared(&record);
-        if exists(&record) && (!call || shared) {
+        // Of the old one of a replacement nobody asked.
+        if exists(&record) && (!call || shared) && self.step.action == Action::Delete {
             let why =
                 if shared { "only forgotten: another resource is the same thing" } else { "only forgotten" };
             self.shared.events.observed(&self.step.key, why, Vec::new());
