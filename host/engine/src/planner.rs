@@ -248,7 +248,7 @@ fn undecided(recorded: &Recorded) -> Vec<Warning> {
 fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> Vec<Suggestion> {
     use crate::plan::{Action, InsteadOf};
     let key_of = |operation: &Operation| steps.get(operation.step as usize).map(|step| &step.key);
-    let mut groups: HashMap<(String, [u8; 32]), (Vec<u32>, Vec<u32>)> = HashMap::new();
+    let mut groups: HashMap<Likeness, (Vec<u32>, Vec<u32>)> = HashMap::new();
     for (index, operation) in (0u32..).zip(&*operations) {
         let Some(step) = steps.get(operation.step as usize) else { continue };
         let inputs = match &operation.work {
@@ -296,6 +296,9 @@ fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> V
     }
     suggestions
 }
+
+/// By what resources are alike: type, and digest of the inputs.
+type Likeness = (String, [u8; 32]);
 
 /// With more pairs than this of what goes and comes and is alike, they are left to themselves.
 const MANY_ALIKE: usize = 10_000;
