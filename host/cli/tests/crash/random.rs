@@ -54,7 +54,7 @@ fn kills_at_random_times() {
                 killed += 1;
                 scene.run(&["state", "list"]);
             }
-            if !crate::scene::was_killed(status) || next(&mut seed) % 3 == 0 {
+            if !crate::scene::was_killed(status) || next(&mut seed).is_multiple_of(3) {
                 break;
             }
         }
