@@ -160,7 +160,9 @@ pub async fn plan(
         let (steps, operations) =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
         // In which order things are replaced follows from all decisions, and may change some.
-        let homeless = operations::homeless(&recorded, &steps, &operations);
+        let mut homeless = operations::homeless(&recorded, &steps, &operations);
+        // What cannot be replaced, such as what is undecided, stays as it was decided.
+        homeless.retain(|(urn, _)| !forced.contains_key(urn));
         if homeless.is_empty() {
             break (steps, operations, warnings, drafts);
         }
