@@ -8,11 +8,13 @@
 //!   A dependent that demands to be made first hands that demand to what it depends on.
 
 mod company;
+mod deletion;
 mod edges;
 mod order;
+mod replacement;
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_graph::Graph;
@@ -21,8 +23,8 @@ use purlin_state::{Record, RecordId};
 
 use super::Decided;
 use crate::error::Error;
-use crate::plan::{Action, InsteadOf, Operation, Step, Warning, Work};
-use crate::recorded::{Recorded, exists};
+use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::recorded::Recorded;
 pub(super) use company::homeless;
 use edges::Edges;
 
@@ -211,73 +213,6 @@ impl Building<'_> {
         Some(&self.steps.get(index as usize)?.urn)
     }
 
-    fn replace(
-        &mut self,
-        replaced: &[(u32, bool)],
-        in_scope: Option<&HashSet<Urn>>,
-        warnings: &mut Vec<Warning>,
-    ) {
-        let first = self.delete_first(replaced, warnings);
-        self.needed = self.needed(replaced, in_scope);
-        for (index, _) in replaced {
-            let Some(step) = self.steps.get_mut(*index as usize) else { continue };
-            let urn = step.urn.clone();
-            let before = first.contains(index);
-            let node = self.operations.get(*index as usize).and_then(|operation| operation.node);
-            let node = node.and_then(|node| self.graph?.node(node));
-            let retain = node.is_some_and(|node| node.lifecycle.retain);
-            step.delete_before_replace = before && !retain;
-            if retain {
-                step.reasons.push("the old one is retained: only forgotten, not deleted".into());
-            }
-            let instead = match (retain, before) {
-                (true, _) => InsteadOf::Forgotten,
-                (false, true) => InsteadOf::Deleted,
-                (false, false) => InsteadOf::Copy(self.recorded.next_copy(&urn)),
-            };
-            if let Some(Operation { work: Work::Create { instead_of, .. }, .. }) =
-                self.operations.get_mut(*index as usize)
-            {
-                *instead_of = instead;
-            }
-            let current = RecordId::current(urn.clone());
-            let superseded = match instead {
-                InsteadOf::Copy(number) => Some(number),
-                _ => None,
-            };
-            let id = RecordId { urn: urn.clone(), superseded };
-            let needed_by = self.needed.get(&current);
-            let own = match instead {
-                InsteadOf::Deleted if let Some(other) = needed_by => {
-                    if let Some(key) = urn.key() {
-                        self.errors.push(has_dependents(&key, other, "deleted before a new one is made"));
-                    }
-                    continue;
-                }
-                InsteadOf::Copy(_) if let Some(other) = needed_by => {
-                    if let Some(key) = urn.key() {
-                        warnings.push(the_old_one_stays(key, other));
-                    }
-                    continue;
-                }
-                InsteadOf::Forgotten | InsteadOf::Nothing => {
-                    // Nothing is deleted; where it had to be, its dependents go before the new one
-                    // all the same.
-                    if before {
-                        self.deletions.insert(current, *index);
-                    }
-                    continue;
-                }
-                _ => self.delete(*index, id, true, before),
-            };
-            self.deletions.insert(current, own);
-            match instead {
-                InsteadOf::Deleted => self.edges.hard(own, *index),
-                _ => self.edges.hard(*index, own),
-            }
-        }
-    }
-
     /// What is recorded and needed by something that stays as it is, each with the key of that:
     /// what this run is not about stays, and so do the old ones that it needs, and what those need
     /// in turn.
@@ -306,197 +241,6 @@ impl Building<'_> {
         }
         needed
     }
-
-    /// Which replacements delete first.
-    fn delete_first(&self, replaced: &[(u32, bool)], warnings: &mut Vec<Warning>) -> BTreeSet<u32> {
-        let index_of: HashMap<&Urn, u32> =
-            replaced.iter().filter_map(|(index, _)| Some((self.urn(*index)?, *index))).collect();
-        let forced: HashSet<u32> = replaced.iter().filter(|(_, forced)| *forced).map(|(i, _)| *i).collect();
-        let wish = |index: u32| {
-            let node = self.operations.get(index as usize)?.node?;
-            self.graph?.node(node)?.lifecycle.delete_before_replace
-        };
-        let mut warn = |index: u32, message: String| {
-            if let Some(step) = self.steps.get(index as usize) {
-                warnings.push(Warning { key: step.key.clone(), message });
-            }
-        };
-        let mut forced_all_the_same: Vec<u32> =
-            forced.iter().copied().filter(|index| wish(*index) == Some(false)).collect();
-        forced_all_the_same.sort_unstable();
-        for index in forced_all_the_same {
-            warn(index, "the old one is deleted before a new one is made, because its driver cannot do otherwise (`delete_before_replace: false` is no use)".into());
-        }
-        // Who demands to be made first needs what it depends on to be made first.
-        let mut made_first = BTreeSet::new();
-        let mut stack: Vec<u32> = replaced
-            .iter()
-            .map(|(i, _)| *i)
-            .filter(|i| wish(*i) == Some(false) && !forced.contains(i))
-            .collect();
-        while let Some(index) = stack.pop() {
-            if !made_first.insert(index) {
-                continue;
-            }
-            let Some(urn) = self.urn(index) else { continue };
-            let dependencies = |urn: &Urn| -> Vec<&Urn> {
-                self.recorded
-                    .current(urn)
-                    .map(|record| record.dependencies.iter().collect())
-                    .unwrap_or_default()
-            };
-            for other in self.past_what_goes(urn, &index_of, dependencies) {
-                if !forced.contains(&other) {
-                    if wish(other) == Some(true) && !made_first.contains(&other) {
-                        warn(other, "a new one is made before the old one is deleted, because a dependent demands it (`delete_before_replace: false`)".into());
-                    }
-                    stack.push(other);
-                }
-            }
-        }
-        // Who is deleted first takes its replaced dependents along.
-        let mut first = BTreeSet::new();
-        let mut stack: Vec<u32> = replaced
-            .iter()
-            .map(|(index, _)| *index)
-            .filter(|i| forced.contains(i) || wish(*i) == Some(true) && !made_first.contains(i))
-            .collect();
-        while let Some(index) = stack.pop() {
-            if !first.insert(index) {
-                continue;
-            }
-            let Some(urn) = self.urn(index) else { continue };
-            let dependents = |urn: &Urn| -> Vec<&Urn> {
-                let current = self.dependents(urn).iter().filter(|record| record.superseded.is_none());
-                current.map(|record| &record.urn).collect()
-            };
-            for other in self.past_what_goes(urn, &index_of, dependents) {
-                if made_first.contains(&other) && !first.contains(&other) {
-                    warn(other, "the old one is deleted before a new one is made, because the driver of something it depends on cannot do otherwise".into());
-                }
-                stack.push(other);
-            }
-        }
-        first
-    }
-
-    /// The replacements next to a resource, in the direction of `next`: what goes for good hands
-    /// orders of deletion on.
-    fn past_what_goes<'b>(
-        &'b self,
-        urn: &'b Urn,
-        replaced: &HashMap<&Urn, u32>,
-        next: impl Fn(&Urn) -> Vec<&'b Urn>,
-    ) -> BTreeSet<u32> {
-        let mut found = BTreeSet::new();
-        let mut seen = HashSet::new();
-        let mut stack = next(urn);
-        while let Some(urn) = stack.pop() {
-            if let Some(index) = replaced.get(urn) {
-                found.insert(*index);
-            } else if self.going.contains(urn) && seen.insert(urn) {
-                stack.extend(next(urn));
-            }
-        }
-        found
-    }
-
-    /// What no document asks for any more.
-    fn remove(&mut self) {
-        for record in order::dependents_first(self.recorded, &self.going) {
-            let Some(key) = record.urn.key() else { continue };
-            let mut staying: Vec<Key> = self.staying(&record.urn).collect();
-            if let (true, Some(other)) = (staying.is_empty(), self.needed.get(&record.id())) {
-                staying.push(other.clone());
-            }
-            self.errors.extend(staying.iter().map(|other| has_dependents(&key, other, "deleted")));
-            let step = self.steps.len() as u32;
-            let id = record.id();
-            let call = exists(&record) && !record.retain && !record.external;
-            let mut reasons = why_removed(&record, self.graph.is_none());
-            let undecided = self.recorded.is_perhaps_made(&id);
-            if undecided {
-                reasons.push("an earlier run was interrupted while making a new one: it may exist".into());
-            }
-            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
-            let own = self.delete(step, id.clone(), call, false);
-            if undecided && let Some(operation) = self.operations.get_mut(own as usize) {
-                operation.work = Work::Undecided;
-            }
-            self.deletions.insert(id, own);
-        }
-    }
-
-    /// Old copies that an earlier run did not come to delete.
-    fn delete_left_overs(&mut self, in_scope: Option<&HashSet<Urn>>, warnings: &mut Vec<Warning>) {
-        let recorded = self.recorded;
-        for record in recorded.all_superseded() {
-            let Some(key) = record.urn.key() else { continue };
-            if in_scope.is_some_and(|scope| !scope.contains(&record.urn)) {
-                continue;
-            }
-            if let Some(other) = self.needed.get(&record.id()) {
-                warnings.push(the_old_one_stays(key, other));
-                continue;
-            }
-            let step = self.steps.len() as u32;
-            let reasons = vec!["it was replaced, and the old one is still there".to_owned()];
-            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
-            let call = exists(record) && !record.retain && !record.external;
-            let own = self.delete(step, record.id(), call, false);
-            self.deletions.insert(record.id(), own);
-        }
-    }
-
-    fn delete(&mut self, step: u32, id: RecordId, call: bool, stays: bool) -> u32 {
-        let own = self.operations.len() as u32;
-        let work = Work::Delete { id, call, stays, also: Vec::new() };
-        self.operations.push(Operation { step, node: None, work, after: Vec::new() });
-        own
-    }
-
-    /// Whether an operation can only follow the new one that a deletion makes place for.
-    fn waits_for_the_new_one(&self, operation: u32, deletion: u32) -> bool {
-        let get = |index: u32| self.operations.get(index as usize);
-        let Some(Operation { step, work: Work::Delete { stays: true, .. }, .. }) = get(deletion) else {
-            return false;
-        };
-        get(operation).is_some_and(|operation| operation.after.contains(step))
-    }
-
-    /// Whether an operation deletes, or should and cannot tell what there is.
-    fn deletes(&self, operation: u32) -> bool {
-        let operation = self.operations.get(operation as usize);
-        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. } | Work::Undecided))
-    }
-
-    fn order_deletions(&mut self) {
-        for (id, own) in &self.deletions {
-            for dependent in self.dependents.get(&id.urn).map_or(&[][..], Vec::as_slice) {
-                if dependent.urn == id.urn {
-                    continue;
-                }
-                // One that is retained stays as it is, whatever goes.
-                if let Some(other) = self.deletions.get(&dependent.id())
-                    && other != own
-                    && self.deletes(*other)
-                {
-                    // Which copy an old one depended on is not recorded.
-                    match id.superseded {
-                        None => self.edges.hard(*other, *own),
-                        Some(_) => self.edges.soft(*other, *own),
-                    }
-                }
-                if dependent.superseded.is_none()
-                    && let Some(provision) = self.provisions.get(&dependent.urn)
-                    && provision != own
-                    && !self.waits_for_the_new_one(*provision, *own)
-                {
-                    self.edges.soft(*provision, *own);
-                }
-            }
-        }
-    }
 }
 
 fn has_dependents(key: &Key, other: &Key, what: &str) -> Diagnostic {
@@ -512,17 +256,4 @@ fn the_old_one_stays(key: Key, other: &Key) -> Warning {
         "the old one stays for now: `{other}`, which this run is not about, is recorded to depend on it"
     );
     Warning { key, message }
-}
-
-fn why_removed(record: &Record, everything: bool) -> Vec<String> {
-    let why = if everything { "everything goes" } else { "nothing asks for it any more" };
-    let mut reasons = vec![why.to_owned()];
-    if record.external {
-        reasons.push("others manage it: only forgotten, not deleted".into());
-    } else if !exists(record) {
-        reasons.push("it is gone already: only forgotten".into());
-    } else if record.retain {
-        reasons.push("it is retained: only forgotten, not deleted".into());
-    }
-    reasons
 }

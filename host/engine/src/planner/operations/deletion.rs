@@ -1,0 +1,122 @@
+//! Deletions: what goes, and what has to come before that.
+
+use std::collections::HashSet;
+
+use purlin_model::{Key, Urn};
+use purlin_state::{Record, RecordId};
+
+use super::{Building, has_dependents, order, the_old_one_stays};
+use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::recorded::exists;
+
+impl Building<'_> {
+    /// What no document asks for any more.
+    pub(super) fn remove(&mut self) {
+        for record in order::dependents_first(self.recorded, &self.going) {
+            let Some(key) = record.urn.key() else { continue };
+            let mut staying: Vec<Key> = self.staying(&record.urn).collect();
+            if let (true, Some(other)) = (staying.is_empty(), self.needed.get(&record.id())) {
+                staying.push(other.clone());
+            }
+            self.errors.extend(staying.iter().map(|other| has_dependents(&key, other, "deleted")));
+            let step = self.steps.len() as u32;
+            let id = record.id();
+            let call = exists(&record) && !record.retain && !record.external;
+            let mut reasons = why_removed(&record, self.graph.is_none());
+            let undecided = self.recorded.is_perhaps_made(&id);
+            if undecided {
+                reasons.push("an earlier run was interrupted while making a new one: it may exist".into());
+            }
+            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
+            let own = self.delete(step, id.clone(), call, false);
+            if undecided && let Some(operation) = self.operations.get_mut(own as usize) {
+                operation.work = Work::Undecided;
+            }
+            self.deletions.insert(id, own);
+        }
+    }
+
+    /// Old copies that an earlier run did not come to delete.
+    pub(super) fn delete_left_overs(&mut self, in_scope: Option<&HashSet<Urn>>, warnings: &mut Vec<Warning>) {
+        let recorded = self.recorded;
+        for record in recorded.all_superseded() {
+            let Some(key) = record.urn.key() else { continue };
+            if in_scope.is_some_and(|scope| !scope.contains(&record.urn)) {
+                continue;
+            }
+            if let Some(other) = self.needed.get(&record.id()) {
+                warnings.push(the_old_one_stays(key, other));
+                continue;
+            }
+            let step = self.steps.len() as u32;
+            let reasons = vec!["it was replaced, and the old one is still there".to_owned()];
+            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
+            let call = exists(record) && !record.retain && !record.external;
+            let own = self.delete(step, record.id(), call, false);
+            self.deletions.insert(record.id(), own);
+        }
+    }
+
+    pub(super) fn delete(&mut self, step: u32, id: RecordId, call: bool, stays: bool) -> u32 {
+        let own = self.operations.len() as u32;
+        let work = Work::Delete { id, call, stays, also: Vec::new() };
+        self.operations.push(Operation { step, node: None, work, after: Vec::new() });
+        own
+    }
+
+    /// Whether an operation can only follow the new one that a deletion makes place for.
+    pub(super) fn waits_for_the_new_one(&self, operation: u32, deletion: u32) -> bool {
+        let get = |index: u32| self.operations.get(index as usize);
+        let Some(Operation { step, work: Work::Delete { stays: true, .. }, .. }) = get(deletion) else {
+            return false;
+        };
+        get(operation).is_some_and(|operation| operation.after.contains(step))
+    }
+
+    /// Whether an operation deletes, or should and cannot tell what there is.
+    pub(super) fn deletes(&self, operation: u32) -> bool {
+        let operation = self.operations.get(operation as usize);
+        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. } | Work::Undecided))
+    }
+
+    pub(super) fn order_deletions(&mut self) {
+        for (id, own) in &self.deletions {
+            for dependent in self.dependents.get(&id.urn).map_or(&[][..], Vec::as_slice) {
+                if dependent.urn == id.urn {
+                    continue;
+                }
+                // One that is retained stays as it is, whatever goes.
+                if let Some(other) = self.deletions.get(&dependent.id())
+                    && other != own
+                    && self.deletes(*other)
+                {
+                    // Which copy an old one depended on is not recorded.
+                    match id.superseded {
+                        None => self.edges.hard(*other, *own),
+                        Some(_) => self.edges.soft(*other, *own),
+                    }
+                }
+                if dependent.superseded.is_none()
+                    && let Some(provision) = self.provisions.get(&dependent.urn)
+                    && provision != own
+                    && !self.waits_for_the_new_one(*provision, *own)
+                {
+                    self.edges.soft(*provision, *own);
+                }
+            }
+        }
+    }
+}
+
+fn why_removed(record: &Record, everything: bool) -> Vec<String> {
+    let why = if everything { "everything goes" } else { "nothing asks for it any more" };
+    let mut reasons = vec![why.to_owned()];
+    if record.external {
+        reasons.push("others manage it: only forgotten, not deleted".into());
+    } else if !exists(record) {
+        reasons.push("it is gone already: only forgotten".into());
+    } else if record.retain {
+        reasons.push("it is retained: only forgotten, not deleted".into());
+    }
+    reasons
+}

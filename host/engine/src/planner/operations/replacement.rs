@@ -1,0 +1,175 @@
+//! Replacements: in which order, and what becomes of the old one.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use purlin_model::Urn;
+use purlin_state::RecordId;
+
+use super::{Building, has_dependents, the_old_one_stays};
+use crate::plan::{InsteadOf, Operation, Warning, Work};
+
+impl Building<'_> {
+    pub(super) fn replace(
+        &mut self,
+        replaced: &[(u32, bool)],
+        in_scope: Option<&HashSet<Urn>>,
+        warnings: &mut Vec<Warning>,
+    ) {
+        let first = self.delete_first(replaced, warnings);
+        self.needed = self.needed(replaced, in_scope);
+        for (index, _) in replaced {
+            let Some(step) = self.steps.get_mut(*index as usize) else { continue };
+            let urn = step.urn.clone();
+            let before = first.contains(index);
+            let node = self.operations.get(*index as usize).and_then(|operation| operation.node);
+            let node = node.and_then(|node| self.graph?.node(node));
+            let retain = node.is_some_and(|node| node.lifecycle.retain);
+            step.delete_before_replace = before && !retain;
+            if retain {
+                step.reasons.push("the old one is retained: only forgotten, not deleted".into());
+            }
+            let instead = match (retain, before) {
+                (true, _) => InsteadOf::Forgotten,
+                (false, true) => InsteadOf::Deleted,
+                (false, false) => InsteadOf::Copy(self.recorded.next_copy(&urn)),
+            };
+            if let Some(Operation { work: Work::Create { instead_of, .. }, .. }) =
+                self.operations.get_mut(*index as usize)
+            {
+                *instead_of = instead;
+            }
+            let current = RecordId::current(urn.clone());
+            let superseded = match instead {
+                InsteadOf::Copy(number) => Some(number),
+                _ => None,
+            };
+            let id = RecordId { urn: urn.clone(), superseded };
+            let needed_by = self.needed.get(&current);
+            let own = match instead {
+                InsteadOf::Deleted if let Some(other) = needed_by => {
+                    if let Some(key) = urn.key() {
+                        self.errors.push(has_dependents(&key, other, "deleted before a new one is made"));
+                    }
+                    continue;
+                }
+                InsteadOf::Copy(_) if let Some(other) = needed_by => {
+                    if let Some(key) = urn.key() {
+                        warnings.push(the_old_one_stays(key, other));
+                    }
+                    continue;
+                }
+                InsteadOf::Forgotten | InsteadOf::Nothing => {
+                    // Nothing is deleted; where it had to be, its dependents go before the new one
+                    // all the same.
+                    if before {
+                        self.deletions.insert(current, *index);
+                    }
+                    continue;
+                }
+                _ => self.delete(*index, id, true, before),
+            };
+            self.deletions.insert(current, own);
+            match instead {
+                InsteadOf::Deleted => self.edges.hard(own, *index),
+                _ => self.edges.hard(*index, own),
+            }
+        }
+    }
+    /// Which replacements delete first.
+    pub(super) fn delete_first(
+        &self,
+        replaced: &[(u32, bool)],
+        warnings: &mut Vec<Warning>,
+    ) -> BTreeSet<u32> {
+        let index_of: HashMap<&Urn, u32> =
+            replaced.iter().filter_map(|(index, _)| Some((self.urn(*index)?, *index))).collect();
+        let forced: HashSet<u32> = replaced.iter().filter(|(_, forced)| *forced).map(|(i, _)| *i).collect();
+        let wish = |index: u32| {
+            let node = self.operations.get(index as usize)?.node?;
+            self.graph?.node(node)?.lifecycle.delete_before_replace
+        };
+        let mut warn = |index: u32, message: String| {
+            if let Some(step) = self.steps.get(index as usize) {
+                warnings.push(Warning { key: step.key.clone(), message });
+            }
+        };
+        let mut forced_all_the_same: Vec<u32> =
+            forced.iter().copied().filter(|index| wish(*index) == Some(false)).collect();
+        forced_all_the_same.sort_unstable();
+        for index in forced_all_the_same {
+            warn(index, "the old one is deleted before a new one is made, because its driver cannot do otherwise (`delete_before_replace: false` is no use)".into());
+        }
+        // Who demands to be made first needs what it depends on to be made first.
+        let mut made_first = BTreeSet::new();
+        let mut stack: Vec<u32> = replaced
+            .iter()
+            .map(|(i, _)| *i)
+            .filter(|i| wish(*i) == Some(false) && !forced.contains(i))
+            .collect();
+        while let Some(index) = stack.pop() {
+            if !made_first.insert(index) {
+                continue;
+            }
+            let Some(urn) = self.urn(index) else { continue };
+            let dependencies = |urn: &Urn| -> Vec<&Urn> {
+                self.recorded
+                    .current(urn)
+                    .map(|record| record.dependencies.iter().collect())
+                    .unwrap_or_default()
+            };
+            for other in self.past_what_goes(urn, &index_of, dependencies) {
+                if !forced.contains(&other) {
+                    if wish(other) == Some(true) && !made_first.contains(&other) {
+                        warn(other, "a new one is made before the old one is deleted, because a dependent demands it (`delete_before_replace: false`)".into());
+                    }
+                    stack.push(other);
+                }
+            }
+        }
+        // Who is deleted first takes its replaced dependents along.
+        let mut first = BTreeSet::new();
+        let mut stack: Vec<u32> = replaced
+            .iter()
+            .map(|(index, _)| *index)
+            .filter(|i| forced.contains(i) || wish(*i) == Some(true) && !made_first.contains(i))
+            .collect();
+        while let Some(index) = stack.pop() {
+            if !first.insert(index) {
+                continue;
+            }
+            let Some(urn) = self.urn(index) else { continue };
+            let dependents = |urn: &Urn| -> Vec<&Urn> {
+                let current = self.dependents(urn).iter().filter(|record| record.superseded.is_none());
+                current.map(|record| &record.urn).collect()
+            };
+            for other in self.past_what_goes(urn, &index_of, dependents) {
+                if made_first.contains(&other) && !first.contains(&other) {
+                    warn(other, "the old one is deleted before a new one is made, because the driver of something it depends on cannot do otherwise".into());
+                }
+                stack.push(other);
+            }
+        }
+        first
+    }
+
+    /// The replacements next to a resource, in the direction of `next`: what goes for good hands
+    /// orders of deletion on.
+    pub(super) fn past_what_goes<'b>(
+        &'b self,
+        urn: &'b Urn,
+        replaced: &HashMap<&Urn, u32>,
+        next: impl Fn(&Urn) -> Vec<&'b Urn>,
+    ) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut seen = HashSet::new();
+        let mut stack = next(urn);
+        while let Some(urn) = stack.pop() {
+            if let Some(index) = replaced.get(urn) {
+                found.insert(*index);
+            } else if self.going.contains(urn) && seen.insert(urn) {
+                stack.extend(next(urn));
+            }
+        }
+        found
+    }
+}
