@@ -129,8 +129,16 @@ impl Task<'_> {
         dependencies.extend(changed.dependencies.iter().filter(is_recorded).cloned());
         dependencies.sort_unstable();
         dependencies.dedup();
-        let mut known =
-            Record { status: interrupted, digest: [0; 32], dependencies, ..Record::clone(&record) };
+        // Whether it moved is not known: then it goes with nobody, and is deleted by a call.
+        let deleted_with =
+            record.deleted_with.clone().filter(|_| record.deleted_with == changed.deleted_with);
+        let mut known = Record {
+            status: interrupted,
+            digest: [0; 32],
+            dependencies,
+            deleted_with,
+            ..Record::clone(&record)
+        };
         if driver.manifest().implements.read {
             let look = Look {
                 id: Some(&record.state.id),

@@ -90,6 +90,8 @@ impl Building<'_> {
     fn guest(&self, id: &RecordId, own: u32) -> Option<Guest> {
         let record = self.recorded.get(id)?;
         let host = RecordId::current(record.deleted_with.clone()?);
+        // What is older than its host may live in one that had the name before: that is called.
+        self.recorded.get(&host).filter(|host| record.created >= host.created)?;
         // With which of several copies it would go is not recorded.
         let is_single = self.recorded.next_copy(&host.urn) == 1;
         (is_single && self.is_plain(own)).then_some(())?;
