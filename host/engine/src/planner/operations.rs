@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Key, Urn};
-use purlin_state::{Record, RecordId};
+use purlin_state::{Operation as Pending, Record, RecordId};
 
 use super::Decided;
 use crate::error::Error;
@@ -187,6 +187,17 @@ impl Building<'_> {
         for record in self.recorded.records() {
             for dependency in &record.dependencies {
                 self.dependents.entry(dependency.clone()).or_default().push(Arc::clone(record));
+            }
+        }
+        // What may exist needs what it was made from, and so does another attempt at it.
+        for intent in self.recorded.all_pending() {
+            if let Pending::Create(made) = &intent.operation
+                && self.provisions.contains_key(&made.urn)
+            {
+                let made: Arc<Record> = Arc::new(Record::clone(made));
+                for dependency in &made.dependencies {
+                    self.dependents.entry(dependency.clone()).or_default().push(Arc::clone(&made));
+                }
             }
         }
         // Records come in no order; plans have one.
