@@ -111,6 +111,7 @@ pub async fn plan(
         }
     }
     let asked = named(&options.replace, "--replace", context, &graph, &recorded)?;
+    left_out(&asked, in_scope.as_ref())?;
     let reason = "it was asked to be replaced";
     let mut forced: HashMap<Urn, String> = asked.into_iter().map(|urn| (urn, reason.to_owned())).collect();
     let mut import = HashMap::new();
@@ -171,8 +172,9 @@ pub async fn plan(
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph))?;
     let suggestions = alike(&recorded, &steps, &mut operations);
+    let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
     for step in &mut steps {
-        step.moved_from = names.iter().find(|(_, new)| **new == step.urn).map(|(old, _)| old.clone());
+        step.moved_from = old_names.get(&step.urn).map(|old| (*old).clone());
     }
     if !options.offline {
         let errors =
@@ -196,6 +198,19 @@ pub async fn plan(
         drafts,
         fingerprint,
     })
+}
+
+/// # Errors
+/// For each resource that is to be replaced, and that the run is not about.
+fn left_out(replace: &HashSet<Urn>, in_scope: Option<&HashSet<Urn>>) -> Result<(), Error> {
+    let is_left_out = |urn: &&Urn| in_scope.is_some_and(|scope| !scope.contains(*urn));
+    let mut keys: Vec<_> = replace.iter().filter(is_left_out).filter_map(Urn::key).collect();
+    keys.sort_unstable();
+    let error = |key| {
+        Diagnostic::error("left-out", format!("`{key}` is to be replaced, and this run is not about it"))
+            .help(format!("take it in with `--target '{key}'`, or do without `--replace`"))
+    };
+    if keys.is_empty() { Ok(()) } else { Err(Error::Documents(keys.iter().map(error).collect())) }
 }
 
 /// The URNs that names stand for.
@@ -283,8 +298,11 @@ fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> V
     // A map has no order, and a plan has one.
     groups.sort_unstable();
     let mut suggestions = Vec::new();
+    let mut left = MANY_ALIKE;
     for (gone, come) in groups {
-        if gone.len() * come.len() <= MANY_ALIKE {
+        // Each pair is looked at along the whole plan.
+        if let Some(fewer) = left.checked_sub(gone.len() * come.len()) {
+            left = fewer;
             for (before, after) in gone.iter().flat_map(|gone| come.iter().map(move |come| (*gone, *come))) {
                 operations::prefer(operations, before, after);
             }
@@ -302,8 +320,8 @@ fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> V
 /// By what resources are alike: type, and digest of the inputs.
 type Likeness = (String, [u8; 32]);
 
-/// With more pairs than this of what goes and comes and is alike, they are left to themselves.
-const MANY_ALIKE: usize = 10_000;
+/// Of more pairs than these of what goes and comes and is alike, the others are left to themselves.
+const MANY_ALIKE: usize = 1_000;
 
 /// What was decided about a node.
 pub(crate) struct Decided {

@@ -154,6 +154,10 @@ async fn it_can_be_taken_over_by_command_and_left_as_it_is() {
         ..PlanOptions::default()
     };
     let all = sized("v: 1", "small", "");
+    assert!(platform.up_with(&all, options.clone()).await.is_success());
+    assert!(things(platform.done()).is_empty());
+    assert_eq!(platform.planned(&all).await, ["update a", "create b"]);
+    // Nor is it changed when it is ours already.
     assert!(platform.up_with(&all, options).await.is_success());
     assert!(things(platform.done()).is_empty());
     assert_eq!(platform.planned(&all).await, ["update a", "create b"]);

@@ -175,3 +175,14 @@ async fn a_driver_that_is_missing_is_named_with_what_it_is_needed_for() {
     }
     assert!(platform.done().is_empty());
 }
+
+#[tokio::test]
+async fn what_is_to_be_replaced_is_not_left_out() {
+    let platform = Platform::new();
+    let all = documents(&[("a", "v: 1"), ("b", "v: 2")], &[]);
+    platform.deploys(&all).await;
+    let replace = vec!["thing#shared.b".to_owned()];
+    let options = PlanOptions { replace, scope: scope(&["a"], &[]), ..PlanOptions::default() };
+    let Err(Error::Documents(faults)) = platform.plan_with(&all, options).await else { panic!("refused") };
+    assert!(faults.iter().any(|fault| fault.message.contains("shared.b")), "{faults:#?}");
+}

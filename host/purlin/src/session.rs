@@ -59,11 +59,12 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Documents`] when a driver is missing.
     pub async fn plan_recovery(&self, context: &Context) -> Result<Option<Plan>, Error> {
-        let base = self.base().await?;
-        if !base.has_pending() {
-            *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(base.snapshot());
+        let snapshot = self.snapshot().await?;
+        if snapshot.pending.is_empty() {
+            *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
             return Ok(None);
         }
+        let base = Base::new(snapshot)?;
         Ok(Some(purlin_engine::recover(context, base, self.purlin.registry()?, false).await?))
     }
 

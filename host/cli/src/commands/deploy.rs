@@ -15,6 +15,7 @@ use self::interrupts::Interrupts;
 use crate::app::App;
 use crate::events;
 use crate::failure::{Failure, Status};
+use crate::input::{self, Place};
 use crate::progress::{self, Progress};
 use crate::render::plan::{Look, render};
 use crate::report;
@@ -139,6 +140,14 @@ async fn upkeep(
     }
     end(&summary, shown, app);
     Ok(Status::Failed)
+}
+
+/// Says that there is nothing to do, as nothing is recorded, and where there is something.
+pub(super) async fn nothing_recorded(place: &Place, shown: &Shown<'_>, app: &App) -> Result<Status, Failure> {
+    app.ui.say(&format!("Nothing is recorded in {}.", place.environment()));
+    input::hint_at_others(place, app).await?;
+    shown.nothing();
+    Ok(Status::Done)
 }
 
 /// Shows a plan, asks, and carries it out.

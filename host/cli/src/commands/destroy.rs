@@ -44,12 +44,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
-    let recorded = place.purlin.environments().await.map_err(fail)?;
-    if !recorded.contains(&environment) {
-        app.ui.say(&format!("Nothing is recorded in {environment}."));
-        input::hint_at_others(&place, app).await?;
-        shown.nothing();
-        return Ok(Status::Done);
+    if !place.purlin.environments().await.map_err(fail)?.contains(&environment) {
+        return deploy::nothing_recorded(&place, &shown, app).await;
     }
     let session = place.purlin.begin(&environment);
     let session = app.timings.wait("open state", session).await.map_err(fail)?;
@@ -61,12 +57,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
     if plan.steps.is_empty() && args.scope.scope().is_everything() {
         // One that has only a history left is known, and has nothing to delete.
-        app.ui.say(&format!("Nothing is recorded in {environment}."));
-        input::hint_at_others(&place, app).await?;
-        shown.nothing();
         drop(session);
+        let status = deploy::nothing_recorded(&place, &shown, app).await?;
         deploy::close(place.purlin, app).await?;
-        return Ok(Status::Done);
+        return Ok(status);
     }
     let question = match args.scope.scope().is_everything() {
         true => format!("Delete everything in {environment}?"),

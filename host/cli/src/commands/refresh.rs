@@ -33,20 +33,22 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
-    let recorded = place.purlin.environments().await.map_err(fail)?;
-    if !recorded.contains(&environment) {
-        app.ui.say(&format!("Nothing is recorded in {environment}."));
-        input::hint_at_others(&place, app).await?;
-        shown.nothing();
-        return Ok(Status::Done);
+    if !place.purlin.environments().await.map_err(fail)?.contains(&environment) {
+        return deploy::nothing_recorded(&place, &shown, app).await;
     }
     let session = place.purlin.begin(&environment);
     let session = app.timings.wait("open state", session).await.map_err(fail)?;
     if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }
-    let plan = session.plan_refresh(&place.context, &args.scope.scope()).await.map_err(fail)?;
     let all = session.records().await.map_err(fail)?.len();
+    if all == 0 {
+        drop(session);
+        let status = deploy::nothing_recorded(&place, &shown, app).await?;
+        deploy::close(place.purlin, app).await?;
+        return Ok(status);
+    }
+    let plan = session.plan_refresh(&place.context, &args.scope.scope()).await.map_err(fail)?;
     let read = plan.steps.len();
     let status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
     if args.scope.scope().is_everything() && read < all && args.format.format == Format::Text {

@@ -38,7 +38,7 @@ impl Planner<'_> {
             (Ask::Adopt(id), Some(found)) => self.adopt(node, answer, found, &id),
             (Ask::Observe(id) | Ask::Adopt(id), None) => self.errors.push(
                 Diagnostic::error("not-found", format!("there is no `{id}` for `{}`", node.key))
-                    .at(&node.recipe.location)
+                    .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
                     .fact(format!("says the driver `{}`", answer.question.driver.known_as())),
             ),
         }
@@ -74,6 +74,11 @@ impl Planner<'_> {
         };
         let forced = case.forced.is_some();
         let (fate, reasons) = fate::judge(&case, &mut changes);
+        // To be taken over is all that is asked for.
+        let (fate, digest) = match self.options.import_only {
+            true => (Fate::Keep, None),
+            false => (fate, digest),
+        };
         if fate == Fate::Replace && (record.external || stands(node, &record)) {
             self.refuse_replacement(node, &record, &reasons);
             return;
