@@ -107,12 +107,15 @@ impl<'a> Task<'a> {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
+        // Where something lives that was only found is not known before it is as it was wanted.
+        let is_as_wanted = !record.external && (anew.is_some() || record.digest != [0; 32]);
+        let lives_there = |host: &Urn| is_as_wanted || record.deleted_with.as_ref() == Some(host);
         let mut kept = Record {
             definition: node.recipe.name.clone(),
             dependencies: self.dependencies(node),
             protect: lifecycle.protect,
             retain: lifecycle.retain,
-            deleted_with: self.deleted_with(node),
+            deleted_with: self.deleted_with(node).filter(lives_there),
             ..Record::clone(&record)
         };
         if let Some(anew) = anew {

@@ -181,9 +181,8 @@ pub(crate) enum Work {
         call: bool,
         /// Whether the record stays as absent, because a new one takes its place.
         stays: bool,
-
-        /// Records that go with it.
-        also: Vec<RecordId>,
+        /// What goes with it.
+        also: Vec<Companion>,
     },
     /// Reads the resource and records what was found.
     Refresh,
@@ -196,6 +195,15 @@ pub(crate) enum Work {
     },
     /// It is not known whether it exists, so that nothing can be done.
     Undecided,
+}
+
+/// What goes with another, without a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Companion {
+    /// Which record.
+    pub id: RecordId,
+    /// Whether the record stays as absent, because a new one takes its place.
+    pub stays: bool,
 }
 
 /// What becomes of the resource that is there when a new one is made.

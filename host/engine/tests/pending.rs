@@ -241,6 +241,24 @@ async fn what_was_found_late_does_not_depend_on_what_is_gone() {
 }
 
 #[tokio::test]
+async fn what_may_have_been_made_keeps_what_it_would_need() {
+    let platform = Platform::with(PLAIN);
+    let of = |a: &str| documents(&[("a", a), ("b", "x: <a.id>")], &[]);
+    lose(&platform, "create b", Lost::After);
+    platform.up(&of("fixed: 1, first: yes")).await;
+    platform.done();
+    // The old one of `a` would go first, and `b`, if it is there, refers to it.
+    let summary = platform.up(&of("fixed: 2, first: yes")).await;
+    assert!(platform.done().is_empty());
+    assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.b"));
+    assert!(summary.skipped.iter().any(|(key, _)| key.id() == "shared.a"), "{summary:#?}");
+    let urn = platform.snapshot().await.pending[0].id().urn;
+    platform.write(purlin_engine::forget(platform.snapshot().await, &urn).expect("changes")).await;
+    let done = platform.deploys(&of("fixed: 2, first: yes")).await;
+    assert_eq!(done, ["delete a", "create a~2", "create b~2"]);
+}
+
+#[tokio::test]
 async fn looking_ahead_makes_nothing() {
     let (platform, _) = interrupted(REPEATS).await;
     let base = platform.base().await.expect("a state");

@@ -5,6 +5,7 @@ mod support;
 
 use purlin_engine::{DestroyOptions, Error, PlanOptions};
 use purlin_model::Diagnostic;
+use purlin_state::Status;
 use support::{Platform, documents, locked};
 
 async fn destroy_refused(platform: &Platform) -> Vec<Diagnostic> {
@@ -175,6 +176,27 @@ async fn what_goes_with_another_goes_with_the_old_one_of_it() {
     let done = platform.deploys(&of("fixed: 2")).await;
     assert_eq!(done, ["create a~2", "create b~2", "delete a"]);
     assert_eq!((platform.copies().await, platform.records().await.len()), (0, 3));
+}
+
+#[tokio::test]
+async fn what_is_retained_goes_all_the_same_with_what_it_lives_in() {
+    let platform = Platform::new();
+    let of = |a: &str| {
+        let wishes = [("a", "delete_before_replace: true"), ("b", "retain: true, deleted_with: <a>")];
+        documents(&[("a", a), ("b", "fixed: <a.id>")], &wishes)
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    // The new one of `a` cannot be made: `b` went with the old one, and is not said to be there.
+    let broken = of("fixed: 2, fail: create");
+    let plan = platform.plan(&broken).await.expect("a plan");
+    let of_b = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
+    assert!(of_b.reasons.contains(&"it was to be retained, and goes with that all the same".to_owned()));
+    assert!(!platform.up(&broken).await.is_success());
+    assert_eq!(platform.done(), ["delete a", "create a~2"]);
+    assert_eq!(platform.record("shared.b").await.expect("its place").status, Status::Absent);
+    let done = platform.deploys(&of("fixed: 2")).await;
+    assert_eq!(done, ["create a~2", "create b~2"]);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
 use super::{Done, Outcome, Task, Turn};
-use crate::plan::Action;
+use crate::plan::{Action, Companion};
 use crate::recorded::exists;
 
 impl Task<'_> {
@@ -17,7 +17,7 @@ impl Task<'_> {
         id: &RecordId,
         call: bool,
         stays: bool,
-        also: &[RecordId],
+        also: &[Companion],
         turn: Turn<'_>,
     ) -> Outcome {
         let Some(record) = self.recorded(id) else {
@@ -25,10 +25,12 @@ impl Task<'_> {
             return Ok(Done { action: if went { Action::Delete } else { Action::None }, durable: None });
         };
         let mut changes = gone(&record, stays);
-        changes.extend(also.iter().cloned().map(Change::Remove));
+        let company = also.iter().filter_map(|other| Some((self.recorded(&other.id)?, other.stays)));
+        changes.extend(company.flat_map(|(record, stays)| gone(&record, stays)));
         // What was never found out about something that is gone does not matter any more.
         let pending = |id: &&RecordId| self.shared.plan.recorded.pending(id).is_some();
-        changes.extend(std::iter::once(id).chain(also).filter(pending).cloned().map(Change::Settle));
+        let all = std::iter::once(id).chain(also.iter().map(|other| &other.id));
+        changes.extend(all.filter(pending).cloned().map(Change::Settle));
         // Where a new one, or one of another name, is the same real thing, it has to stay.
         let shared = self.shared.is_shared(&record);
         // Of the old one of a replacement nobody asked.

@@ -254,7 +254,9 @@ impl Planner<'_> {
     ) -> Record {
         let name = urn.guresid().as_str().to_owned();
         let graph = &self.graph;
-        Record { status: Status::Ready, state, ..record_of(graph, node, self.context, driver, inputs, name) }
+        let record = record_of(graph, node, self.context, driver, inputs, name);
+        // Where it lives is not known before it is as it is wanted.
+        Record { status: Status::Ready, state, deleted_with: None, ..record }
     }
 
     /// What was taken over by its id must not be thrown away while the documents still name that id.

@@ -62,6 +62,8 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fa
     for id in let_go {
         if let Some(thing) = world.things.get_mut(&id) {
             thing.released = true;
+            // Whoever keeps it gives it a name of its own: names are how a driver tells things apart.
+            thing.name = format!("{}, let go", thing.name);
         }
         world.say(format!("  {id} was let go"));
     }

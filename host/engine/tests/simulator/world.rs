@@ -69,10 +69,11 @@ impl World {
                     let known = (record.retain, record.urn.as_str().to_owned());
                     // Who says that something made by hand is it says that what was perhaps made is not.
                     if record.state.id.starts_with('p') {
+                        let is_recorded = |id: &str| self.view.values().any(|record| record.state.id == id);
                         let perhaps = self.things.iter().filter(|(_, thing)| thing.urn == known.1);
                         let perhaps: Vec<String> = perhaps.map(|(id, _)| id.clone()).collect();
-                        for id in perhaps {
-                            self.known.entry(id).or_insert_with(|| (true, known.1.clone()));
+                        for id in perhaps.into_iter().filter(|id| !is_recorded(id)) {
+                            self.known.insert(id, (true, known.1.clone()));
                         }
                     }
                     self.known.insert(record.state.id.clone(), known);

@@ -8,7 +8,8 @@ use purlin_state::RecordId;
 
 use super::Building;
 use super::edges::waits_for;
-use crate::plan::{Action, Operation, Step, Work};
+use super::replacement::RETAINED;
+use crate::plan::{Action, Companion, InsteadOf, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
 /// What would be left without what it goes with: that one is deleted, and this one was to be changed
@@ -81,20 +82,53 @@ impl Building<'_> {
             if let Some(Operation { work: Work::Delete { also, .. }, .. }) =
                 self.operations.get_mut(host as usize)
             {
-                also.push(gone);
+                also.push(Companion { id: gone, stays: false });
                 self.edges.hard(host, own);
+            }
+        }
+        self.retained_in_vain();
+    }
+
+    /// What is to be retained and lives in something that is deleted first is gone with that all the
+    /// same, and the record must not say that it is there.
+    fn retained_in_vain(&mut self) {
+        let mut guests: Vec<Guest> =
+            self.deletions.iter().filter_map(|(id, own)| self.retained_guest(id, *own)).collect();
+        guests.sort_by(|a, b| (a.depth, &a.id).cmp(&(b.depth, &b.id)));
+        for Guest { id, own, host, .. } in guests {
+            let Some(by) = self.deletions.get(&host).copied() else { continue };
+            if let Some(Operation { work: Work::Delete { call: true, also, .. }, .. }) =
+                self.operations.get_mut(by as usize)
+            {
+                also.push(Companion { id: id.clone(), stays: true });
+                self.deletions.insert(id, by);
+                let step = self.operations.get(own as usize).map(|operation| operation.step);
+                let step = step.and_then(|step| self.steps.get_mut(step as usize));
+                let reasons = step.into_iter().flat_map(|step| &mut step.reasons);
+                for reason in reasons.filter(|reason| *reason == RETAINED) {
+                    *reason = "it was to be retained, and goes with that all the same".into();
+                }
             }
         }
     }
 
+    fn retained_guest(&self, id: &RecordId, own: u32) -> Option<Guest> {
+        let operation = self.operations.get(own as usize)?;
+        let is_forgotten = matches!(&operation.work, Work::Create { instead_of: InsteadOf::Forgotten, .. });
+        is_forgotten.then(|| self.lives_in(id, own)).flatten()
+    }
+
     fn guest(&self, id: &RecordId, own: u32) -> Option<Guest> {
+        self.is_plain(own).then(|| self.lives_in(id, own)).flatten()
+    }
+
+    fn lives_in(&self, id: &RecordId, own: u32) -> Option<Guest> {
         let record = self.recorded.get(id)?;
         let host = RecordId::current(record.deleted_with.clone()?);
         // What is older than its host may live in one that had the name before: that is called.
         self.recorded.get(&host).filter(|host| record.created >= host.created)?;
         // With which of several copies it would go is not recorded.
-        let is_single = self.recorded.next_copy(&host.urn) == 1;
-        (is_single && self.is_plain(own)).then_some(())?;
+        (self.recorded.next_copy(&host.urn) == 1).then_some(())?;
         let mut seen: HashSet<&Urn> = HashSet::from([&id.urn]);
         let mut next = record.deleted_with.as_ref();
         while let Some(urn) = next

@@ -4,7 +4,7 @@
 use purlin_graph::{Graph, NodeId};
 
 use crate::error::Error;
-use crate::plan::Operation;
+use crate::plan::{Operation, Work};
 
 /// Edges, as (before, after).
 #[derive(Default)]
@@ -130,7 +130,10 @@ pub(super) fn dependencies_first(graph: &Graph, step_of: &[u32], operations: &mu
         }
         after.sort_unstable();
         after.dedup();
-        if let Some(operation) = operations.get_mut(index as usize) {
+        // What cannot be done waits for nothing, and what it may need is not deleted before it.
+        if let Some(operation) = operations.get_mut(index as usize)
+            && !matches!(operation.work, Work::Undecided)
+        {
             operation.after = after;
         }
     }

@@ -8,6 +8,9 @@ use purlin_state::RecordId;
 use super::{Building, has_dependents, the_old_one_stays};
 use crate::plan::{InsteadOf, Operation, Warning, Work};
 
+/// What is said of the old one of a replacement that is let go of.
+pub(super) const RETAINED: &str = "the old one is retained: only forgotten, not deleted";
+
 impl Building<'_> {
     pub(super) fn replace(
         &mut self,
@@ -26,7 +29,7 @@ impl Building<'_> {
             let retain = node.is_some_and(|node| node.lifecycle.retain);
             step.delete_before_replace = before && !retain;
             if retain {
-                step.reasons.push("the old one is retained: only forgotten, not deleted".into());
+                step.reasons.push(RETAINED.into());
             }
             let instead = match (retain, before) {
                 (true, _) => InsteadOf::Forgotten,
