@@ -95,13 +95,14 @@ impl Building<'_> {
         let mut guests: Vec<Guest> =
             self.deletions.iter().filter_map(|(id, own)| self.retained_guest(id, *own)).collect();
         guests.sort_by(|a, b| (a.depth, &a.id).cmp(&(b.depth, &b.id)));
+        let mut goes: BTreeMap<RecordId, u32> = BTreeMap::new();
         for Guest { id, own, host, .. } in guests {
-            let Some(by) = self.deletions.get(&host).copied() else { continue };
+            let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
             if let Some(Operation { work: Work::Delete { call: true, also, .. }, .. }) =
                 self.operations.get_mut(by as usize)
             {
                 also.push(Companion { id: id.clone(), stays: true });
-                self.deletions.insert(id, by);
+                goes.insert(id, by);
                 let step = self.operations.get(own as usize).map(|operation| operation.step);
                 let step = step.and_then(|step| self.steps.get_mut(step as usize));
                 let reasons = step.into_iter().flat_map(|step| &mut step.reasons);
