@@ -11,6 +11,7 @@ mod deployment;
 mod descriptor;
 mod diagnostic;
 pub mod driver;
+pub mod grants;
 mod input_path;
 mod key;
 mod lifecycle;
@@ -27,6 +28,7 @@ pub use definition::{Criterion, Definition, ResourceType};
 pub use deployment::{Deployment, ResourceRequest, Workload};
 pub use descriptor::{Descriptor, Direction, Hop, Part, Selector};
 pub use diagnostic::{Diagnostic, Severity};
+pub use grants::{DirGrant, Grants};
 pub use input_path::InputPath;
 pub use key::Key;
 pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifecycle};
@@ -36,6 +38,4 @@ pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use template::{Access, Path, Piece, Placeholder, Reference, Template, Text};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Map, Secret, Unknown, Value};
-pub use workspace::{
-    ContextDefaults, DirGrant, DriverConfig, DriverSource, Grants, KeySource, Limits, Workspace,
-};
+pub use workspace::{ContextDefaults, DriverConfig, DriverSource, KeySource, Limits, Workspace};

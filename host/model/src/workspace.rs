@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::Location;
+use crate::{Grants, Location};
 
 /// What stands in `purlin.yaml`. Paths are as written; they count from `folder`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,26 +77,6 @@ pub enum DriverSource {
     Oci(String),
 }
 
-/// What a driver may do (SPEC §8). Empty means nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants {
-    /// Folders.
-    pub dirs: Vec<DirGrant>,
-    /// Environment variables that it may see.
-    pub env: Vec<String>,
-}
-
-/// A folder that a driver may use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DirGrant {
-    /// On the host, from the workspace's folder.
-    pub host: PathBuf,
-    /// As the driver sees it, absolute.
-    pub guest: String,
-    /// Whether it may write.
-    pub writable: bool,
-}
-
 /// What a driver may use up. `None` is the sandbox's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -110,4 +90,10 @@ pub struct Limits {
     pub log: Option<u64>,
     /// Calls at the same time.
     pub concurrency: Option<usize>,
+    /// Wall-clock time of all calls together, while one program runs.
+    pub total: Option<Duration>,
+    /// Bytes of the bodies that the requests of one call may be answered with, together.
+    pub response: Option<u64>,
+    /// Requests, connections and look-ups of names of one call, together.
+    pub requests: Option<u32>,
 }

@@ -1,0 +1,98 @@
+//! What a driver may do (SPEC §8, capabilities). Nothing is granted that is not written here.
+//!
+//! Patterns are parsed once, where they are written; matching them needs no text of documents.
+
+mod endpoint;
+mod host;
+mod http;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use endpoint::{Endpoint, PortPattern};
+pub use host::HostPattern;
+pub use http::{HttpGrant, MethodPattern, PathPattern, Scheme, is_plain_path};
+pub use ipnet::IpNet;
+
+/// What a driver may do. Empty means nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Folders.
+    pub dirs: Vec<DirGrant>,
+    /// Environment variables that it may see.
+    pub env: Vec<String>,
+    /// Requests that it may make.
+    pub http: Vec<HttpGrant>,
+    /// Where it may open connections to.
+    pub tcp: Vec<Endpoint>,
+    /// Where it may send datagrams to.
+    pub udp: Vec<Endpoint>,
+    /// Names that it may look up, besides those of the other grants.
+    pub dns: Vec<HostPattern>,
+    /// Addresses that no name leads to unless they stand here: loopback, link-local, private and
+    /// multicast ones, and the like. Others need not be named.
+    pub addresses: Vec<IpNet>,
+    /// Files with certificates that servers are trusted by, besides the system's. PEM.
+    pub ca: Vec<PathBuf>,
+    /// Secret stores whose secrets it may be given.
+    pub secrets: Vec<Arc<str>>,
+}
+
+/// A folder that a driver may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirGrant {
+    /// On the host, from the workspace's folder.
+    pub host: PathBuf,
+    /// As the driver sees it, absolute.
+    pub guest: String,
+    /// Whether it may write.
+    pub writable: bool,
+}
+
+impl fmt::Display for DirGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mode = if self.writable { "rw" } else { "ro" };
+        write!(f, "{} as {} {mode}", self.host.display(), self.guest)
+    }
+}
+
+impl Grants {
+    /// Every grant as its capability and what is granted, in the order of the fields and, within
+    /// one, as written.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        fn all<'a, T: fmt::Display>(
+            name: &'static str,
+            items: &'a [T],
+        ) -> impl Iterator<Item = (&'static str, String)> + 'a {
+            items.iter().map(move |item| (name, item.to_string()))
+        }
+        let ca = self.ca.iter().map(|file| ("ca", file.display().to_string()));
+        all("http", &self.http)
+            .chain(all("tcp", &self.tcp))
+            .chain(all("udp", &self.udp))
+            .chain(all("dns", &self.dns))
+            .chain(all("addresses", &self.addresses))
+            .chain(ca)
+            .chain(all("env", &self.env))
+            .chain(all("dirs", &self.dirs))
+            .chain(all("secrets", &self.secrets))
+            .collect()
+    }
+}
+
+/// A pattern of a grant that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    /// What is wrong, as a fragment of a sentence.
+    pub message: String,
+    /// What would be right.
+    pub help: &'static str,
+}
+
+impl PatternError {
+    fn new(message: impl Into<String>, help: &'static str) -> Self {
+        Self { message: message.into(), help }
+    }
+}

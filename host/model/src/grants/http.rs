@@ -1,0 +1,292 @@
+//! Which requests a grant is about: `[METHODS ]SCHEME://HOST[:PORT][/PATH]`.
+
+use std::fmt;
+
+use super::PatternError;
+use super::endpoint::PortPattern;
+use super::host::HostPattern;
+
+const HELP: &str =
+    "write a URL such as `https://api.example/v1/*`, perhaps after methods: `GET,POST https://api.example`";
+
+/// Requests.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HttpGrant {
+    /// Which methods.
+    pub methods: MethodPattern,
+    /// Over which scheme.
+    pub scheme: Scheme,
+    /// To which hosts.
+    pub host: HostPattern,
+    /// To which ports of them.
+    pub port: PortPattern,
+    /// For which paths.
+    pub path: PathPattern,
+}
+
+/// How a request travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// In clear.
+    Http,
+    /// Over TLS.
+    Https,
+}
+
+/// Methods: all, or some.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MethodPattern(Vec<Box<str>>);
+
+/// Paths: one, or all that begin with something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PathPattern {
+    text: Box<str>,
+    is_prefix: bool,
+}
+
+impl HttpGrant {
+    /// Reads a grant. Without a port it is the scheme's own, without a path it is every path.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        let (methods, url) = match text.split_once(' ') {
+            Some((methods, url)) => (MethodPattern::parse(methods)?, url.trim_start()),
+            None => (MethodPattern::default(), text),
+        };
+        let wrong = |what: &str| PatternError::new(format!("`{text}` {what}"), HELP);
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("is no URL"))?;
+        let scheme = match scheme {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            _ => return Err(wrong("is neither `http://` nor `https://`")),
+        };
+        // A network has a slash of its own; it stands in brackets or before a port.
+        let split = match rest.strip_prefix('[').and_then(|rest| rest.find(']')) {
+            Some(end) => rest.get(end..).and_then(|rest| rest.find('/')).map(|at| end + at),
+            None => rest.find('/'),
+        };
+        let (authority, path) = rest.split_at_checked(split.unwrap_or(rest.len())).unwrap_or((rest, ""));
+        if authority.contains('@') {
+            return Err(wrong("has a user, which no request may have"));
+        }
+        let own = PortPattern::one(scheme.port());
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+                (host, PortPattern::parse(port)?)
+            }
+            _ => (authority, own),
+        };
+        Ok(Self { methods, scheme, host: HostPattern::parse(host)?, port, path: PathPattern::parse(path)? })
+    }
+}
+
+impl fmt::Display for HttpGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.methods.0.is_empty() {
+            write!(f, "{} ", self.methods.0.join(","))?;
+        }
+        write!(f, "{}://{}", self.scheme, self.host)?;
+        if self.port != PortPattern::one(self.scheme.port()) {
+            write!(f, ":{}", self.port)?;
+        }
+        write!(f, "{}", self.path)
+    }
+}
+
+impl Scheme {
+    /// The port where none is said.
+    pub fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        })
+    }
+}
+
+impl MethodPattern {
+    /// Reads methods with `,` between them, or `*`.
+    ///
+    /// # Errors
+    /// When one of them is no method.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        if text == "*" {
+            return Ok(Self::default());
+        }
+        let is_method =
+            |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
+        match text.split(',').find(|name| !is_method(name)) {
+            None => Ok(Self(text.split(',').map(Into::into).collect())),
+            Some(wrong) => Err(PatternError::new(format!("`{wrong}` is no method"), HELP)),
+        }
+    }
+
+    /// Whether a method is one of these.
+    pub fn matches(&self, method: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|own| **own == *method)
+    }
+}
+
+impl PathPattern {
+    /// Reads a path, exact, or with a `*` at its end for whatever comes there. None is every path.
+    ///
+    /// # Errors
+    /// When it does not begin with `/`, or could be understood in two ways.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        let text = if text.is_empty() { "/*" } else { text };
+        let (path, is_prefix) = match text.strip_suffix('*') {
+            Some(path) => (path, true),
+            None => (text, false),
+        };
+        let is_text = |b: u8| b.is_ascii_graphic() && !matches!(b, b'*' | b'?' | b'#' | b'\\' | b'"');
+        if !path.starts_with('/') || !path.bytes().all(is_text) || !is_plain_path(path) {
+            let help = "write a path such as `/v1/buckets` or `/v1/*`, without `..`, `?` and `#`";
+            return Err(PatternError::new(format!("`{text}` is no path of a grant"), help));
+        }
+        Ok(Self { text: path.into(), is_prefix })
+    }
+
+    /// Whether a path (without its query) is one of these. One that servers may understand in
+    /// another way than it is written never is, unless every path is.
+    pub fn matches(&self, path: &str) -> bool {
+        if self.is_prefix && &*self.text == "/" {
+            return path.starts_with('/');
+        }
+        let fits = if self.is_prefix { path.starts_with(&*self.text) } else { *path == *self.text };
+        fits && is_plain_path(path)
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        if self.is_prefix { f.write_str("*") } else { Ok(()) }
+    }
+}
+
+/// Whether no server takes a path for another one: no `.` or `..` between slashes, no slash or
+/// backslash in disguise, however often it is percent-encoded, and with or without parameters
+/// behind `;`.
+pub fn is_plain_path(path: &str) -> bool {
+    path.split('/').all(|segment| {
+        let mut bytes = segment.as_bytes().to_vec();
+        loop {
+            let name = bytes.split(|b| *b == b';').next().unwrap_or_default();
+            if name == b"." || name == b".." || bytes.iter().any(|b| matches!(b, b'/' | b'\\' | 0)) {
+                return false;
+            }
+            match decoded(&bytes) {
+                Some(more) => bytes = more,
+                None => return true,
+            }
+        }
+    })
+}
+
+/// Percent-decoded once; nothing where there is nothing to decode.
+fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        let pair = match (first, after) {
+            (b'%', [high, low, ..]) => digit(*high).zip(digit(*low)),
+            _ => None,
+        };
+        match pair {
+            Some((high, low)) => {
+                out.push(high * 16 + low);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                out.push(*first);
+                rest = after;
+            }
+        }
+    }
+    (out.len() < bytes.len()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(text: &str) -> HttpGrant {
+        HttpGrant::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn grants_are_written_in_full() {
+        for (text, full) in [
+            ("https://api.example/v1/*", "https://api.example/v1/*"),
+            ("https://api.example", "https://api.example/*"),
+            ("https://api.example:443/x", "https://api.example/x"),
+            ("GET,POST http://*.a.b:8080-8090/", "GET,POST http://*.a.b:8080-8090/"),
+            ("* http://[::1]:9/a", "http://[::1]:9/a"),
+            ("http://[fd00::/8]/a", "http://[fd00::/8]/a"),
+            ("http://127.0.0.1/a*", "http://127.0.0.1/a*"),
+        ] {
+            assert_eq!(grant(text).to_string(), full);
+            assert_eq!(grant(full), grant(text));
+        }
+    }
+
+    #[test]
+    fn what_is_no_grant_is_refused() {
+        for wrong in [
+            "",
+            "api.example",
+            "ftp://a",
+            "https://",
+            "https://a b",
+            "https://u@a/",
+            "https://a/../b",
+            "get https://a",
+            "https://a/*/b",
+            "https://a/?q",
+            "https://a/%2e%2e/b",
+            "https://a:x",
+            "https://a/b\\c",
+            "GET,, https://a",
+            "HTTPS://a",
+        ] {
+            assert!(HttpGrant::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn paths_in_disguise_match_nothing_but_everything() {
+        let path = |text: &str| grant(&format!("https://a{text}")).path;
+        assert!(path("/v1/*").matches("/v1/a/b") && path("/v1/*").matches("/v1/"));
+        assert!(path("/v1/*").matches("/v1/100%25") && path("/v1/*").matches("/v1/a..b"));
+        assert!(!path("/v1/*").matches("/v1") && !path("/v1/*").matches("/v10"));
+        assert!(path("/v1").matches("/v1") && !path("/v1").matches("/v1/"));
+        for disguised in [
+            "/v1/../admin",
+            "/v1/%2e%2e/admin",
+            "/v1/.%2E/admin",
+            "/v1/%252e%252e/x",
+            "/v1/a%2f..%2fb",
+            "/v1/a%5cb",
+            "/v1/a\\b",
+            "/v1/..;x=1/admin",
+            "/v1/a%00",
+            "/v1/..",
+            "/v1/.",
+            "/v1/%25252e%25252e/x",
+        ] {
+            assert!(!path("/v1/*").matches(disguised), "{disguised}");
+            assert!(path("").matches(disguised), "{disguised}");
+        }
+        assert!(!path("").matches("*") && !path("").matches("http://b/"));
+    }
+}
