@@ -16,10 +16,12 @@
 //!       grants:
 //!         env: [PGSSLMODE]
 //!         dirs: [{host: ./data, guest: /data, mode: ro}]
+//!         tcp: ["db.internal:5432"]
 //!       limits: {memory: 64MiB, time: 30s, output: 1MiB, log: 64KiB, concurrency: 4}
 //! ```
 
 mod driver;
+mod grants;
 
 use std::path::{Path, PathBuf};
 
@@ -92,7 +94,7 @@ fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {
         (Some(node), None, None) => reader.text(node, "`key.file`").map(|path| KeySource::File(path.into())),
         (None, Some(node), None) => {
             let name = reader.text(node, "`key.env`")?;
-            driver::variable(reader, name, &node.span).map(KeySource::Env)
+            grants::variable(reader, name, &node.span).map(KeySource::Env)
         }
         (None, None, Some(node)) => {
             let words = reader.strings(node, "`key.command`")?;

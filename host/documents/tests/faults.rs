@@ -85,7 +85,8 @@ fn yaml() {
 #[test]
 fn a_workspace() {
     insta::assert_snapshot!(shown(
-        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/db:\n      grants:\n        tcp: [x]\n\
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/db:\n      grants:\n        tcp: [x, 'db:0']\n        http: ['get https://a', 'https://a/../b']\n\
+         \x20       dns: [10.0.0.1, 127.1]\n        addresses: [10.0.0.1/8, host]\n        smtp: [a]\n\
          \x20       dirs: [{host: a, guest: b}]\n      limits: {memory: 64, time: soon}\n  secret_stores: {}\n  key: {}\n"
     ));
 }

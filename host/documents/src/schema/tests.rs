@@ -266,8 +266,14 @@ fn workspaces() {
             "parallelism": 4,
             "drivers": {"acme/postgres": {
                 "source": "oci://x/y", "version": "^1",
-                "grants": {"env": ["A"], "dirs": [{"host": "./d", "guest": "/d", "mode": "rw"}]},
-                "limits": {"memory": "64MiB", "time": "30s", "output": "1MB", "log": "10 kB", "concurrency": 2},
+                "grants": {
+                    "env": ["A"], "dirs": [{"host": "./d", "guest": "/d", "mode": "rw"}],
+                    "http": ["https://a.b/v1/*", "GET,POST http://[::1]:8080"], "tcp": ["db:5432", "10.0.0.0/8:*"],
+                    "udp": ["[fd00::/8]:53-54"], "dns": ["*.internal", "*"], "addresses": ["10.0.0.0/8", "::1"],
+                    "ca": ["ca.pem"], "secrets": ["vault"],
+                },
+                "limits": {"memory": "64MiB", "time": "30s", "output": "1MB", "log": "10 kB", "concurrency": 2,
+                    "total": "10m", "response": "1MiB", "requests": 10},
             }},
         },
     });
@@ -291,8 +297,18 @@ fn workspaces() {
     ];
     for (path, value) in [
         ("/version", json!(1)),
-        ("/grants/http", json!([])),
-        ("/grants/dns", json!([])),
+        ("/grants/http", json!(["ftp://a"])),
+        ("/grants/http", json!(["https://u@a"])),
+        ("/grants/http", json!("https://a")),
+        ("/grants/tcp", json!(["db"])),
+        ("/grants/udp", json!(["db:x"])),
+        ("/grants/dns", json!(["10.0.0.0/8"])),
+        ("/grants/addresses", json!(["db"])),
+        ("/grants/ca", json!([""])),
+        ("/grants/secrets", json!([1])),
+        ("/grants/smtp", json!([])),
+        ("/limits/requests", json!(0)),
+        ("/limits/total", json!("soon")),
         ("/grants/env", json!(["A*"])),
         ("/grants/dirs", json!([{"host": "x"}])),
         ("/grants/dirs", json!([{"host": "x", "guest": "x"}])),

@@ -6,6 +6,11 @@ use super::{DIALECT, DRIVER, closed, head, namespace, part, text};
 
 const SIZE: &str = "^0*[1-9][0-9]* *(B|KiB|MiB|GiB|kB|MB|GB)$";
 const TIME: &str = "^0*[1-9][0-9]* *(ms|s|m|h)$";
+/// Roughly; what is read is stricter.
+const HTTP: &str = "^([A-Z*,-]+ +)?https?://[^/@\\s]+(/[^\\s?#]*)?$";
+const ENDPOINT: &str = "^\\S+:([0-9]+(-[0-9]+)?|\\*)$";
+const NAME: &str = "^(\\*|(\\*\\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)$";
+const NETWORK: &str = "^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]+)?$";
 const VARIABLE: &str = "^[^=*\\s\\p{Cc}]+$";
 
 pub(super) fn schema() -> Value {
@@ -78,7 +83,15 @@ fn driver() -> Value {
         },
         "mode": {"description": "`ro` when left out.", "enum": ["ro", "rw"]},
     });
+    let list = |description: &str, pattern: &str| json!({"description": description, "type": "array", "items": {"type": "string", "pattern": pattern}});
     let grants = json!({
+        "http": list("Requests that it may make, such as `GET,POST https://api.example/v1/*`.", HTTP),
+        "tcp": list("Where it may open connections to, such as `db.internal:5432`.", ENDPOINT),
+        "udp": list("Where it may send datagrams to, such as `10.0.0.53:53`.", ENDPOINT),
+        "dns": list("Names that it may look up, besides those of the other grants.", NAME),
+        "addresses": list("Networks that are not public, which names may lead to.", NETWORK),
+        "ca": list("Files with certificates that servers are trusted by, besides the system's.", "\\S"),
+        "secrets": list("Secret stores whose secrets it may be given.", "\\S"),
         "env": {
             "description": "Environment variables that it may see.",
             "type": "array",
@@ -96,6 +109,13 @@ fn driver() -> Value {
         "output": size("Size of what one call returns."),
         "log": size("Size of the log of one call."),
         "concurrency": {"description": "Calls at the same time.", "type": "integer", "minimum": 1},
+        "total": {"description": "Time of all calls together.", "type": "string", "pattern": TIME},
+        "response": size("Size of what the requests of one call are answered with, together."),
+        "requests": {
+            "description": "Requests, connections and look-ups of names of one call, together.",
+            "type": "integer",
+            "minimum": 1,
+        },
     });
     closed(
         "A driver.",

@@ -1,15 +1,12 @@
 //! One driver of the workspace: where it is, what it may do, what it may use up (SPEC §8).
 
-use purlin_model::{DirGrant, DriverConfig, DriverSource, Grants, Limits};
+use purlin_model::{DriverConfig, DriverSource, Limits};
 
-use super::count;
+use super::{count, grants};
 use crate::definition::is_driver_name;
 use crate::quantity;
 use crate::reader::{Fields, Reader};
-use crate::yaml::{Entry, Node, Span};
-
-/// Grants that the contract knows and this version does not give.
-const NOT_YET: [&str; 5] = ["http", "tcp", "udp", "dns", "secrets"];
+use crate::yaml::{Entry, Node};
 
 pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverConfig> {
     if !is_driver_name(&entry.key) {
@@ -30,7 +27,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverC
         config.version = version(reader, node);
     }
     if let Some(node) = fields.get(reader, "grants") {
-        config.grants = grants(reader, node).unwrap_or_default();
+        config.grants = grants::read(reader, node).unwrap_or_default();
     }
     if let Some(node) = fields.get(reader, "limits") {
         config.limits = limits(reader, node).unwrap_or_default();
@@ -52,68 +49,6 @@ fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::VersionRe
     }
 }
 
-fn grants(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Grants> {
-    let mut fields = reader.fields(node, "`grants`")?;
-    let mut grants = Grants::default();
-    if let Some(node) = fields.get(reader, "env") {
-        let names = reader.strings(node, "`grants.env`").unwrap_or_default();
-        grants.env = names.into_iter().filter_map(|(name, span)| variable(reader, name, &span)).collect();
-    }
-    if let Some(node) = fields.get(reader, "dirs") {
-        let items = reader.list(node, "`grants.dirs`").unwrap_or_default();
-        grants.dirs = items.iter().filter_map(|item| directory(reader, item)).collect();
-    }
-    for name in NOT_YET {
-        if let Some(entry) = fields.refused(name) {
-            let message = format!("this version does not grant `{name}` yet");
-            reader.not_yet(&entry.key_span, message, "leave it out; `env` and `dirs` can be granted");
-        }
-    }
-    fields.done(reader);
-    Some(grants)
-}
-
-/// The name of an environment variable.
-pub(super) fn variable(reader: &mut Reader<'_>, name: &str, span: &Span) -> Option<String> {
-    if name.is_empty() || name.contains(|c: char| c == '=' || c == '*' || c.is_whitespace() || c.is_control())
-    {
-        let message = format!("`{name}` is no name of an environment variable");
-        reader.wrong_value(span, message, "name each variable in full, such as PGSSLMODE");
-        return None;
-    }
-    Some(name.to_owned())
-}
-
-fn directory(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DirGrant> {
-    let mut fields = reader.fields(node, "a folder")?;
-    let host = fields.need(reader, "host", "./data").and_then(|node| reader.text(node, "`host`"));
-    let guest_node = fields.need(reader, "guest", "/data");
-    let guest = guest_node.and_then(|node| reader.text(node, "`guest`"));
-    let mode = fields.get(reader, "mode");
-    fields.done(reader);
-    let writable = match mode.map(|node| (node, reader.string(node, "`mode`"))) {
-        None => false,
-        Some((_, Some("ro"))) => false,
-        Some((_, Some("rw"))) => true,
-        Some((node, mode)) => {
-            if let Some(mode) = mode {
-                reader.wrong_value(&node.span, format!("there is no mode `{mode}`"), "write `ro` or `rw`");
-            }
-            return None;
-        }
-    };
-    let guest = guest?;
-    let plain = guest.split('/').skip(1).all(|part| !matches!(part, "." | ".."));
-    if !guest.starts_with('/') || !plain {
-        if let Some(node) = guest_node {
-            let message = format!("`{guest}` is no absolute path");
-            reader.wrong_value(&node.span, message, "write the path that the driver sees, such as /data");
-        }
-        return None;
-    }
-    Some(DirGrant { host: host?.into(), guest: guest.to_owned(), writable })
-}
-
 fn limits(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Limits> {
     let mut fields = reader.fields(node, "`limits`")?;
     let limits = Limits {
@@ -122,6 +57,12 @@ fn limits(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Limits> {
         output: size(reader, &mut fields, "output"),
         log: size(reader, &mut fields, "log"),
         concurrency: fields.get(reader, "concurrency").and_then(|node| count(reader, node, "`concurrency`")),
+        total: quantity(reader, &mut fields, "total", "a duration", "10m", quantity::duration),
+        response: size(reader, &mut fields, "response"),
+        requests: fields
+            .get(reader, "requests")
+            .and_then(|node| count(reader, node, "`requests`"))
+            .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
     };
     fields.done(reader);
     Some(limits)

@@ -98,12 +98,15 @@ impl fmt::Display for HostPattern {
 ///
 /// # Errors
 /// When it is neither, or has bits behind its length, which would say something else than meant.
-pub(super) fn network(text: &str) -> Result<IpNet, PatternError> {
+pub fn network(text: &str) -> Result<IpNet, PatternError> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(address.into());
     }
     let Ok(network) = text.parse::<IpNet>() else {
-        return Err(PatternError::new(format!("`{text}` is no network"), HELP));
+        return Err(PatternError::new(
+            format!("`{text}` is no address or network"),
+            "write an address, or a network such as `10.0.0.0/8`",
+        ));
     };
     if network != network.trunc() {
         let message = format!("`{text}` has bits outside its network, which is `{}`", network.trunc());
