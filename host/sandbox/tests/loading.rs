@@ -78,7 +78,7 @@ async fn grants_that_cannot_be_kept_are_refused() {
     let folder = tempfile::tempdir().expect("folder");
     std::fs::write(folder.path().join("file"), "x").expect("written");
     let refused = async |dirs: Vec<DirGrant>| {
-        let grants = Grants { dirs, env: vec![] };
+        let grants = Grants { dirs, ..Grants::default() };
         let setup = DriverSetup { grants, folder: folder.path().to_owned(), ..setup(Limits::default()) };
         match sandbox().load(Source::Bytes(component("guests").into()), &setup).await {
             Err(LoadError::Grant { message }) => message,

@@ -31,7 +31,11 @@ async fn grants_open_what_they_name() {
     std::fs::create_dir(folder.path().join("ro")).expect("made");
     let dir = |host: &str, writable| DirGrant { host: host.into(), guest: format!("/{host}"), writable };
     let setup = DriverSetup {
-        grants: Grants { dirs: vec![dir("rw", true), dir("ro", false)], env: vec!["A".into(), "C".into()] },
+        grants: Grants {
+            dirs: vec![dir("rw", true), dir("ro", false)],
+            env: vec!["A".into(), "C".into()],
+            ..Grants::default()
+        },
         folder: folder.path().to_owned(),
         env: BTreeMap::from([("A".into(), "1".into()), ("B".into(), "2".into())]),
         ..setup(Limits::default())

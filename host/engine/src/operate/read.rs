@@ -47,7 +47,13 @@ impl Task<'_> {
                 let name = self.step.urn.guresid().as_str().to_owned();
                 let inputs = ask::found_inputs(&inputs, &found);
                 let record = record_of(graph, node, &self.shared.plan.context, &**driver, inputs, name);
-                self.stamped(&Record { external: true, state: found.state, digest, deleted_with: None, ..record })
+                self.stamped(&Record {
+                    external: true,
+                    state: found.state,
+                    digest,
+                    deleted_with: None,
+                    ..record
+                })
             }
         };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
