@@ -134,7 +134,12 @@ fn type_pattern(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     }
 }
 
-fn driver_requirement(reader: &mut Reader<'_>, node: &Node<'_>, field: &str) -> Option<DriverRequirement> {
+/// `ORG/NAME`, perhaps with `@RANGE`.
+pub(crate) fn driver_requirement(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    field: &str,
+) -> Option<DriverRequirement> {
     let text = reader.text(node, &format!("`{field}`"))?;
     let (name, range) = match text.split_once('@') {
         Some((name, range)) => (name, Some(range)),

@@ -18,10 +18,13 @@
 //!         dirs: [{host: ./data, guest: /data, mode: ro}]
 //!         tcp: ["db.internal:5432"]
 //!       limits: {memory: 64MiB, time: 30s, output: 1MiB, log: 64KiB, concurrency: 4}
+//!   secret_stores:
+//!     local: {file: ./secrets}          # see `stores`
 //! ```
 
 mod driver;
 mod grants;
+mod stores;
 
 use std::path::{Path, PathBuf};
 
@@ -62,16 +65,21 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     }
     workspace.parallelism =
         fields.get(reader, "parallelism").and_then(|node| count(reader, node, "`parallelism`"));
+    let stores = fields.get(reader, "secret_stores");
+    if let Some(node) = stores {
+        for entry in reader.map(node, "`secret_stores`").unwrap_or_default() {
+            if let Some(store) = stores::read(reader, entry) {
+                workspace.secret_stores.insert(entry.key.clone(), store);
+            }
+        }
+    }
     if let Some(node) = fields.get(reader, "drivers") {
         for entry in reader.map(node, "`drivers`").unwrap_or_default() {
             if let Some(config) = driver::read(reader, entry) {
                 workspace.drivers.insert(entry.key.clone(), config);
             }
         }
-    }
-    if let Some(entry) = fields.refused("secret_stores") {
-        let help = "give secrets in definitions, under `inputs.secrets`";
-        reader.not_yet(&entry.key_span, "this version does not read secret stores yet", help);
+        stores::check_grants(reader, node, stores);
     }
     fields.done(reader);
     Some(workspace)

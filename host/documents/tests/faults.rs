@@ -92,6 +92,30 @@ fn a_workspace() {
 }
 
 #[test]
+fn secret_stores() {
+    insta::assert_snapshot!(shown(
+        "apiVersion: purlin.dev/v1
+kind: Workspace
+spec:
+  drivers:
+    acme/db: {grants: {secrets: [valut, local]}}
+  secret_stores:
+    local: {file: ./secrets}
+    none: {}
+    two: {file: a, env: B}
+    a b: {env: A}
+    gap: {env: A B}
+    same: {command: [pass, show], time: soon}
+    any: {command: ['{ref}', '{ref}']}
+    bare: {command: [' ']}
+    vault: {drivr: acme/vault}
+    other: {driver: acme/vault, values: {a: ['${context.app.id}']}, secrets: x}
+    late: {file: x, time: 5s}
+"
+    ));
+}
+
+#[test]
 fn wishes() {
     let definition = "apiVersion: purlin.dev/v1
 kind: Definition

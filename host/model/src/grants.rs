@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use endpoint::{Endpoint, PortPattern};
-pub use host::HostPattern;
+pub use host::{HostPattern, network};
 pub use http::{HttpGrant, MethodPattern, PathPattern, Scheme, is_plain_path};
 pub use ipnet::IpNet;
 

@@ -18,6 +18,7 @@ mod lifecycle;
 mod location;
 mod name;
 mod recipe;
+mod secret_store;
 mod template;
 mod urn;
 mod value;
@@ -35,6 +36,7 @@ pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifec
 pub use location::Location;
 pub use name::{Class, NameError, ResourceId, TypeName};
 pub use recipe::{DriverRequirement, Provision, Recipe};
+pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
 pub use template::{Access, Path, Piece, Placeholder, Reference, Template, Text};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Map, Secret, Unknown, Value};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::{Grants, Location};
+use crate::{Grants, Location, SecretStore};
 
 /// What stands in `purlin.yaml`. Paths are as written; they count from `folder`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Workspace {
     pub key: Option<KeySource>,
     /// Drivers by name, `ORG/NAME`. Built-in ones may stand here too, for their grants and limits.
     pub drivers: IndexMap<Arc<str>, DriverConfig>,
+    /// Stores of secrets by name. A name is one of an id of a resource.
+    pub secret_stores: IndexMap<Arc<str>, SecretStore>,
     /// Driver calls at the same time, the engine's choice when none is written.
     pub parallelism: Option<usize>,
     /// Where it was written.

@@ -264,6 +264,11 @@ fn workspaces() {
             "state": {"path": ".purlin"}, "key": {"command": ["pass", "purlin"]},
             "defaults": {"org": "a", "app": "b", "env": "c", "env_type": "d", "namespace": ""},
             "parallelism": 4,
+            "secret_stores": {
+                "local": {"file": "./secrets"}, "ci": {"env": ""}, "a.b-c_1": {"env": "SHOP_"},
+                "pass": {"command": ["pass", "show", "a/{ref}"], "time": "5s"},
+                "vault": {"driver": "acme/vault@^1", "values": {"address": "x"}, "secrets": {"token": "t"}},
+            },
             "drivers": {"acme/postgres": {
                 "source": "oci://x/y", "version": "^1",
                 "grants": {
@@ -292,9 +297,35 @@ fn workspaces() {
         with(&good, "/spec/key", json!({"command": []})),
         with(&good, "/spec/defaults/app", json!("a/b")),
         with(&good, "/spec/parallelism", json!(0)),
-        with(&good, "/spec/secret_stores", json!({})),
         with(&good, "/spec/drivers/a b", json!({})),
     ];
+    for store in [
+        json!({}),
+        json!("x"),
+        json!({"file": ""}),
+        json!({"file": "a", "env": "B"}),
+        json!({"env": "A B"}),
+        json!({"env": "A="}),
+        json!({"env": 1}),
+        json!({"command": []}),
+        json!({"command": ["pass"]}),
+        json!({"command": ["pass", 1, "{ref}"]}),
+        json!({"command": ["{ref}", "{ref}"]}),
+        json!({"command": "pass {ref}"}),
+        json!({"command": ["pass", "{ref}"], "time": "soon"}),
+        json!({"file": "a", "time": "5s"}),
+        json!({"env": "A", "values": {}}),
+        json!({"driver": "a b"}),
+        json!({"driver": "acme/vault", "values": []}),
+        json!({"driver": "acme/vault", "secrets": "x"}),
+        json!({"driver": "acme/vault", "time": "5s"}),
+        json!({"fiel": "a"}),
+    ] {
+        bad.push(with(&good, "/spec/secret_stores/vault", store));
+    }
+    bad.push(with(&good, "/spec/secret_stores", json!([])));
+    bad.push(with(&good, "/spec/secret_stores/a b", json!({"file": "x"})));
+    bad.push(with(&good, "/spec/secret_stores/-a", json!({"file": "x"})));
     for (path, value) in [
         ("/version", json!(1)),
         ("/grants/http", json!(["ftp://a"])),

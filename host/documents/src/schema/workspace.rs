@@ -62,6 +62,12 @@ fn fields() -> Value {
         "key": key,
         "defaults": closed("Context where nothing else gives it.", &[], defaults),
         "parallelism": {"description": "Driver calls at the same time.", "type": "integer", "minimum": 1},
+        "secret_stores": {
+            "description": "Where secrets are read that definitions only name, by the store's name.",
+            "type": "object",
+            "propertyNames": {"pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]*$"},
+            "additionalProperties": secret_store(),
+        },
         "drivers": {
             "description": "Drivers by name, `ORG/NAME`.",
             "type": "object",
@@ -69,6 +75,41 @@ fn fields() -> Value {
             "additionalProperties": driver(),
         },
     })
+}
+
+fn secret_store() -> Value {
+    let literal = |description: &str| json!({"description": description, "type": "object"});
+    let command = json!({
+        "description": "Program that prints a secret, and its arguments, with `{ref}` and `{version}` in them.",
+        "type": "array",
+        "items": {"type": "string"},
+        "prefixItems": [{"type": "string", "pattern": "\\S", "not": {"pattern": "\\{(ref|version)\\}"}}],
+        "contains": {"type": "string", "pattern": "\\{ref\\}"},
+    });
+    let mut store = closed(
+        "A secret store: one of `file`, `env`, `command` and `driver`.",
+        &[],
+        json!({
+            "file": text("A folder with a file for each secret, or a YAML or JSON file with all of them."),
+            "env": {
+                "description": "What stands before the names of environment variables.",
+                "type": "string",
+                "pattern": "^[^=*\\s\\p{Cc}]*$",
+            },
+            "command": command,
+            "time": {"description": "Time that a command may take; `30s` when left out.", "type": "string", "pattern": TIME},
+            "driver": {
+                "description": "Driver that reads secrets, with `@RANGE` behind it for its versions.",
+                "type": "string",
+                "pattern": format!("^{DRIVER}(@.+)?$"),
+            },
+            "values": literal("What the driver gets."),
+            "secrets": literal("What the driver gets and nobody may see."),
+        }),
+    );
+    store["oneOf"] = ["file", "env", "command", "driver"].map(|kind| json!({"required": [kind]})).into();
+    store["dependentRequired"] = json!({"time": ["command"], "values": ["driver"], "secrets": ["driver"]});
+    store
 }
 
 fn driver() -> Value {

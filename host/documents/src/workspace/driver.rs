@@ -72,7 +72,8 @@ fn size(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str
     quantity(reader, fields, name, "a size", "64MiB", quantity::size)
 }
 
-fn quantity<T>(
+/// A number with a unit.
+pub(super) fn quantity<T>(
     reader: &mut Reader<'_>,
     fields: &mut Fields<'_, '_>,
     name: &'static str,

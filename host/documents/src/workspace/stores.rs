@@ -1,0 +1,155 @@
+//! Secret stores of the workspace: where secrets are read that definitions only name (SPEC §3).
+//!
+//! ```yaml
+//! secret_stores:
+//!   local: {file: ./secrets}                      # a folder, or a YAML or JSON file
+//!   ci: {env: SHOP_}                              # what stands before the name of each variable
+//!   pass: {command: [pass, show, "{ref}"], time: 10s}
+//!   vault: {driver: acme/vault@^1, values: {address: "https://vault.internal"}}
+//! ```
+
+use purlin_expression::did_you_mean;
+use purlin_model::{Map, SecretCommand, SecretDriver, SecretStore, SecretStoreKind, Value};
+
+use super::driver::quantity;
+use crate::definition::driver_requirement;
+use crate::quantity;
+use crate::reader::{Fields, Reader};
+use crate::template::constant;
+use crate::yaml::{Entry, Kind, Node};
+
+const ONE: &str = "write one of `file: PATH`, `env: PREFIX`, `command: [PROGRAM, \"{ref}\"]` and \
+                   `driver: ORG/NAME`";
+
+/// Reads one store.
+pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<SecretStore> {
+    let named = is_store_name(&entry.key);
+    if !named {
+        let message = format!("`{}` is no name of a secret store", entry.key.escape_debug());
+        let fault = reader.about(&entry.key_span, "bad-name", message);
+        reader.report(fault.help("a name has letters, digits, `_`, `.` and `-`, such as `vault`"));
+    }
+    let location = reader.at(&entry.key_span);
+    let what = format!("the secret store `{}`", entry.key);
+    let mut fields = reader.fields(&entry.value, &what)?;
+    let (file, env) = (fields.get(reader, "file"), fields.get(reader, "env"));
+    let (command, driver) = (fields.get(reader, "command"), fields.get(reader, "driver"));
+    if [file, env, command, driver].iter().flatten().count() != 1 {
+        for field in ["time", "values", "secrets"] {
+            fields.entry(field);
+        }
+        fields.done(reader);
+        reader.wrong_value(&entry.key_span, format!("{what} takes exactly one source"), ONE);
+        return None;
+    }
+    let kind = if let Some(node) = file {
+        reader.text(node, "`file`").map(|path| SecretStoreKind::File(path.into()))
+    } else if let Some(node) = env {
+        prefix(reader, node).map(SecretStoreKind::Env)
+    } else if let Some(node) = command {
+        let time = quantity(reader, &mut fields, "time", "a duration", "30s", quantity::duration);
+        arguments(reader, node)
+            .map(|(program, arguments)| SecretStoreKind::Command(SecretCommand { program, arguments, time }))
+    } else {
+        let values = given(reader, &mut fields, "values");
+        let secrets = given(reader, &mut fields, "secrets");
+        let driver = driver.and_then(|node| driver_requirement(reader, node, "driver"));
+        driver.map(|driver| {
+            let secrets = secrets.into_iter().map(|(name, value)| (name, value.into_secret()));
+            let secrets = Value::Map(secrets.collect());
+            SecretStoreKind::Driver(Box::new(SecretDriver { driver, values: Value::Map(values), secrets }))
+        })
+    };
+    fields.done(reader);
+    Some(SecretStore { kind: kind.filter(|_| named)?, location })
+}
+
+/// Letters, digits, `_`, `.` and `-`, so that it is the id of a resource, too.
+pub(crate) fn is_store_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+}
+
+/// What stands before the names of variables; it may be empty.
+fn prefix(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<String> {
+    let text = reader.string(node, "`env`")?;
+    if text.contains(|c: char| c == '=' || c == '*' || c.is_whitespace() || c.is_control()) {
+        let message = format!("no environment variable begins with `{}`", text.escape_debug());
+        let help = "write what stands before the name of each secret, such as `SHOP_`, or \"\" for nothing";
+        reader.wrong_value(&node.span, message, help);
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn arguments(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(String, Vec<String>)> {
+    let words = reader.strings(node, "`command`")?;
+    let mut words = words.into_iter().map(|(word, _)| word);
+    let Some(program) = words.next().filter(|program| !program.trim().is_empty()) else {
+        reader.wrong_value(&node.span, "`command` names no program", ONE);
+        return None;
+    };
+    if program.contains("{ref}") || program.contains("{version}") {
+        let help = "name the program in full; `{ref}` and `{version}` stand in its arguments";
+        reader.wrong_value(&node.span, "the program of `command` depends on the secret", help);
+        return None;
+    }
+    let arguments: Vec<String> = words.map(str::to_owned).collect();
+    if !arguments.iter().any(|argument| argument.contains("{ref}")) {
+        let help = "write `{ref}` in an argument, where the name of the secret is to stand";
+        reader.wrong_value(&node.span, "`command` would print the same for every secret", help);
+        return None;
+    }
+    Some((program.to_owned(), arguments))
+}
+
+/// A map that a driver is given as it is written.
+fn given(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Map {
+    let Some(node) = fields.get(reader, name) else { return Map::default() };
+    if reader.map(node, &format!("`{name}`")).is_none() {
+        return Map::default();
+    }
+    no_placeholders(reader, node);
+    match constant(node) {
+        Value::Map(map) => map,
+        _ => Map::default(),
+    }
+}
+
+/// There is no resource here that a placeholder could be about.
+fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>) {
+    match &node.kind {
+        Kind::String(text, _) if text.contains("${") => {
+            let help = "write the value itself";
+            reader.wrong_value(&node.span, "placeholders mean nothing in a secret store", help);
+        }
+        Kind::List(items) => items.iter().for_each(|item| no_placeholders(reader, item)),
+        Kind::Map(entries) => entries.iter().for_each(|entry| no_placeholders(reader, &entry.value)),
+        _ => {}
+    }
+}
+
+/// Reports grants of stores that there are not. Both are what stands under that name.
+pub(super) fn check_grants(reader: &mut Reader<'_>, drivers: &Node<'_>, stores: Option<&Node<'_>>) {
+    let stores = stores.and_then(Node::entries).unwrap_or_default();
+    for driver in drivers.entries().unwrap_or_default() {
+        let Some(node) = driver.value.get("grants").and_then(|grants| grants.get("secrets")) else {
+            continue;
+        };
+        let Kind::List(items) = &node.kind else { continue };
+        for item in items {
+            let Some(name) = item.as_str().filter(|name| !name.trim().is_empty()) else { continue };
+            if stores.iter().any(|store| &*store.key == name) {
+                continue;
+            }
+            let message =
+                format!("`grants.secrets` names the secret store `{name}`, which is not configured");
+            let help = match stores.is_empty() {
+                true => format!("configure it: `secret_stores: {{{name}: {{file: ./secrets}}}}`"),
+                false => did_you_mean(name, "secret stores", stores.iter().map(|store| &*store.key)),
+            };
+            let fault = reader.about(&item.span, "unknown-store", message).help(help);
+            reader.report(fault);
+        }
+    }
+}
