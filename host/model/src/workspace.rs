@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::{Grants, Location, SecretStore};
+use crate::{Grants, Location, Lock, SecretStore};
 
 /// What stands in `purlin.yaml`. Paths are as written; they count from `folder`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Workspace {
     pub secret_stores: IndexMap<Arc<str>, SecretStore>,
     /// Driver calls at the same time, the engine's choice when none is written.
     pub parallelism: Option<usize>,
+    /// What was approved of drivers: `purlin.lock` beside the file, where there is one.
+    pub lock: Option<Lock>,
     /// Where it was written.
     pub location: Location,
 }
