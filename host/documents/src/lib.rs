@@ -9,6 +9,7 @@ mod deployment;
 mod deployment_set;
 mod lifecycle;
 mod load;
+mod lock;
 mod names;
 mod quantity;
 mod reader;
@@ -25,5 +26,6 @@ mod workspace;
 mod yaml;
 
 pub use load::{Input, Loaded, SourceText, load, load_sources};
+pub use lock::LOCK_FILE;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;

@@ -1,9 +1,10 @@
 //! Everything together: inputs to one deployment, its definitions, and all faults at once.
 
 mod assemble;
+mod beside;
 mod stored;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_model::{
@@ -11,6 +12,7 @@ use purlin_model::{
 };
 
 use crate::SourceMap;
+use crate::lock::LOCK_FILE;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
 use crate::walk::{Collector, Source};
@@ -63,7 +65,7 @@ impl Loaded {
 
     /// Every text that was used, in the order in which it was read, so that [`load_sources`] can
     /// read all of it again when the files have changed. Not among them are files that hold a
-    /// Workspace and nothing else, as what that says is the operator's business of the day; and
+    /// Workspace or a Lock and nothing else, as what that says is the operator's business of the day; and
     /// files that were found in a folder and passed over, as what they hold is nobody's business.
     pub fn sources(&self) -> &[SourceText] {
         &self.texts
@@ -125,6 +127,9 @@ pub fn load(inputs: &[Input]) -> Loaded {
         }
         reading.keep(&source, read.used, scores);
     }
+    if let Some(workspace) = &mut reading.assembly.loaded.workspace {
+        workspace.lock = beside::lock(&workspace.folder, &mut reading.sources, &mut collector.faults);
+    }
     finish(reading, collector.faults)
 }
 
@@ -145,7 +150,7 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
         let mut reader = Reader::new(&source.name, &source.text, false);
         let recognised = recognise(&reader, &document.root);
         match recognised {
-            Recognised::Ours(Format::Workspace) => workspaces += 1,
+            Recognised::Ours(Format::Workspace | Format::Lock) => workspaces += 1,
             Recognised::Ours(_) | Recognised::Wrong(_) => ours += 1,
             Recognised::Other(_) => others += 1,
         }
@@ -225,6 +230,16 @@ fn read_document(
         Format::Workspace => {
             if let Some(workspace) = crate::workspace::read(reader, root, &source.folder) {
                 assembly.workspace(workspace);
+            }
+        }
+        // In force is the one beside the Workspace, which is read from there.
+        Format::Lock => {
+            let lock = crate::lock::read(reader, root);
+            if Path::new(&*source.name).file_name().is_none_or(|name| name != LOCK_FILE) {
+                let message =
+                    format!("a Lock has no effect here: it is the file `{LOCK_FILE}` beside the Workspace");
+                let fault = Diagnostic::error("misplaced-document", message).at(&lock.location);
+                reader.report(fault.help(format!("give it a file of its own, `{LOCK_FILE}`")));
             }
         }
     }

@@ -19,6 +19,7 @@ pub(crate) enum Format {
     DeploymentSet,
     ResourceType,
     Workspace,
+    Lock,
 }
 
 /// What a document turns out to be.
@@ -31,7 +32,7 @@ pub(crate) enum Recognised {
     Wrong(Diagnostic),
 }
 
-const OWN_KINDS: [&str; 5] = ["Bundle", "Definition", "Deployment", "ResourceType", "Workspace"];
+const OWN_KINDS: [&str; 6] = ["Bundle", "Definition", "Deployment", "Lock", "ResourceType", "Workspace"];
 const OWN: Format = Format::Definition { bodies: &["spec"], foreign: false };
 const ENTITY: Format = Format::Definition { bodies: &["entity"], foreign: true };
 const CORE: Format = Format::Definition { bodies: &["object", "entity"], foreign: true };
@@ -86,6 +87,7 @@ fn own(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         Some("Deployment") => Recognised::Ours(Format::Deployment),
         Some("ResourceType") => Recognised::Ours(Format::ResourceType),
         Some("Workspace") => Recognised::Ours(Format::Workspace),
+        Some("Lock") => Recognised::Ours(Format::Lock),
         Some("Bundle") => Recognised::Other(not_yet(
             reader,
             kind,

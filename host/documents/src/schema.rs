@@ -3,6 +3,7 @@
 mod definition;
 mod deployment;
 mod lifecycle;
+mod lock;
 mod resource_type;
 mod score;
 mod workspace;
@@ -24,17 +25,20 @@ pub enum SchemaKind {
     ResourceType,
     /// `kind: Workspace`, the file `purlin.yaml`.
     Workspace,
+    /// `kind: Lock`, the file `purlin.lock`.
+    Lock,
 }
 
 impl SchemaKind {
     /// Every kind, with its name on the command line.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("definition", Self::Definition),
         ("score", Self::Score),
         ("deployment", Self::Deployment),
         ("deployment-set", Self::DeploymentSet),
         ("resource-type", Self::ResourceType),
         ("workspace", Self::Workspace),
+        ("lock", Self::Lock),
     ];
 
     /// The kind of that name, in any case and with or without dashes.
@@ -53,6 +57,7 @@ pub fn schema(kind: SchemaKind) -> Value {
         SchemaKind::DeploymentSet => deployment::set_schema(),
         SchemaKind::ResourceType => resource_type::schema(),
         SchemaKind::Workspace => workspace::schema(),
+        SchemaKind::Lock => lock::schema(),
     }
 }
 

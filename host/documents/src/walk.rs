@@ -141,7 +141,7 @@ fn is_document_name(name: &str) -> bool {
 }
 
 /// A path as people read it: without `./` in front.
-fn display(path: &Path) -> Arc<str> {
+pub(crate) fn display(path: &Path) -> Arc<str> {
     let shown = path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path);
     shown.to_string_lossy().into()
 }
@@ -178,7 +178,7 @@ pub(crate) fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
     .help("split it into several files")
 }
 
-fn read(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {
+pub(crate) fn read(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let size = file.metadata().map_err(|error| unreadable(path, &error))?.len();
     if size > MAX_FILE {

@@ -116,6 +116,15 @@ spec:
 }
 
 #[test]
+fn a_lock() {
+    let text = "apiVersion: purlin.dev/v1\nkind: Lock\nspec:\n  drivers:\n    acme/db:\n      - version: ^1\n        digest: sha256:12\n        wish: []\n      - {}\n    a b: []\n    acme/x: {}\n";
+    let loaded = load(&[Input::Text { name: "purlin.lock".into(), text: text.into() }]);
+    insta::assert_snapshot!(loaded.sources.render(&loaded.diagnostics, false, 100));
+    // Elsewhere it has no effect, and nobody shall think that it had.
+    insta::assert_snapshot!(shown("apiVersion: purlin.dev/v1\nkind: Lock\nspec: {drivers: {}}\n"));
+}
+
+#[test]
 fn wishes() {
     let definition = "apiVersion: purlin.dev/v1
 kind: Definition

@@ -6,7 +6,11 @@ use crate::load::load_text;
 /// Whether the schema and the parser both take a document.
 fn verdicts(kind: SchemaKind, document: &Value) -> (bool, bool) {
     let validator = jsonschema::draft202012::new(&schema(kind)).expect("a schema");
-    let loaded = load_text(&document.to_string());
+    let text = document.to_string();
+    let loaded = match kind {
+        SchemaKind::Lock => crate::load(&[crate::Input::Text { name: crate::LOCK_FILE.into(), text }]),
+        _ => load_text(&text),
+    };
     (validator.is_valid(document), !loaded.has_errors())
 }
 
@@ -354,4 +358,51 @@ fn workspaces() {
         bad.push(with(&good, &format!("{driver}{path}"), value));
     }
     agree(SchemaKind::Workspace, false, bad);
+}
+
+#[test]
+fn locks() {
+    let good = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Lock",
+        "spec": {"drivers": {"acme/db": [{
+            "version": "1.2.3-rc.1", "digest": format!("sha256:{}", "0123456789abcdef".repeat(4)),
+            "imports": ["dirs"], "wishes": ["dirs /data"], "grants": [],
+        }]}},
+    });
+    let place = "/spec/drivers/acme~1db/0";
+    let pin = |field: &str, value: Value| {
+        let mut document = good.clone();
+        let pin = document.pointer_mut(place).expect("a version").as_object_mut().expect("a map");
+        match value {
+            Value::Null => pin.shift_remove(field),
+            value => pin.insert(field.to_owned(), value),
+        };
+        document
+    };
+    agree(
+        SchemaKind::Lock,
+        true,
+        [good.clone(), pin("wishes", Value::Null), with(&good, "/spec/drivers", json!({}))],
+    );
+    agree(
+        SchemaKind::Lock,
+        false,
+        [
+            with(&good, "/spec", Value::Null),
+            with(&good, "/spec/drivers", Value::Null),
+            with(&good, "/spec/driver", json!({})),
+            with(&good, "/metadata", json!({})),
+            with(&good, "/spec/drivers", json!({"a b": []})),
+            with(&good, "/spec/drivers", json!({"acme/db": {}})),
+            pin("version", Value::Null),
+            pin("version", json!("^1")),
+            pin("version", json!(1)),
+            pin("digest", Value::Null),
+            pin("digest", json!("0123456789abcdef".repeat(4))),
+            pin("digest", json!("sha256:0123")),
+            pin("imports", json!("dirs")),
+            pin("grants", json!([1])),
+            pin("limits", json!({})),
+        ],
+    );
 }

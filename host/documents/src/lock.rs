@@ -1,0 +1,122 @@
+//! `kind: Lock`, the file `purlin.lock`: what was approved of drivers (SPEC §8, versions).
+//!
+//! ```yaml
+//! apiVersion: purlin.dev/v1
+//! kind: Lock
+//! spec:
+//!   drivers:
+//!     acme/postgres:
+//!       - version: 1.2.3
+//!         digest: sha256:0123…            # of the component
+//!         imports: [dirs, tcp]            # capabilities that it could use
+//!         wishes: ["tcp db.internal:5432"]
+//!         grants: ["tcp db.internal:5432"]
+//! ```
+
+use std::collections::BTreeSet;
+
+use purlin_model::{Digest, Lock, Pin};
+
+use crate::definition::is_driver_name;
+use crate::reader::{Fields, Reader};
+use crate::yaml::{Entry, Node};
+
+/// The name of the file. It counts beside the Workspace.
+pub const LOCK_FILE: &str = "purlin.lock";
+
+/// What helps where the file is not what `purlin driver approve` wrote.
+const ANEW: &str = "`purlin driver approve` writes the file; removed first, all of it is approved anew";
+
+/// Reads what was approved. It is faulty when anything about it was reported.
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Lock {
+    let before = reader.faults.len();
+    let place = root.get("kind").map_or(root.span, |kind| kind.span);
+    let mut lock = Lock { location: reader.at(&place), ..Lock::default() };
+    drivers(reader, root, &mut lock);
+    lock.faulty = reader.faults.iter().skip(before).any(purlin_model::Diagnostic::is_error);
+    lock
+}
+
+fn drivers(reader: &mut Reader<'_>, root: &Node<'_>, lock: &mut Lock) {
+    let Some(mut top) = reader.fields(root, "the Lock") else { return };
+    top.entry("apiVersion");
+    top.entry("kind");
+    let spec = top.need(reader, "spec", "{drivers: {}}");
+    top.done(reader);
+    let Some(mut spec) = spec.and_then(|spec| reader.fields(spec, "`spec`")) else { return };
+    let entries = spec.need(reader, "drivers", "{}").and_then(|node| reader.map(node, "`drivers`"));
+    spec.done(reader);
+    for entry in entries.unwrap_or_default() {
+        if !is_driver_name(&entry.key) {
+            let fault = reader
+                .about(&entry.key_span, "bad-name", format!("`{}` is no name of a driver", entry.key))
+                .help("a driver is `ORG/NAME`, such as `acme/postgres`");
+            reader.report(fault);
+        }
+        let pins = pins(reader, entry);
+        lock.drivers.insert(entry.key.clone(), pins);
+    }
+}
+
+/// The versions of one driver. One component approved twice is a merge gone wrong: which of the
+/// two counts must not be guessed.
+fn pins(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<Pin> {
+    let what = format!("the driver `{}`", entry.key);
+    let mut pins: Vec<Pin> = Vec::new();
+    for node in reader.list(&entry.value, &what).unwrap_or_default() {
+        let Some(pin) = pin(reader, node) else { continue };
+        if let Some(first) = pins.iter().find(|first| first.digest == pin.digest) {
+            let message = format!("{what} has the digest {} twice", pin.digest);
+            let fault = purlin_model::Diagnostic::error("duplicate-document", message)
+                .at(&pin.location)
+                .related(&first.location, "first given here")
+                .help(ANEW);
+            reader.report(fault);
+        }
+        pins.push(pin);
+    }
+    pins
+}
+
+fn pin(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Pin> {
+    let mut fields = reader.fields(node, "a version")?;
+    let version_node = fields.need(reader, "version", "1.0.0");
+    let version = version_node.and_then(|node| version(reader, node));
+    let digest = fields.need(reader, "digest", "sha256:…").and_then(|node| digest(reader, node));
+    let imports = items(reader, &mut fields, "imports");
+    let wishes = items(reader, &mut fields, "wishes");
+    let grants = items(reader, &mut fields, "grants");
+    fields.done(reader);
+    let location = version_node.map_or(reader.at(&node.span), |node| reader.at(&node.span));
+    Some(Pin { version: version?, digest: digest?, imports, wishes, grants, location })
+}
+
+fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::Version> {
+    let text = reader.text(node, "`version`")?;
+    match semver::Version::parse(text) {
+        Ok(version) => Some(version),
+        Err(error) => {
+            let fault = reader
+                .about(&node.span, "bad-version", format!("`{text}` is no version: {error}"))
+                .help(ANEW);
+            reader.report(fault);
+            None
+        }
+    }
+}
+
+fn digest(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Digest> {
+    let text = reader.text(node, "`digest`")?;
+    let digest = text.starts_with("sha256:").then(|| Digest::parse(text)).flatten();
+    if digest.is_none() {
+        let message = format!("`{text}` is no digest: `sha256:` and 64 hex digits in lower case");
+        reader.wrong_value(&node.span, message, ANEW);
+    }
+    digest
+}
+
+fn items(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> BTreeSet<String> {
+    let Some(node) = fields.get(reader, name) else { return BTreeSet::new() };
+    let items = reader.strings(node, &format!("`{name}`")).unwrap_or_default();
+    items.into_iter().map(|(text, _)| text.to_owned()).collect()
+}
