@@ -142,7 +142,7 @@ fn call_code(error: &CallError) -> &'static str {
             DriverFailure::Partial { .. } => "partial",
             DriverFailure::Failed(_) => "failed",
         },
-        CallError::TimeLimit { .. } => "time-limit",
+        CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
         CallError::MemoryLimit { .. } => "memory-limit",
         CallError::OutputLimit { .. } => "output-limit",
         CallError::Cancelled => "cancelled",

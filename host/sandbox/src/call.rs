@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use purlin_model::driver::{Inputs, ResourceState};
 use tokio::sync::Semaphore;
-use wasmtime::component::Component;
+use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, Trap};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
@@ -64,6 +65,8 @@ pub(crate) struct Runner {
     pre: bindings::DriverPre<Guest>,
     granted: Arc<Granted>,
     permits: Semaphore,
+    /// Microseconds that calls took so far.
+    spent: AtomicU64,
     /// Slots of the pool that an instance takes.
     slots: u32,
 }
@@ -78,9 +81,19 @@ impl Runner {
         component: &Component,
         setup: &DriverSetup,
     ) -> Result<Self, LoadError> {
+        Self::linked(sandbox, component, setup, sandbox.linker())
+    }
+
+    /// The same, with other things to import than drivers get.
+    pub(crate) fn linked(
+        sandbox: &Sandbox,
+        component: &Component,
+        setup: &DriverSetup,
+        linker: &Linker<Guest>,
+    ) -> Result<Self, LoadError> {
         let invalid = |error: wasmtime::Error| LoadError::Invalid { message: format!("{error:#}") };
         component::check_interface(sandbox.engine(), component)?;
-        let pre = sandbox.linker().instantiate_pre(component).map_err(invalid)?;
+        let pre = linker.instantiate_pre(component).map_err(invalid)?;
         let pre = bindings::DriverPre::new(pre).map_err(invalid)?;
         let limits = Limits::new(&setup.limits);
         let needed = component.resources_required();
@@ -97,7 +110,8 @@ impl Runner {
         Ok(Self {
             name: Arc::clone(&setup.name),
             permits: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),
-            granted: Arc::new(Granted::validate(setup)?),
+            spent: AtomicU64::new(0),
+            granted: Arc::new(Granted::validate(setup, &limits)?),
             limits,
             shared,
             pre,
@@ -168,19 +182,40 @@ impl Runner {
             let turn = self.permits.acquire().await;
             let slot = self.shared.slots.acquire_many(self.slots).await;
             let (Ok(_turn), Ok(_slot)) = (turn, slot) else { return Err(CallError::Cancelled) };
-            let time = call.time;
+            let (time, error) = self.allotted(call.time)?;
+            let _timed = Timed { spent: &self.spent, begun: Instant::now() };
             tokio::select! {
                 biased;
                 result = self.instantiate_and_call(call, function) => result,
-                () = tokio::time::sleep(time) => {
-                    Err(CallError::TimeLimit { driver: self.name.to_string(), limit: time })
-                }
+                () = tokio::time::sleep(time) => Err(error),
             }
         };
         tokio::select! {
             biased;
             result = work => result,
             () = cancel.cut_off() => Err(CallError::Cancelled),
+        }
+    }
+
+    /// How long a call may take that begins now, and what ends it then: its own limit, or that of
+    /// all calls together.
+    fn allotted(&self, time: Duration) -> Result<(Duration, CallError), CallError> {
+        let driver = || self.name.to_string();
+        let own = CallError::TimeLimit { driver: driver(), limit: time };
+        let Some(limit) = self.limits.total else { return Ok((time, own)) };
+        let spent = Duration::from_micros(self.spent.load(Ordering::Relaxed));
+        let total = CallError::TotalTimeLimit { driver: driver(), limit };
+        match limit.checked_sub(spent).filter(|left| !left.is_zero()) {
+            // Nothing was begun.
+            None => Err(CallError::Instantiate {
+                driver: driver(),
+                message: format!(
+                    "its calls took {limit:?} together, its limit; `drivers.{}.limits.total` in purlin.yaml raises it",
+                    self.name
+                ),
+            }),
+            Some(left) if left < time => Ok((left, total)),
+            Some(_) => Ok((time, own)),
         }
     }
 
@@ -242,6 +277,19 @@ impl Runner {
             people(needles, &message)
         };
         CallError::Trap { driver: driver(), message: format!("{message}{said}") }
+    }
+}
+
+/// Counts the time of a call, however it ends.
+struct Timed<'a> {
+    spent: &'a AtomicU64,
+    begun: Instant,
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        let took = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.spent.fetch_add(took, Ordering::Relaxed);
     }
 }
 

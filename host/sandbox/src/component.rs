@@ -23,10 +23,24 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
 /// Checks what a component exports and imports.
 pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<(), LoadError> {
     let world = component.component_type();
+    let exports: Vec<_> = world.exports(engine).map(|(name, _)| name).collect();
+    check_names(exports.into_iter(), world.imports(engine).map(|(name, _)| name))
+}
+
+/// The version of the contract, where this is the name of its export.
+pub(crate) fn contract(export: &str) -> Option<&str> {
+    export.strip_prefix(LIFECYCLE).map(|rest| rest.strip_prefix('@').unwrap_or(rest))
+}
+
+/// Checks the names of what a component exports and imports.
+pub(crate) fn check_names<'a>(
+    exports: impl Iterator<Item = &'a str>,
+    mut imports: impl Iterator<Item = &'a str>,
+) -> Result<(), LoadError> {
     let mut other = None;
     let mut found = false;
-    for (name, _) in world.exports(engine) {
-        match name.strip_prefix(LIFECYCLE).map(|rest| rest.strip_prefix('@').unwrap_or(rest)) {
+    for name in exports {
+        match contract(name) {
             Some(version) if compatible(version, CONTRACT_VERSION) => found = true,
             Some(version) => other = Some(version.to_owned()),
             None => {}
@@ -38,19 +52,22 @@ pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<
             None => LoadError::MissingExport { export: format!("{LIFECYCLE}@{CONTRACT_VERSION}") },
         });
     }
-    match world.imports(engine).find(|(name, _)| !offered(name)) {
-        Some((name, _)) => Err(LoadError::UnknownImport { import: name.to_owned() }),
+    match imports.find(|name| !offered(name)) {
+        Some(name) => Err(LoadError::UnknownImport { import: name.to_owned() }),
         None => Ok(()),
     }
 }
 
 /// Whether drivers get an interface of this name. Whether they get it in the shape that they
 /// want is wasmtime's to say.
-fn offered(import: &str) -> bool {
+pub(crate) fn offered(import: &str) -> bool {
     let Some((name, version)) = import.split_once('@') else { return false };
     let Some((package, _)) = name.split_once('/') else { return false };
     match package {
         "purlin:driver" => compatible(version, CONTRACT_VERSION),
+        "wasi:http" => {
+            matches!(name, "wasi:http/types" | "wasi:http/outgoing-handler") && compatible(version, "0.2.0")
+        }
         "wasi:io" | "wasi:cli" | "wasi:clocks" | "wasi:random" | "wasi:filesystem" | "wasi:sockets" => {
             compatible(version, "0.2.0")
         }
@@ -84,10 +101,22 @@ mod tests {
 
     #[test]
     fn only_what_is_linked_is_offered() {
-        for yes in ["wasi:io/streams@0.2.6", "purlin:driver/log@0.1.0", "wasi:cli/environment@0.2.0"] {
+        for yes in [
+            "wasi:io/streams@0.2.6",
+            "wasi:http/outgoing-handler@0.2.4",
+            "purlin:driver/log@0.1.0",
+            "wasi:cli/environment@0.2.0",
+        ] {
             assert!(offered(yes), "{yes}");
         }
-        for no in ["wasi:http/types@0.2.0", "wasi:io/poll@0.3.0", "purlin:driver/log@0.2.0", "host", "a/b"] {
+        for no in [
+            "wasi:http/incoming-handler@0.2.0",
+            "wasi:http/types@0.3.0",
+            "wasi:io/poll@0.3.0",
+            "purlin:driver/log@0.2.0",
+            "host",
+            "a/b",
+        ] {
             assert!(!offered(no), "{no}");
         }
     }

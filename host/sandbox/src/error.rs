@@ -108,6 +108,16 @@ pub enum CallError {
         /// Wall-clock time it was given.
         limit: Duration,
     },
+    /// All calls of the driver together took too long.
+    #[error(
+        "the calls of the driver `{driver}` took {limit:?} together, its limit; `drivers.{driver}.limits.total` in purlin.yaml raises it"
+    )]
+    TotalTimeLimit {
+        /// Name of the driver.
+        driver: String,
+        /// Wall-clock time that all calls may take.
+        limit: Duration,
+    },
     /// The driver wanted more memory than it may have.
     #[error(
         "the driver `{driver}` needs more than {}, its memory limit; `drivers.{driver}.limits.memory` in purlin.yaml raises it", size(*limit)

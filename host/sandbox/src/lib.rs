@@ -21,6 +21,7 @@ mod convert;
 mod driver;
 mod engine;
 mod error;
+mod inspect;
 mod json;
 mod limits;
 mod manifest;
@@ -33,7 +34,8 @@ pub use compile::{Target, precompile};
 pub use context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
 pub use driver::{Change, Driver};
 pub use error::{CallError, LoadError, SandboxError};
-pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source};
+pub use inspect::{Import, Interfaces, interfaces};
+pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, read_component};
 
 /// The version of the contract in `wit/` that this host speaks.
 pub const CONTRACT_VERSION: &str = "0.1.0";

@@ -13,7 +13,11 @@ pub(crate) const MEMORIES: u32 = 8;
 /// Elements of one table.
 pub(crate) const TABLE_ELEMENTS: usize = 20_000;
 /// Host resources (streams, pollables, file handles) of one call.
-pub(crate) const HANDLES: usize = 10_000;
+pub(crate) const HANDLES: usize = 1_000;
+/// Sockets of one call at once: each takes a file descriptor of the host.
+pub(crate) const SOCKETS: usize = 64;
+/// Requests of one call under way at once.
+pub(crate) const CONNECTIONS: usize = 16;
 /// Random bytes asked for at once.
 pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
 
@@ -25,6 +29,10 @@ pub(crate) struct Limits {
     pub(crate) output: u64,
     pub(crate) log: u64,
     pub(crate) concurrency: usize,
+    /// Of all calls together; none where there is no limit.
+    pub(crate) total: Option<Duration>,
+    pub(crate) response: u64,
+    pub(crate) requests: u32,
 }
 
 impl Limits {
@@ -35,6 +43,9 @@ impl Limits {
             output: limits.output.unwrap_or(4 << 20),
             log: limits.log.unwrap_or(1 << 20),
             concurrency: limits.concurrency.unwrap_or(64).max(1),
+            total: limits.total,
+            response: limits.response.unwrap_or(64 << 20),
+            requests: limits.requests.unwrap_or(1_000),
         }
     }
 

@@ -213,6 +213,16 @@ impl Sandbox {
         self.load(Source::Bytes(Cow::Borrowed(wasm)), setup).await
     }
 
+    /// The component of some bytes: from the cache, or compiled now.
+    pub(crate) fn component(
+        &self,
+        bytes: Cow<'static, [u8]>,
+        driver: &Arc<str>,
+    ) -> Result<Component, LoadError> {
+        component::check_header(&bytes)?;
+        self.compile(bytes, driver).map(|compiled| compiled.component)
+    }
+
     fn compile(&self, bytes: Cow<'static, [u8]>, driver: &Arc<str>) -> Result<Compiled, LoadError> {
         let digest: [u8; 32] = Sha256::digest(&bytes).into();
         let cached = self.0.cache.as_ref().and_then(|cache| cache.read(&hex(&digest)));
@@ -273,6 +283,14 @@ struct Compiled {
     manifest: Option<Manifest>,
 }
 
+/// Reads the file of a component, unless it is larger than any is.
+///
+/// # Errors
+/// [`LoadError::Read`], or [`LoadError::Invalid`] for one of more than 512 MiB.
+pub async fn read_component(path: PathBuf) -> Result<Vec<u8>, LoadError> {
+    blocking(move || read(path)).await
+}
+
 fn read(path: PathBuf) -> Result<Vec<u8>, LoadError> {
     let size = std::fs::metadata(&path).and_then(|metadata| {
         if metadata.is_dir() { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(metadata.len()) }
@@ -287,7 +305,7 @@ fn read(path: PathBuf) -> Result<Vec<u8>, LoadError> {
 }
 
 /// Work that holds a thread for long, away from those that must not be held.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LoadError> + Send + 'static,
 ) -> Result<T, LoadError> {
     match tokio::task::spawn_blocking(work).await {

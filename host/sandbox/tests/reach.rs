@@ -4,15 +4,13 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
-use common::{PASSWORD, component, create, deed, guest, load, sandbox, setup, subject, with_password};
+use common::{Heard, PASSWORD, component, create, deed, guest, load, sandbox, setup, subject, with_password};
 use purlin_model::{DirGrant, Grants, Limits};
 use purlin_sandbox::{CallContext, DriverSetup, Progress, Source};
 use serde_json::json;
-use tracing::field::{Field, Visit};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::layer::SubscriberExt;
 
 #[tokio::test]
 async fn nothing_is_there_by_default() {
@@ -52,28 +50,6 @@ async fn grants_open_what_they_name() {
         assert!(deed(&driver, write(outside)).await.is_err(), "{outside}");
     }
     assert!(!folder.path().join("out").exists());
-}
-
-/// Keeps events of drivers.
-#[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
-
-struct Text(String);
-
-impl Visit for Text {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let _ = write!(self.0, " {}={value:?}", field.name());
-    }
-}
-
-impl<S: tracing::Subscriber> Layer<S> for Heard {
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "purlin::driver" {
-            let mut text = Text(event.metadata().level().to_string());
-            event.record(&mut text);
-            self.0.lock().expect("ours").push(text.0);
-        }
-    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use crate::bindings::purlin::driver::types::{
     Call, Denial, Inputs, InvalidInput, ManifestFile, Partial, Retry,
 };
 use crate::bindings::purlin::driver::{log, metrics, operation};
+use crate::{http, net};
 use serde_json::{Value, json};
 
 /// A state that holds what the host said about the call.
@@ -146,6 +147,28 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
                 "clock": std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() > 1_700_000_000,
             }))
         }
+        // Connects, sends a text and reads what comes, up to the other's end.
+        "connect" => match net::connect(&text("to"), &text("send")) {
+            Ok(answer) => state(json!({"answer": answer})),
+            Err(error) => return Err(Failure::Failed(error.kind().to_string())),
+        },
+        "send" => match net::send(&text("to"), &text("send")) {
+            Ok(answer) => state(json!({"answer": answer})),
+            Err(error) => return Err(Failure::Failed(error.kind().to_string())),
+        },
+        "look-up" => match net::look_up(&text("name")) {
+            Ok(addresses) => state(json!({"addresses": addresses})),
+            Err(error) => return Err(Failure::Failed(error.to_string())),
+        },
+        "listen" => match std::net::TcpListener::bind("0.0.0.0:0") {
+            Ok(_) => state(json!({"listens": true})),
+            Err(error) => return Err(Failure::Failed(error.kind().to_string())),
+        },
+        "hold-sockets" => state(json!({"sockets": net::hold_sockets(&text("to"), number("count", 1_000))})),
+        "request" => match http::request(&values) {
+            Ok(answer) => state(answer),
+            Err(error) => return Err(Failure::Failed(error)),
+        },
         "write" => match std::fs::write(text("path"), text("text")) {
             Ok(()) => state(json!({"read": std::fs::read_to_string(text("path")).unwrap()})),
             Err(error) => return Err(Failure::Failed(error.to_string())),

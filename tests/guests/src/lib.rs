@@ -20,6 +20,8 @@ mod bindings {
 }
 
 mod deeds;
+mod http;
+mod net;
 
 use bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements,

@@ -83,6 +83,7 @@ pub(super) fn is_certain(error: &CallError) -> bool {
         CallError::Instantiate { .. } | CallError::Unknown { .. } => true,
         CallError::Trap { .. }
         | CallError::TimeLimit { .. }
+        | CallError::TotalTimeLimit { .. }
         | CallError::MemoryLimit { .. }
         | CallError::OutputLimit { .. }
         | CallError::Junk { .. }

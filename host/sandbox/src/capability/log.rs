@@ -16,6 +16,8 @@ use crate::secrets::{Needles, neutralise};
 const LONGEST_LINE: usize = 16 << 10;
 /// Lines of the last words.
 const LAST_LINES: usize = 3;
+/// Different refusals of one call that the operator is told.
+const MOST_REFUSED: usize = 20;
 /// What a line costs beside its text, so that empty ones are not free.
 const LINE_COST: usize = 16;
 
@@ -38,6 +40,7 @@ struct State {
     stdout: Line,
     stderr: Line,
     last: Vec<String>,
+    refused: Vec<String>,
 }
 
 /// A line that is not finished.
@@ -122,6 +125,19 @@ impl Log {
     pub(crate) fn last_words(&self) -> Option<String> {
         let state = self.state();
         (!state.last.is_empty()).then(|| state.last.join(" / "))
+    }
+
+    /// Tells the operator what a call was refused: each thing once, and not without end.
+    pub(super) fn refused(&self, what: &str) {
+        let what = neutralise(&self.0.needles.mask(what)).into_owned();
+        let mut state = self.state();
+        if state.refused.len() >= MOST_REFUSED || state.refused.contains(&what) {
+            return;
+        }
+        tracing::warn!(
+            target: "purlin::driver", driver = &*self.0.driver, resource = self.resource(), "{what}"
+        );
+        state.refused.push(what);
     }
 
     /// Takes from the limit of the log. Whoever is refused stays silent.

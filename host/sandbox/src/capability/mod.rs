@@ -5,10 +5,13 @@
 
 mod dirs;
 mod env;
+mod http;
 mod log;
 mod metrics;
-mod network;
+mod names;
 mod operation;
+mod reach;
+mod sockets;
 mod stdio;
 
 use std::sync::Arc;
@@ -21,12 +24,19 @@ use crate::error::{CallError, LoadError};
 use crate::limits::{HANDLES, Limits, Meter, RANDOM_BYTES};
 use crate::sandbox::DriverSetup;
 
+use http::{Http, Trust};
 pub(crate) use log::Log;
 pub(crate) use operation::Operation;
+use reach::{Reach, Rules};
 
 /// Links everything a driver may import. What it may do with it is decided per driver.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    http::link(linker)?;
+    linker.allow_shadowing(true);
+    names::link(linker)?;
+    sockets::link(linker)?;
+    linker.allow_shadowing(false);
     bindings::Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
 
@@ -34,18 +44,25 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 pub(crate) struct Granted {
     dirs: dirs::Dirs,
     env: env::Env,
+    rules: Arc<Rules>,
+    trust: Arc<Trust>,
 }
 
 impl Granted {
-    pub(crate) fn validate(setup: &DriverSetup) -> Result<Self, LoadError> {
-        Ok(Self { dirs: dirs::Dirs::validate(setup)?, env: env::Env::validate(setup) })
+    pub(crate) fn validate(setup: &DriverSetup, limits: &Limits) -> Result<Self, LoadError> {
+        Ok(Self {
+            dirs: dirs::Dirs::validate(setup)?,
+            env: env::Env::validate(setup),
+            rules: Arc::new(Rules::new(&setup.grants, limits)),
+            trust: Arc::new(Trust::validate(setup)?),
+        })
     }
 
-    fn build(&self, log: &Log) -> Result<WasiCtx, String> {
+    fn build(&self, log: &Log, reach: &Reach) -> Result<WasiCtx, String> {
         let mut builder = WasiCtxBuilder::new();
         builder.max_random_size(RANDOM_BYTES);
         stdio::build(&mut builder, log);
-        network::build(&mut builder);
+        sockets::build(&mut builder, reach);
         self.env.build(&mut builder);
         self.dirs.build(&mut builder)?;
         Ok(builder.build())
@@ -57,6 +74,9 @@ pub(crate) struct Guest {
     granted: Arc<Granted>,
     /// Made when it is first used, or at once where it can fail. Most drivers never ask.
     wasi: Option<WasiCtx>,
+    /// Likewise.
+    http: Option<Http>,
+    reach: Option<Reach>,
     table: ResourceTable,
     pub(crate) meter: Meter,
     pub(crate) log: Log,
@@ -70,20 +90,31 @@ impl Guest {
         log: Log,
         operation: Operation,
     ) -> Result<Self, String> {
-        let wasi = if granted.dirs.is_empty() { None } else { Some(granted.build(&log)?) };
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
         let meter = Meter::new(limits.memory);
-        Ok(Self { granted: Arc::clone(granted), wasi, table, meter, log, operation })
+        let granted = Arc::clone(granted);
+        let mut guest = Self { granted, wasi: None, http: None, reach: None, table, meter, log, operation };
+        if !guest.granted.dirs.is_empty() {
+            let reach = guest.reach();
+            guest.wasi = Some(guest.granted.build(&guest.log, &reach)?);
+        }
+        Ok(guest)
+    }
+
+    /// What this call can reach.
+    fn reach(&mut self) -> Reach {
+        self.reach.get_or_insert_with(|| Reach::new(&self.granted.rules, &self.log)).clone()
     }
 }
 
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        let reach = if self.wasi.is_none() { Some(self.reach()) } else { None };
         let Self { granted, wasi, log, table, .. } = self;
         // Building fails over folders only, and those are built at once.
-        let ctx =
-            wasi.get_or_insert_with(|| granted.build(log).unwrap_or_else(|_| WasiCtx::builder().build()));
+        let build = || reach.and_then(|reach| granted.build(log, &reach).ok());
+        let ctx = wasi.get_or_insert_with(|| build().unwrap_or_else(|| WasiCtx::builder().build()));
         WasiCtxView { ctx, table }
     }
 }

@@ -1,13 +1,19 @@
 //! What the tests share: the adversary of tests/guests, and a resource to call it for.
-#![allow(dead_code, unreachable_pub, missing_docs)]
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::expect_used, clippy::indexing_slicing)]
 
+pub mod servers;
+
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use purlin_model::driver::{Inputs, ResourceState, Subject};
 use purlin_model::{Context, EnvironmentId, Key, Limits, Urn, Value};
 use purlin_sandbox::{CallContext, CallError, Driver, DriverSetup, Sandbox, SandboxConfig, Source};
 use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::layer::{Context as LayerContext, Layer, SubscriberExt};
 
 /// A component of `cargo xtask drivers`.
 pub fn component(name: &str) -> Vec<u8> {
@@ -72,4 +78,37 @@ pub async fn deed(driver: &Driver, values: serde_json::Value) -> Result<Resource
 
 pub const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
+}
+
+/// Keeps events of drivers.
+#[derive(Clone, Default)]
+pub struct Heard(pub Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    /// Hears what this thread says from now on.
+    pub fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        self.0.lock().expect("ours").clone()
+    }
+}
+
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let _ = write!(self.0, " {}={value:?}", field.name());
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Heard {
+    fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
+        if event.metadata().target() == "purlin::driver" {
+            let mut text = Text(event.metadata().level().to_string());
+            event.record(&mut text);
+            self.0.lock().expect("ours").push(text.0);
+        }
+    }
 }

@@ -1,0 +1,197 @@
+//! `wasi:http`: requests within the grants.
+//!
+//! Redirects are not followed: whoever follows one makes another request, which is looked at like
+//! the first. What goes over the wire is built here, from what was decided on.
+
+mod body;
+mod connect;
+mod tls;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, Request, Response, Uri};
+use purlin_model::grants::Scheme;
+use wasmtime::component::Linker;
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+use wasmtime_wasi_http::{
+    Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
+};
+
+use super::Guest;
+use super::reach::{Reach, Refusal, Target};
+pub(super) use tls::Trust;
+
+/// Bytes of a body that are kept for the network at once, for each request.
+const CHUNK: usize = 64 << 10;
+/// How long a connection may take where the guest says nothing; the call's own limit holds anyway.
+const CONNECT: Duration = Duration::from_secs(30);
+
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
+}
+
+/// The requests of one call.
+pub(super) struct Http {
+    context: WasiHttpCtx,
+    hooks: Hooks,
+}
+
+struct Hooks {
+    reach: Reach,
+    trust: Arc<Trust>,
+}
+
+impl Http {
+    pub(super) fn new(reach: Reach, trust: &Arc<Trust>) -> Self {
+        Self { context: WasiHttpCtx::new(), hooks: Hooks { reach, trust: Arc::clone(trust) } }
+    }
+}
+
+impl WasiHttpView for Guest {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let reach = self.reach();
+        let Self { http, granted, table, .. } = self;
+        let Http { context, hooks } = http.get_or_insert_with(|| Http::new(reach, &granted.trust));
+        WasiHttpCtxView { ctx: context, hooks, table }
+    }
+}
+
+/// What comes of a request: the answer, and what keeps its connection going.
+type Answer = (Response<WasiBody>, Going);
+type Going = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+impl WasiHttpHooks for Hooks {
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _: Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ) -> Box<dyn Future<Output = Result<Answer, Error>> + Send> {
+        let (reach, trust) = (self.reach.clone(), Arc::clone(&self.trust));
+        Box::new(send(reach, trust, request, options.unwrap_or_default()))
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK
+    }
+
+    fn p2_error_from_hyper(&mut self, error: &hyper::Error) -> ErrorCode {
+        if error.is_timeout() { ErrorCode::HttpResponseTimeout } else { ErrorCode::HttpProtocolError }
+    }
+
+    fn p2_error_from_connect(&mut self, error: &std::io::Error) -> ErrorCode {
+        match error.kind() {
+            std::io::ErrorKind::ConnectionRefused => ErrorCode::ConnectionRefused,
+            _ => ErrorCode::DestinationUnavailable,
+        }
+    }
+
+    fn p2_error_from_tls(&mut self, error: &std::io::Error) -> ErrorCode {
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            Some(rustls::Error::InvalidCertificate(_)) => ErrorCode::TlsCertificateError,
+            _ => ErrorCode::TlsProtocolError,
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Denied => Self::HttpRequestDenied,
+            Refusal::Prohibited => Self::DestinationIpProhibited,
+            Refusal::Exhausted => Self::ConnectionLimitReached,
+            Refusal::NotFound => Self::DnsError { rcode: Some("no such name".into()), info_code: None },
+        }
+    }
+}
+
+async fn send(
+    reach: Reach,
+    trust: Arc<Trust>,
+    request: Request<WasiBody>,
+    options: RequestOptions,
+) -> Result<Answer, Error> {
+    let (scheme, host, port) = place(request.uri())?;
+    let (scheme, host) = (scheme, host.to_owned());
+    if request.method() == Method::CONNECT {
+        return Err(Error::HttpRequestMethodInvalid);
+    }
+    // Guests that ask for more at once wait for their turn.
+    let turn = reach.turn().await.ok_or(Error::ConnectionLimitReached)?;
+    let method = request.method().clone();
+    let target = Target { method: method.as_str(), scheme, host: &host, port, path: request.uri().path() };
+    let addresses = reach.dial(target).await?;
+    let connecting = async {
+        let stream = connect::dial(&addresses).await?;
+        match scheme {
+            Scheme::Http => Ok::<_, Error>(connect::Stream::Plain(stream)),
+            Scheme::Https => Ok(connect::Stream::Tls(Box::new(trust.secure(&host, stream).await?))),
+        }
+    };
+    let limit = options.connect_timeout.unwrap_or(CONNECT);
+    let stream = tokio::time::timeout(limit, connecting).await.map_err(|_| Error::ConnectionTimeout)??;
+    let (response, connection) = connect::exchange(stream, origin_form(request)?, options).await?;
+    let response = response.map(|incoming| body::counted(incoming, reach, options.between_bytes_timeout));
+    let going = async move {
+        let _turn = turn;
+        connection.await.map_err(Error::from)
+    };
+    Ok((response, Box::new(going)))
+}
+
+/// Where a request goes: nobody but the authority says so, and it says nothing else.
+fn place(uri: &Uri) -> Result<(Scheme, &str, u16), Error> {
+    let scheme = match uri.scheme_str() {
+        Some("http") => Scheme::Http,
+        Some("https") => Scheme::Https,
+        _ => return Err(Error::HttpRequestUriInvalid),
+    };
+    let authority = uri.authority().ok_or(Error::HttpRequestUriInvalid)?;
+    let (host, text) = (authority.host(), authority.as_str());
+    let port = match text.strip_prefix(host) {
+        Some("") => scheme.port(),
+        Some(rest) => match rest.strip_prefix(':').and_then(|port| port.parse::<u16>().ok()) {
+            Some(port) if port > 0 => port,
+            _ => return Err(Error::HttpRequestUriInvalid),
+        },
+        // Somebody's name and password come before the host.
+        None => return Err(Error::HttpRequestUriInvalid),
+    };
+    if host.is_empty() || !uri.path().starts_with('/') {
+        return Err(Error::HttpRequestUriInvalid);
+    }
+    Ok((scheme, host, port))
+}
+
+/// The request as it is sent: its path and query alone, so that no server takes it for a request to
+/// somebody else.
+fn origin_form(request: Request<WasiBody>) -> Result<Request<WasiBody>, Error> {
+    let (mut parts, body) = request.into_parts();
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
+    parts.uri = Uri::builder().path_and_query(path).build().map_err(|_| Error::HttpRequestUriInvalid)?;
+    Ok(Request::from_parts(parts, body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_authority_alone_says_where() {
+        let place = |text: &str| {
+            let uri: Uri = text.parse().expect("a URI");
+            place(&uri).map(|(scheme, host, port)| format!("{scheme} {host} {port}")).ok()
+        };
+        assert_eq!(place("https://a.b/x").as_deref(), Some("https a.b 443"));
+        assert_eq!(place("http://a.b:8080").as_deref(), Some("http a.b 8080"));
+        assert_eq!(place("http://[::1]:81/").as_deref(), Some("http [::1] 81"));
+        for wrong in
+            ["http://u@a.b/", "http://u:p@a.b/", "http://a.b:0/", "ftp://a.b/", "/x", "http://a.b:99999/"]
+        {
+            assert_eq!(wrong.parse::<Uri>().ok().and_then(|_| place(wrong)), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What a call may reach over the network: one place that decides, for requests, sockets and
+//! look-ups alike.
+//!
+//! What counts is the address that is dialled. A name is looked up once, here, and the connection
+//! goes to what was found then; so nobody can answer twice, differently. Addresses that are not
+//! public are refused unless a grant names them.
+
+mod address;
+
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use purlin_model::Grants;
+use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, IpNet, Scheme};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::log::Log;
+use crate::limits::{CONNECTIONS, Limits};
+
+/// The network grants of one driver, and what one call may use up of them.
+pub(super) struct Rules {
+    http: Vec<HttpGrant>,
+    tcp: Vec<Endpoint>,
+    udp: Vec<Endpoint>,
+    dns: Vec<HostPattern>,
+    addresses: Vec<IpNet>,
+    requests: u32,
+    response: u64,
+}
+
+/// Why something is not reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// No grant covers it.
+    Denied,
+    /// A name that is granted leads to addresses that are not.
+    Prohibited,
+    /// The call has used up its requests.
+    Exhausted,
+    /// Nobody knows the name.
+    NotFound,
+}
+
+/// How sockets are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    Tcp,
+    Udp,
+}
+
+/// A request, as far as grants speak of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target<'a> {
+    pub(super) method: &'a str,
+    pub(super) scheme: Scheme,
+    /// A name, or an address; one of version 6 in brackets.
+    pub(super) host: &'a str,
+    pub(super) port: u16,
+    pub(super) path: &'a str,
+}
+
+/// What one call can reach. Clones share what is used up.
+#[derive(Clone)]
+pub(super) struct Reach(Arc<Inner>);
+
+struct Inner {
+    rules: Arc<Rules>,
+    log: Log,
+    connections: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+struct State {
+    requests: u32,
+    response: u64,
+    told: bool,
+    /// By which names this call came to know an address.
+    names: HashMap<IpAddr, HashSet<Box<str>>>,
+}
+
+impl Rules {
+    pub(super) fn new(grants: &Grants, limits: &Limits) -> Self {
+        Self {
+            http: grants.http.clone(),
+            tcp: grants.tcp.clone(),
+            udp: grants.udp.clone(),
+            dns: grants.dns.clone(),
+            addresses: grants.addresses.clone(),
+            requests: limits.requests,
+            response: limits.response,
+        }
+    }
+
+    fn sockets(&self, transport: Transport) -> &[Endpoint] {
+        match transport {
+            Transport::Tcp => &self.tcp,
+            Transport::Udp => &self.udp,
+        }
+    }
+
+    /// Whether a name may lead to an address.
+    fn leads_to(&self, address: IpAddr) -> bool {
+        address::is_public(address) || self.addresses.iter().any(|network| network.contains(&address))
+    }
+
+    fn may_look_up(&self, name: &str) -> bool {
+        let sockets = self.tcp.iter().chain(&self.udp).map(|grant| &grant.host);
+        let mut hosts = self.dns.iter().chain(sockets);
+        hosts.any(|host| host.is_of_names() && host.matches_name(name))
+    }
+}
+
+impl Reach {
+    pub(super) fn new(rules: &Arc<Rules>, log: &Log) -> Self {
+        let state =
+            State { requests: rules.requests, response: rules.response, told: false, names: HashMap::new() };
+        Self(Arc::new(Inner {
+            rules: Arc::clone(rules),
+            log: log.clone(),
+            connections: Arc::new(Semaphore::new(CONNECTIONS)),
+            state: Mutex::new(state),
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place among the requests that may be under way at once; it is given back with the guard.
+    pub(super) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.connections).acquire_owned().await.ok()
+    }
+
+    /// Counts a request, a socket, a connection or a look-up.
+    pub(super) fn spend(&self) -> Result<(), Refusal> {
+        let mut state = self.state();
+        match state.requests.checked_sub(1) {
+            Some(left) => {
+                state.requests = left;
+                Ok(())
+            }
+            None => {
+                if !std::mem::replace(&mut state.told, true) {
+                    drop(state);
+                    let limit = self.0.rules.requests;
+                    self.0.log.refused(&format!(
+                        "more than {limit} requests and connections in one call; {} raises it",
+                        self.setting("limits.requests")
+                    ));
+                }
+                Err(Refusal::Exhausted)
+            }
+        }
+    }
+
+    /// Counts bytes of an answer. Whether they are within what a call may be answered with.
+    pub(super) fn take(&self, bytes: u64) -> bool {
+        let mut state = self.state();
+        match state.response.checked_sub(bytes) {
+            Some(left) => {
+                state.response = left;
+                true
+            }
+            None => {
+                state.response = 0;
+                drop(state);
+                self.0.log.refused(&format!(
+                    "answers of more than {} in one call; {} raises it",
+                    crate::error::size(self.0.rules.response),
+                    self.setting("limits.response")
+                ));
+                false
+            }
+        }
+    }
+
+    fn setting(&self, path: &str) -> String {
+        format!("`drivers.{}.{path}` in purlin.yaml", self.0.log.driver())
+    }
+
+    /// Tells the operator what was refused, and what would allow it.
+    fn deny(&self, what: &str, capability: &str, pattern: &str) {
+        let setting = self.setting(&format!("grants.{capability}: [\"{pattern}\"]"));
+        self.0.log.refused(&format!("{what}; {setting} would allow it"));
+    }
+
+    fn prohibit(&self, name: &str, addresses: &[IpAddr]) -> Refusal {
+        let list: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        let what = format!("`{name}` leads to {}, which is not public", list.join(", "));
+        self.deny(&what, "addresses", &list.join("\", \""));
+        Refusal::Prohibited
+    }
+
+    /// Where to dial for a request that a grant covers: addresses that were decided on.
+    pub(super) async fn dial(&self, target: Target<'_>) -> Result<Vec<SocketAddr>, Refusal> {
+        self.spend()?;
+        let rules = &self.0.rules;
+        let fits = |grant: &&HttpGrant| {
+            grant.scheme == target.scheme
+                && grant.methods.matches(target.method)
+                && grant.port.matches(target.port)
+                && grant.path.matches(target.path)
+        };
+        let grants: Vec<&HttpGrant> = rules.http.iter().filter(fits).collect();
+        let named = |address: IpAddr| grants.iter().any(|grant| grant.host.names_address(address));
+        let at = |address: IpAddr| SocketAddr::new(address, target.port);
+        let denied = || {
+            let Target { method, scheme, host, path, port } = target;
+            let port = if port == scheme.port() { String::new() } else { format!(":{port}") };
+            let request = format!("{method} {scheme}://{host}{port}{path}");
+            self.deny(&format!("{request} is not granted"), "http", &request);
+            Refusal::Denied
+        };
+        if let Some(address) = literal(target.host) {
+            let any = grants.iter().any(|grant| grant.host == HostPattern::Any);
+            return match address {
+                _ if named(address) => Ok(vec![at(address)]),
+                _ if any && rules.leads_to(address) => Ok(vec![at(address)]),
+                _ => Err(denied()),
+            };
+        }
+        if !grants.iter().any(|grant| grant.host.matches_name(target.host)) {
+            return Err(denied());
+        }
+        let found = look_up(target.host).await?;
+        let (open, closed): (Vec<IpAddr>, Vec<IpAddr>) =
+            found.into_iter().partition(|address| rules.leads_to(*address) || named(*address));
+        if open.is_empty() {
+            return Err(self.prohibit(target.host, &closed));
+        }
+        Ok(open.into_iter().map(at).collect())
+    }
+
+    /// Looks a name up for a guest. What it finds is remembered: a grant by name opens connections
+    /// to what the name led to in this call, and to nothing else.
+    pub(super) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, Refusal> {
+        let rules = &self.0.rules;
+        // That takes no look-up, and decides nothing.
+        if let Some(address) = literal(name) {
+            return Ok(vec![address]);
+        }
+        self.spend()?;
+        if !rules.may_look_up(name) {
+            self.deny(&format!("looking up `{name}` is not granted"), "dns", name);
+            return Err(Refusal::Denied);
+        }
+        let found = look_up(name).await?;
+        let sockets = || rules.tcp.iter().chain(&rules.udp);
+        let named = |address| sockets().any(|grant| grant.host.names_address(address));
+        let (open, closed): (Vec<IpAddr>, Vec<IpAddr>) =
+            found.into_iter().partition(|address| rules.leads_to(*address) || named(*address));
+        if open.is_empty() {
+            return Err(self.prohibit(name, &closed));
+        }
+        let mut state = self.state();
+        for address in &open {
+            state.names.entry(*address).or_default().insert(name.to_ascii_lowercase().into());
+        }
+        Ok(open)
+    }
+
+    /// Whether a guest may connect or send to an address.
+    pub(super) fn allows(&self, transport: Transport, to: SocketAddr) -> bool {
+        let Err(host) = self.covers(transport, to) else { return true };
+        let capability = match transport {
+            Transport::Tcp => "tcp",
+            Transport::Udp => "udp",
+        };
+        let pattern = format!("{host}:{}", to.port());
+        self.deny(&format!("{capability} to {pattern} is not granted"), capability, &pattern);
+        false
+    }
+
+    /// Whether a guest hears of a datagram from an address. Anybody can send one, so that nobody is
+    /// told.
+    pub(super) fn hears(&self, from: SocketAddr) -> bool {
+        self.covers(Transport::Udp, from).is_ok()
+    }
+
+    /// Whether a grant covers an address; else the host that a grant would have to name.
+    fn covers(&self, transport: Transport, to: SocketAddr) -> Result<(), String> {
+        let rules = &self.0.rules;
+        let address = to.ip().to_canonical();
+        let fits = |grant: &&Endpoint| grant.port.matches(to.port());
+        let grants: Vec<&Endpoint> = rules.sockets(transport).iter().filter(fits).collect();
+        let names = self.state().names.get(&address).cloned().unwrap_or_default();
+        let by_name = grants.iter().any(|grant| {
+            grant.host == HostPattern::Any || names.iter().any(|name| grant.host.matches_name(name))
+        });
+        if grants.iter().any(|grant| grant.host.names_address(address)) || by_name && rules.leads_to(address)
+        {
+            return Ok(());
+        }
+        Err(match (names.iter().min(), address) {
+            (Some(name), _) if !by_name => name.to_string(),
+            (_, IpAddr::V4(v4)) => v4.to_string(),
+            (_, IpAddr::V6(v6)) => format!("[{v6}]"),
+        })
+    }
+}
+
+/// The address that a host is written as, version 6 in brackets or not.
+fn literal(host: &str) -> Option<IpAddr> {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    bare.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+}
+
+/// The addresses of a name, each once.
+async fn look_up(name: &str) -> Result<Vec<IpAddr>, Refusal> {
+    // What a resolver may take for something else than a name is none.
+    if name.is_empty()
+        || name.len() > 253
+        || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    {
+        return Err(Refusal::NotFound);
+    }
+    let found = tokio::net::lookup_host((name, 0)).await.map_err(|_| Refusal::NotFound)?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in found.map(|found| found.ip().to_canonical()) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() { Err(Refusal::NotFound) } else { Ok(addresses) }
+}

@@ -1,0 +1,278 @@
+//! Looking at a stranger's component before it is trusted with anything.
+//!
+//! Two looks, and they must not be mixed up. [`interfaces`] reads the bytes and runs nothing, so
+//! what it tells is so. [`Sandbox::ask`] lets the component speak for itself, in an instance whose
+//! imports reach nothing; what it tells is what the component says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purlin_model::Limits;
+use purlin_model::driver::Manifest;
+use sha2::{Digest as _, Sha256};
+use wasmparser::{Parser, Payload};
+use wasmtime::Engine;
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component, Linker, ResourceType};
+use wasmtime_wasi::WasiView;
+use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
+use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView as _};
+use wasmtime_wasi::p2::bindings::{cli, filesystem, random};
+use wasmtime_wasi::random::WasiRandom;
+
+use crate::cache::hex;
+use crate::call::Runner;
+use crate::capability::Guest;
+use crate::component;
+use crate::error::LoadError;
+use crate::manifest;
+use crate::sandbox::{DriverSetup, Sandbox, blocking};
+
+/// How long a component may take to say what it is.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the bytes of a component say, without running anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interfaces {
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256, in hex.
+    pub digest: String,
+    /// What it imports, in its order.
+    pub imports: Vec<Import>,
+    /// What it exports, in its order.
+    pub exports: Vec<String>,
+    /// Version of the contract that it was made for; none where it is no driver.
+    pub contract: Option<String>,
+}
+
+/// Something that a component imports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// As it is written, such as `wasi:sockets/tcp@0.2.6`.
+    pub name: String,
+    /// What it is, in plain words; none for what this version does not know.
+    pub purpose: Option<&'static str>,
+    /// The capability without whose grant it reaches nothing outside; none where it never does.
+    pub capability: Option<&'static str>,
+    /// Whether drivers get it.
+    pub offered: bool,
+}
+
+impl Interfaces {
+    /// Whether it can be a driver, as far as it can be told without running it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn verdict(&self) -> Result<(), LoadError> {
+        let exports = self.exports.iter().map(String::as_str);
+        component::check_names(exports, self.imports.iter().map(|import| import.name.as_str()))
+    }
+
+    /// Every capability that its imports could use, sorted; what is not known stands for itself.
+    pub fn reach(&self) -> Vec<&str> {
+        let mut reach: Vec<&str> = self
+            .imports
+            .iter()
+            .filter_map(|import| if import.offered { import.capability } else { Some(&import.name) })
+            .collect();
+        reach.sort_unstable();
+        reach.dedup();
+        reach
+    }
+}
+
+/// Reads what a component imports and exports from its bytes. Nothing of it runs, and nothing is
+/// compiled.
+///
+/// # Errors
+/// [`LoadError::NotWasm`], [`LoadError::CoreModule`], or [`LoadError::Invalid`] for a file that is
+/// torn.
+pub fn interfaces(bytes: &[u8]) -> Result<Interfaces, LoadError> {
+    component::check_header(bytes)?;
+    let invalid = |error: wasmparser::Error| LoadError::Invalid { message: error.to_string() };
+    let (mut imports, mut exports) = (Vec::new(), Vec::new());
+    // Modules and components inside have imports of their own, which reach nothing but this one.
+    let mut depth = 0_usize;
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(invalid)? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    imports.push(describe_import(import.map_err(invalid)?.name.name));
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    exports.push(export.map_err(invalid)?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    let contract = exports.iter().find_map(|name| component::contract(name)).map(str::to_owned);
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    Ok(Interfaces { size: bytes.len() as u64, digest: hex(&digest), imports, exports, contract })
+}
+
+fn describe_import(name: &str) -> Import {
+    let (bare, _) = name.split_once('@').unwrap_or((name, ""));
+    let known = KNOWN.iter().find(|(known, ..)| *known == bare);
+    Import {
+        name: name.to_owned(),
+        purpose: known.map(|(_, _, purpose)| *purpose),
+        capability: known.and_then(|(_, capability, _)| *capability),
+        offered: component::offered(name),
+    }
+}
+
+type Known = (&'static str, Option<&'static str>, &'static str);
+
+/// Interfaces, the capability that each needs, and what it is.
+const KNOWN: &[Known] = &[
+    ("purlin:driver/types", None, "the words of the contract"),
+    ("purlin:driver/log", None, "writes log lines for the operator"),
+    ("purlin:driver/metrics", None, "counts and measures"),
+    ("purlin:driver/operation", None, "reports progress and checkpoints of the call in flight"),
+    ("wasi:cli/environment", Some("env"), "reads the environment variables that `env` grants"),
+    ("wasi:cli/exit", None, "ends itself"),
+    ("wasi:cli/stdin", None, "reads standard input, which is closed"),
+    ("wasi:cli/stdout", None, "writes to standard output, which becomes log lines"),
+    ("wasi:cli/stderr", None, "writes to standard error, which becomes log lines"),
+    ("wasi:cli/terminal-input", None, "asks about a terminal; there is none"),
+    ("wasi:cli/terminal-output", None, "asks about a terminal; there is none"),
+    ("wasi:cli/terminal-stdin", None, "asks about a terminal; there is none"),
+    ("wasi:cli/terminal-stdout", None, "asks about a terminal; there is none"),
+    ("wasi:cli/terminal-stderr", None, "asks about a terminal; there is none"),
+    ("wasi:clocks/monotonic-clock", None, "measures time and waits"),
+    ("wasi:clocks/wall-clock", None, "tells the time of day"),
+    ("wasi:filesystem/preopens", Some("dirs"), "lists the folders that `dirs` grants"),
+    ("wasi:filesystem/types", Some("dirs"), "reads and writes files, in the folders that `dirs` grants"),
+    ("wasi:http/outgoing-handler", Some("http"), "makes HTTP requests, as far as `http` grants them"),
+    ("wasi:http/types", Some("http"), "puts HTTP requests together and reads the answers"),
+    ("wasi:io/error", None, "words for what went wrong with a stream"),
+    ("wasi:io/poll", None, "waits for what it began"),
+    ("wasi:io/streams", None, "reads and writes the streams that other interfaces give it"),
+    ("wasi:random/insecure", None, "draws random numbers of lesser quality"),
+    ("wasi:random/insecure-seed", None, "draws a random number to begin with"),
+    ("wasi:random/random", None, "draws random numbers"),
+    ("wasi:sockets/instance-network", None, "names the network; of no use by itself"),
+    (
+        "wasi:sockets/ip-name-lookup",
+        Some("dns"),
+        "looks up names, as far as `dns` and grants for hosts allow",
+    ),
+    ("wasi:sockets/network", None, "words for addresses; of no use by itself"),
+    ("wasi:sockets/tcp", Some("tcp"), "opens connections, as far as `tcp` grants them"),
+    ("wasi:sockets/tcp-create-socket", Some("tcp"), "begins connections, as far as `tcp` grants them"),
+    ("wasi:sockets/udp", Some("udp"), "sends datagrams, as far as `udp` grants them"),
+    ("wasi:sockets/udp-create-socket", Some("udp"), "begins to send datagrams, as far as `udp` grants them"),
+];
+
+impl Sandbox {
+    /// Lets a component say what it is, in an instance that reaches nothing: no grants, five
+    /// seconds, and imports that end the call, but for those of which languages make use before
+    /// they do anything (clocks, random numbers, an empty environment, no folders, output that goes
+    /// nowhere). What it says may be untrue.
+    ///
+    /// # Errors
+    /// As [`Sandbox::load`].
+    pub async fn ask(&self, bytes: Vec<u8>, name: &str, limits: &Limits) -> Result<Manifest, LoadError> {
+        let named = Arc::from(name);
+        let sandbox = self.clone();
+        let driver = Arc::clone(&named);
+        let component = blocking(move || sandbox.component(bytes.into(), &driver)).await?;
+        component::check_interface(self.engine(), &component)?;
+        let linker = powerless(self.engine(), &component)
+            .map_err(|error| LoadError::Invalid { message: format!("{error:#}") })?;
+        let limits =
+            Limits { time: Some(limits.time.map_or(PATIENCE, |time| time.min(PATIENCE))), ..limits.clone() };
+        let setup = DriverSetup { name: named, limits, ..DriverSetup::default() };
+        let runner = Runner::linked(self, &component, &setup, &linker)?;
+        let said = runner.describe().await.map_err(|error| LoadError::Describe(Box::new(error)))?;
+        manifest::from_wit(said).map_err(|message| LoadError::Manifest { message })
+    }
+}
+
+/// A linker that satisfies this component and lets it reach nothing.
+fn powerless(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<Guest>> {
+    let mut linker = Linker::<Guest>::new(engine);
+    let l = &mut linker;
+    // Streams, clocks, random numbers; standard streams as for every driver.
+    wasmtime_wasi::p2::add_to_linker_proxy_interfaces_async(l)?;
+    random::insecure::add_to_linker::<Guest, WasiRandom>(l, |guest| guest.ctx().ctx.random())?;
+    random::insecure_seed::add_to_linker::<Guest, WasiRandom>(l, |guest| guest.ctx().ctx.random())?;
+    cli::environment::add_to_linker::<Guest, WasiCli>(l, Guest::cli)?;
+    cli::exit::add_to_linker::<Guest, WasiCli>(l, Guest::cli)?;
+    cli::terminal_input::add_to_linker::<Guest, WasiCli>(l, Guest::cli)?;
+    cli::terminal_output::add_to_linker::<Guest, WasiCli>(l, Guest::cli)?;
+    cli::terminal_stdin::add_to_linker::<Guest, WasiCli>(l, Guest::cli)?;
+    cli::terminal_stdout::add_to_linker::<Guest, WasiCli>(l, Guest::cli)?;
+    cli::terminal_stderr::add_to_linker::<Guest, WasiCli>(l, Guest::cli)?;
+    // There are no folders, so nothing leads to a file.
+    filesystem::preopens::add_to_linker::<Guest, WasiFilesystem>(l, Guest::filesystem)?;
+    filesystem::types::add_to_linker::<Guest, WasiFilesystem>(l, Guest::filesystem)?;
+    for (name, item) in component.component_type().imports(engine) {
+        if is_quiet(name) {
+            continue;
+        }
+        let ComponentItem::ComponentInstance(instance) = item.ty else { continue };
+        let mut refusing = linker.instance(name)?;
+        for (member, item) in instance.exports(engine) {
+            match item.ty {
+                ComponentItem::ComponentFunc(_) => {
+                    let called = format!("{name}#{member}");
+                    refusing.func_new(member, move |_, _, _, _| {
+                        Err(wasmtime::Error::msg(format!(
+                            "it called `{called}` while it was to say what it is"
+                        )))
+                    })?;
+                }
+                ComponentItem::Resource(_) => {
+                    refusing.resource(member, ResourceType::host::<Nothing>(), |_, _| Ok(()))?;
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(linker)
+}
+
+/// A resource that nobody ever gets.
+struct Nothing;
+
+/// Whether an interface is one of those that are linked and reach nothing.
+fn is_quiet(import: &str) -> bool {
+    ["wasi:io/", "wasi:cli/", "wasi:clocks/", "wasi:random/", "wasi:filesystem/"]
+        .iter()
+        .any(|package| import.starts_with(package))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_interface_is_known_once_and_offered() {
+        let mut seen = std::collections::HashSet::new();
+        for (name, ..) in KNOWN {
+            assert!(seen.insert(*name), "{name}");
+            let version = if name.starts_with("purlin:") { crate::CONTRACT_VERSION } else { "0.2.0" };
+            let import = describe_import(&format!("{name}@{version}"));
+            assert!(import.offered && import.purpose.is_some(), "{name}");
+        }
+        let stranger = describe_import("acme:bank/transfer@1.0.0");
+        assert_eq!((stranger.offered, stranger.purpose), (false, None));
+    }
+
+    #[test]
+    fn what_is_torn_is_told() {
+        assert!(matches!(interfaces(b"text"), Err(LoadError::NotWasm)));
+        assert!(matches!(interfaces(b"\0asm\x01\0\0\0"), Err(LoadError::CoreModule)));
+        assert!(matches!(interfaces(b"\0asm\x0d\0\x01\0\x0a\xff"), Err(LoadError::Invalid { .. })));
+        let empty = interfaces(b"\0asm\x0d\0\x01\0").expect("a component");
+        assert!(empty.imports.is_empty() && empty.contract.is_none());
+        assert!(matches!(empty.verdict(), Err(LoadError::MissingExport { .. })));
+    }
+}
