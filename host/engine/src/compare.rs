@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::evaluate::{self, Board, Known};
 use crate::plan::Change;
 use crate::recorded::Recorded;
+use crate::secrets::Vault;
 
 /// How a resource differs between two sets of documents.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,11 +39,12 @@ pub fn compare(
     let before = inputs_of(before, &recorded).map_err(Error::Documents)?;
     let after = inputs_of(after, &recorded).map_err(Error::Documents)?;
     let mut differences = BTreeMap::new();
-    for (key, (recipe, inputs)) in &after {
+    for (key, (recipe, inputs, refs)) in &after {
         let difference = match before.get(key) {
             None => Difference::Added(diff::inputs(None, inputs)),
-            Some((old_recipe, old)) => {
+            Some((old_recipe, old, old_refs)) => {
                 let mut changes = diff::inputs(Some(old), inputs);
+                changes.extend(diff::references(old_refs, refs));
                 for (path, old, new) in
                     [("/driver", &old_recipe.0, &recipe.0), ("/definition", &old_recipe.1, &recipe.1)]
                 {
@@ -69,16 +71,18 @@ pub fn compare(
     Ok(differences)
 }
 
-/// Driver and definition, and the inputs, of every resource.
-type Asked = BTreeMap<Key, ((String, String), Inputs)>;
+/// Driver and definition, the inputs, and where secrets are kept, of every resource.
+type Asked = BTreeMap<Key, ((String, String), Inputs, Value)>;
 
 fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic>> {
     let board = Board::new(graph.len());
+    // Two secrets are the same when they are kept in the same place.
+    let closed = Vault::closed();
     let mut asked = BTreeMap::new();
     let mut errors = Vec::new();
     for id in graph.order() {
         let Some(node) = graph.node(id) else { continue };
-        match evaluate::inputs(graph, node, &board) {
+        match evaluate::inputs(graph, node, &board, &closed) {
             Err(faults) => errors.extend(faults),
             Ok(inputs) => {
                 let record = recorded.current(&Urn::new(graph.context(), node.key));
@@ -89,7 +93,8 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic
                     Some(range) => format!("{}@{range}", node.recipe.driver.name),
                 };
                 let definition = node.recipe.name.as_deref().unwrap_or("").to_owned();
-                asked.insert(node.key.clone(), ((driver, definition), inputs));
+                let refs = evaluate::references(graph, node, &board);
+                asked.insert(node.key.clone(), ((driver, definition), inputs, refs));
             }
         }
     }

@@ -32,6 +32,13 @@ pub(crate) fn observed(before: &Record, values: &Value, outputs: &Value) -> Vec<
     changes
 }
 
+/// What differs between where secrets are kept.
+pub(crate) fn references(before: &Value, after: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare(&mut "/secret_refs".to_owned(), present(before), present(after), &mut changes);
+    changes
+}
+
 /// An empty map is the same as nothing at the top: nobody wrote `values: {}` to change something.
 fn present(value: &Value) -> Option<&Value> {
     match value {

@@ -27,7 +27,7 @@ pub struct Call {
 
 impl Call {
     /// A call without effects, which nobody watches.
-    pub(crate) fn quiet(subject: Subject) -> Self {
+    pub fn quiet(subject: Subject) -> Self {
         Self {
             subject,
             idempotency_key: String::new(),

@@ -42,4 +42,5 @@ pub use planner::{
 };
 pub use purlin_sandbox::CancelToken;
 pub use saved::{Line, Saved, departures, drawn};
+pub use secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
 pub use workload::{WorkloadDocument, WorkloadError, workload_document};

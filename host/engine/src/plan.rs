@@ -14,6 +14,7 @@ use purlin_state::{Record, RecordId};
 
 use crate::driver::Driver;
 use crate::recorded::Recorded;
+use crate::secrets::Vault;
 
 /// What happens to a resource (SPEC §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -314,6 +315,8 @@ pub struct Plan {
     /// What `check` made of inputs that were not all known: what it drew then is to be used once
     /// they are.
     pub(crate) drafts: HashMap<NodeId, Prepared>,
+    /// What was read from secret stores, and reads what is still needed.
+    pub(crate) vault: Arc<Vault>,
     /// Of the state before the prelude.
     pub(crate) fingerprint: [u8; 32],
 }

@@ -28,9 +28,10 @@ use purlin_sandbox::CallError;
 use crate::ask;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
-use crate::evaluate::Board;
+use crate::evaluate::{self, Board};
 use crate::plan::{DriverSet, Operation, Plan, Prepared, Step, Suggestion, Warning, Work};
 use crate::recorded::Recorded;
+use crate::secrets::{self, NoStores, SecretStores, Vault};
 
 pub use base::{Base, Scratch};
 pub use destroy::{DestroyOptions, destroy};
@@ -61,6 +62,8 @@ pub struct PlanOptions {
     /// What drivers' `check` returned when the plan was first made, so that what it drew then is
     /// used now.
     pub drawn: Drawn,
+    /// Where secrets are read that definitions only name; offline none is.
+    pub stores: Arc<dyn SecretStores>,
 }
 
 /// Inputs that `check` returned, by URN, each with the digest of what it was asked about.
@@ -78,6 +81,7 @@ impl Default for PlanOptions {
             import: Vec::new(),
             import_only: false,
             drawn: Drawn::default(),
+            stores: Arc::new(NoStores),
         }
     }
 }
@@ -122,8 +126,9 @@ pub async fn plan(
     let mut available = DriverSet::default();
     if !options.offline {
         let is_in_scope = |key| in_scope.as_ref().is_none_or(|scope| scope.contains(&Urn::new(context, key)));
-        let nodes = graph.nodes().filter(|node| is_in_scope(node.key));
-        let errors = drivers::of_recipes(nodes, drivers, &mut available).await;
+        let nodes = || graph.nodes().filter(|node| is_in_scope(node.key));
+        let mut errors = secrets::check_secrets(nodes(), &*options.stores);
+        errors.extend(drivers::of_recipes(nodes(), drivers, &mut available).await);
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
@@ -132,10 +137,15 @@ pub async fn plan(
         true => Vec::new(),
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
+    let vault = match options.offline {
+        true => Vault::closed(),
+        false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
+    };
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
             board: Board::new(graph.len()),
             drivers: &available,
+            vault: &vault,
             decided: Vec::with_capacity(graph.len()),
             drafts: HashMap::new(),
             step_of: vec![u32::MAX; graph.len()],
@@ -196,6 +206,7 @@ pub async fn plan(
         recorded: Arc::new(recorded),
         drivers: set,
         drafts,
+        vault: Arc::new(vault),
         fingerprint,
     })
 }
@@ -347,6 +358,7 @@ struct Planner<'a> {
     options: &'a PlanOptions,
     board: Board,
     drivers: &'a DriverSet,
+    vault: &'a Vault,
     decided: Vec<Decided>,
     drafts: HashMap<NodeId, Prepared>,
     step_of: Vec<u32>,
@@ -360,6 +372,7 @@ impl Planner<'_> {
     }
 
     async fn level(&mut self, level: &[NodeId]) -> Result<(), Error> {
+        self.read_secrets(level).await;
         let mut questions = Vec::new();
         for node in level {
             if let Some(question) = self.look(*node) {
@@ -378,6 +391,19 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Reads what the resources of a level want of secret stores, all at once.
+    async fn read_secrets(&self, level: &[NodeId]) {
+        let mut wanted = Vec::new();
+        for node in level.iter().filter_map(|id| self.graph.node(*id)) {
+            if node.recipe.secret_refs.is_some() && self.is_in_scope(&Urn::new(self.context, node.key)) {
+                wanted.extend(evaluate::wanted(&self.graph, node, &self.board, self.vault));
+            }
+        }
+        if !wanted.is_empty() {
+            self.vault.read(wanted).await;
+        }
     }
 
     fn push(&mut self, decided: Decided) {

@@ -1,73 +1,88 @@
-//! Secrets by reference: leaves `{value}` or `{store, ref, version}` (SPEC §3).
+//! Secrets by reference (SPEC §3, `secret_refs`): leaves `{value}`, and leaves `{store, ref,
+//! version}` that are read from the operator's stores when they are first needed.
+//!
+//! What a store is, and who may read it, is the business of whoever implements [`SecretStores`];
+//! a plan is a function of what the stores answer, as of what drivers do.
 
-use purlin_model::{Diagnostic, Location, Map, Value};
+mod check;
+mod tree;
+mod vault;
 
-/// Turns a tree of references into the secrets themselves.
-///
-/// # Errors
-/// For each leaf whose store is not there. Secret stores are the operator's to configure; this
-/// version knows none.
-pub(crate) fn resolve(refs: &Value, location: &Location) -> Result<Value, Vec<Diagnostic>> {
-    let mut errors = Vec::new();
-    let resolved = walk(refs, "", location, &mut errors);
-    if errors.is_empty() { Ok(resolved) } else { Err(errors) }
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use purlin_model::Context;
+use secrecy::SecretString;
+
+pub use check::check as check_secrets;
+pub(crate) use tree::{references, resolve, wanted};
+pub(crate) use vault::Vault;
+
+/// One secret, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SecretRef {
+    /// The store's name.
+    pub store: Arc<str>,
+    /// `ref`: the secret's name in the store.
+    pub name: Arc<str>,
+    /// `version`, where one is asked for.
+    pub version: Option<Arc<str>>,
 }
 
-fn walk(refs: &Value, path: &str, location: &Location, errors: &mut Vec<Diagnostic>) -> Value {
-    let Some(map) = refs.as_map() else {
-        errors.push(
-            Diagnostic::error(
-                "secret-ref",
-                format!("`secret_refs{path}` is {}, not a reference", refs.kind()),
-            )
-            .at(location)
-            .help("write `{store: NAME, ref: PATH}` or `{value: TEXT}`"),
-        );
-        return Value::Null;
-    };
-    if let Some(value) = map.get("value").filter(|_| is_leaf(map, &["value"])) {
-        return value.clone().into_secret();
+/// Why a secret cannot be had. It never tells the secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretFault {
+    /// As a fragment that goes behind `NAME from the secret store STORE:`.
+    pub why: String,
+    /// What would be right, where that is known.
+    pub help: Option<String>,
+}
+
+impl SecretFault {
+    /// A fault with nothing to advise.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), help: None }
     }
-    if map.contains_key("ref") && is_leaf(map, &["store", "ref", "version"]) {
-        let store = map.get("store").and_then(Value::as_str).unwrap_or("");
-        errors.push(
-            Diagnostic::error(
-                "secret-store",
-                format!("`secret_refs{path}` reads the secret store `{store}`, which is not configured"),
-            )
-            .at(location)
-            .help("this version reads no secret stores; give the secret as `{value: …}` or under `secrets`"),
-        );
-        return Value::Null;
+
+    /// The same, with what would be right.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
     }
-    Value::Map(
-        map.iter()
-            .map(|(key, below)| (key.clone(), walk(below, &format!("{path}.{key}"), location, errors)))
-            .collect::<Map>(),
-    )
 }
 
-fn is_leaf(map: &Map, fields: &[&str]) -> bool {
-    map.keys().all(|key| fields.contains(&&**key))
+/// The stores that secrets are read from.
+#[async_trait]
+pub trait SecretStores: fmt::Debug + Send + Sync {
+    /// Whether a driver may have secrets of a store. Reads nothing.
+    ///
+    /// # Errors
+    /// When there is no such store, or the driver is not granted its secrets; with what to write to
+    /// change that.
+    fn allows(&self, driver: &str, store: &str) -> Result<(), SecretFault>;
+
+    /// Reads a secret. Called once for each in a plan and what is applied of it, for many at a time.
+    /// `context` is where it is used.
+    ///
+    /// # Errors
+    /// When there is no such secret, or the store cannot be read.
+    async fn get(&self, secret: &SecretRef, context: &Context) -> Result<SecretString, SecretFault>;
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
+/// No stores at all.
+#[derive(Debug)]
+pub(crate) struct NoStores;
 
-    #[test]
-    fn values_become_secrets_and_stores_are_named() {
-        let at = Location::new("d.yaml", 3, 1);
-        let refs = json!({"db": {"password": {"value": "p"}}, "user": {"value": "u"}}).into();
-        let resolved = resolve(&refs, &at).expect("values only");
-        assert_eq!(
-            resolved.get("db").and_then(|db| db.get("password")),
-            Some(Value::from("p").into_secret())
-        );
-        let refs = json!({"a": {"store": "vault", "ref": "x"}, "b": {"store": "gsm", "ref": "y", "version": "1"}, "c": 1});
-        let errors = resolve(&refs.into(), &at).expect_err("no stores");
-        assert_eq!(errors.len(), 3);
-        assert!(errors[0].message.contains("secret_refs.a") && errors[0].message.contains("vault"));
+#[async_trait]
+impl SecretStores for NoStores {
+    fn allows(&self, _: &str, _: &str) -> Result<(), SecretFault> {
+        let fault = SecretFault::new("no such store is configured");
+        Err(fault.help("configure the store, or give the secret as `{value: …}` or under `secrets`"))
+    }
+
+    async fn get(&self, secret: &SecretRef, _: &Context) -> Result<SecretString, SecretFault> {
+        self.allows("", &secret.store).and(Err(SecretFault::new("there is nothing to read")))
     }
 }

@@ -9,6 +9,7 @@ use purlin_state::{Change, Durable, Operation, Record, Status};
 
 use super::call::patiently;
 use super::{Done, Outcome, Task, Turn, nothing};
+use crate::apply::Shared;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::evaluate::{self, Known};
@@ -120,7 +121,9 @@ impl Task<'_> {
         always: bool,
     ) -> Result<Decision, Cause> {
         let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(Decision::Keep(None)) };
-        let mut inputs = evaluate::inputs(graph, node, &self.shared.board).map_err(Cause::Inputs)?;
+        let Shared { board, plan, .. } = &**self.shared;
+        let inputs = evaluate::read_inputs(graph, node, board, &plan.vault).await;
+        let mut inputs = inputs.map_err(Cause::Inputs)?;
         if let Some(record) = record {
             // A path to nothing was refused when the plan was made.
             ignore::keep_recorded(&node.lifecycle.ignore_changes, &record.inputs, &mut inputs);

@@ -8,6 +8,7 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
 use super::{Done, Outcome, Task, nothing, record_of};
+use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, Known};
@@ -38,7 +39,9 @@ impl Task<'_> {
             None => {
                 let driver = self.driver(&node)?;
                 let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(nothing()) };
-                let inputs = evaluate::inputs(graph, node, &self.shared.board).map_err(Cause::Inputs)?;
+                let Shared { board, plan, .. } = &**self.shared;
+                let inputs = evaluate::read_inputs(graph, node, board, &plan.vault).await;
+                let inputs = inputs.map_err(Cause::Inputs)?;
                 let look = Look { id: Some(id), name: "", inputs: &inputs, state: None };
                 let Some(found) = look_at(&**driver, &self.call(), look).await? else {
                     return Err(Cause::NotFound(id.to_owned()));

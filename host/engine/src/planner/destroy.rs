@@ -60,6 +60,7 @@ pub async fn destroy(
         recorded: Arc::new(recorded),
         drivers: set,
         drafts: HashMap::new(),
+        vault: Arc::default(),
         fingerprint,
     })
 }

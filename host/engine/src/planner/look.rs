@@ -29,7 +29,7 @@ impl Planner<'_> {
         if !self.dependencies_exist(node) {
             return None;
         }
-        let mut inputs = match evaluate::inputs(&graph, node, &self.board) {
+        let mut inputs = match evaluate::inputs(&graph, node, &self.board, self.vault) {
             Ok(inputs) => inputs,
             Err(errors) => {
                 self.errors.extend(errors);

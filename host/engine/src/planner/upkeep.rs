@@ -113,6 +113,7 @@ fn upkeep(
         recorded: Arc::new(base.recorded),
         drivers,
         drafts: HashMap::new(),
+        vault: Arc::default(),
         fingerprint: base.fingerprint,
     }
 }

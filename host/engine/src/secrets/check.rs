@@ -1,0 +1,48 @@
+//! Whether drivers may have what their recipes want, before anything is read or done.
+
+use std::collections::HashSet;
+
+use purlin_graph::Node;
+use purlin_model::{Diagnostic, Template, Value};
+
+use super::SecretStores;
+use super::tree::{self, Leaf};
+
+/// What recipes of a graph want of stores that are not there, or that their drivers are not
+/// granted: a fault for each, at the place of its recipe. Stores that placeholders name are looked
+/// at when they are known.
+pub fn check<'a>(nodes: impl Iterator<Item = Node<'a>>, stores: &dyn SecretStores) -> Vec<Diagnostic> {
+    let mut seen = HashSet::new();
+    let mut faults = Vec::new();
+    for node in nodes {
+        let Some(refs) = &node.recipe.secret_refs else { continue };
+        if !seen.insert(std::ptr::from_ref(node.recipe)) {
+            continue;
+        }
+        let mut visit = |place: &str, leaf: Leaf| {
+            let (store, what) = match leaf {
+                Leaf::Reference(secret) => (secret.store, format!("`{}`", secret.name)),
+                Leaf::Unknown { store: Some(store) } => (store, "secrets".to_owned()),
+                Leaf::Value(_) | Leaf::Unknown { store: None } => return Ok(Value::Null),
+            };
+            let allowed = stores.allows(&node.recipe.driver.name, &store);
+            allowed.map_err(|fault| tree::diagnostic(place, &what, &store, fault)).map(|()| Value::Null)
+        };
+        let mut found = Vec::new();
+        tree::walk(&outline(refs), &mut String::new(), &mut visit, &mut found);
+        faults.extend(found.into_iter().map(|fault| fault.at(&node.recipe.location)));
+    }
+    faults
+}
+
+/// What is written in a template; what placeholders say is not known.
+fn outline(template: &Template) -> Value {
+    match template {
+        Template::Constant(value) => value.clone(),
+        Template::Text(_) => Value::unknown(),
+        Template::List(items) => Value::List(items.iter().map(outline).collect()),
+        Template::Map(map) => {
+            Value::Map(map.iter().map(|(key, value)| (key.clone(), outline(value))).collect())
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The tree of `secret_refs`: which leaves it has, and what stands in their place.
+
+use std::sync::Arc;
+
+use purlin_model::{Diagnostic, Location, Map, Value};
+
+use super::{SecretFault, SecretRef, Vault};
+
+/// A leaf of the tree.
+pub(super) enum Leaf {
+    /// The secret itself.
+    Value(Value),
+    /// Where it is kept.
+    Reference(SecretRef),
+    /// It is kept where only provisioning will tell; the store is named where it is known.
+    Unknown { store: Option<Arc<str>> },
+}
+
+/// What a leaf is about, for messages: its path below `secret_refs`.
+pub(super) type Place<'a> = &'a str;
+
+/// The tree with references only, as far as they are known.
+pub(crate) fn references(refs: &Value) -> Value {
+    let mut visit = |_: Place<'_>, leaf: Leaf| {
+        let Leaf::Reference(SecretRef { store, name, version }) = leaf else { return Ok(Value::Null) };
+        let mut map =
+            Map::from_iter([("store".into(), Value::String(store)), ("ref".into(), Value::String(name))]);
+        map.extend(version.map(|version| ("version".into(), Value::String(version))));
+        Ok(Value::Map(map))
+    };
+    walk(refs, &mut String::new(), &mut visit, &mut Vec::new())
+}
+
+/// The secrets that a tree wants to have read, as far as they are known. What is wrong with the
+/// tree is [`resolve`]'s to say.
+pub(crate) fn wanted(refs: &Value) -> Vec<SecretRef> {
+    let mut wanted = Vec::new();
+    let mut visit = |_: Place<'_>, leaf: Leaf| {
+        if let Leaf::Reference(secret) = leaf {
+            wanted.push(secret);
+        }
+        Ok(Value::Null)
+    };
+    walk(refs, &mut String::new(), &mut visit, &mut Vec::new());
+    wanted
+}
+
+/// Turns a tree of references into the secrets themselves, of those that the vault was told to
+/// read. What is not known yet is unknown and secret.
+///
+/// # Errors
+/// Each leaf whose secret cannot be had by the driver, with the place of the definition.
+pub(crate) fn resolve(
+    refs: &Value,
+    driver: &str,
+    vault: &Vault,
+    location: &Location,
+) -> Result<Value, Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    let mut visit = |place: Place<'_>, leaf: Leaf| match leaf {
+        Leaf::Value(value) => Ok(value.into_secret()),
+        Leaf::Unknown { .. } => Ok(Value::unknown().into_secret()),
+        Leaf::Reference(secret) => {
+            vault.secret(&secret, driver).map_err(|fault| about(&secret, place, fault))
+        }
+    };
+    let resolved = walk(refs, &mut String::new(), &mut visit, &mut faults);
+    match faults.is_empty() {
+        true => Ok(resolved),
+        false => Err(faults.into_iter().map(|fault| fault.at(location)).collect()),
+    }
+}
+
+/// What is wrong with reading a secret.
+fn about(secret: &SecretRef, place: Place<'_>, fault: SecretFault) -> Diagnostic {
+    let version = secret.version.as_ref().map(|version| format!(" in version `{version}`"));
+    let what = format!("`{}`{}", secret.name, version.unwrap_or_default());
+    diagnostic(place, &what, &secret.store, fault)
+}
+
+pub(super) fn diagnostic(place: Place<'_>, what: &str, store: &str, fault: SecretFault) -> Diagnostic {
+    let SecretFault { why, help } = fault;
+    let message = format!("`secret_refs{place}` reads {what} from the secret store `{store}`: {why}");
+    let diagnostic = Diagnostic::error("secret-store", message);
+    match help {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
+    }
+}
+
+/// Puts what `visit` says in the place of each leaf.
+pub(super) fn walk(
+    value: &Value,
+    place: &mut String,
+    visit: &mut dyn FnMut(Place<'_>, Leaf) -> Result<Value, Diagnostic>,
+    faults: &mut Vec<Diagnostic>,
+) -> Value {
+    match value {
+        Value::Map(map) => match leaf(map).filter(|_| !place.is_empty()) {
+            Some(leaf) => leaf.and_then(|leaf| visit(place, leaf)).unwrap_or_else(|fault| {
+                faults.push(named(fault, place));
+                Value::Null
+            }),
+            None => {
+                let mut resolved = Map::with_capacity(map.len());
+                for (key, value) in map {
+                    resolved.insert(key.clone(), below(key, value, place, visit, faults));
+                }
+                Value::Map(resolved)
+            }
+        },
+        Value::List(items) => {
+            let items = items.iter().enumerate();
+            let items = items.map(|(index, value)| below(&index.to_string(), value, place, visit, faults));
+            Value::List(items.collect())
+        }
+        Value::Null if place.is_empty() => Value::map(),
+        Value::Unknown(_) => Value::unknown().into_secret(),
+        other => {
+            faults.push(named(wrong(format!("is {}, not a reference", other.kind())), place));
+            Value::Null
+        }
+    }
+}
+
+fn below(
+    key: &str,
+    value: &Value,
+    place: &mut String,
+    visit: &mut dyn FnMut(Place<'_>, Leaf) -> Result<Value, Diagnostic>,
+    faults: &mut Vec<Diagnostic>,
+) -> Value {
+    let length = place.len();
+    place.push('.');
+    place.push_str(key);
+    let resolved = walk(value, place, visit, faults);
+    place.truncate(length);
+    resolved
+}
+
+/// A fault of a leaf that does not say yet where it is.
+fn wrong(what: impl Into<String>) -> Diagnostic {
+    Diagnostic::error("secret-ref", what).help("write `{store: NAME, ref: NAME}` or `{value: TEXT}`")
+}
+
+fn named(fault: Diagnostic, place: &str) -> Diagnostic {
+    match fault.code {
+        "secret-ref" => Diagnostic { message: format!("`secret_refs{place}` {}", fault.message), ..fault },
+        _ => fault,
+    }
+}
+
+/// The leaf that a map is, if it is one.
+fn leaf(map: &Map) -> Option<Result<Leaf, Diagnostic>> {
+    let only = |fields: &[&str]| map.keys().all(|key| fields.contains(&&**key));
+    if let Some(value) = map.get("value").filter(|_| only(&["value"])) {
+        return Some(Ok(Leaf::Value(value.clone())));
+    }
+    let is_tree = |value: &Value| matches!(value, Value::Map(_) | Value::List(_));
+    let names = |field| map.get(field).is_some_and(|value| !is_tree(value));
+    if !only(&["store", "ref", "version"]) || !(names("store") || names("ref")) {
+        return None;
+    }
+    Some(reference(map))
+}
+
+fn reference(map: &Map) -> Result<Leaf, Diagnostic> {
+    let (store, name) = (needed(map, "store")?, needed(map, "ref")?);
+    let version = match map.get("version") {
+        None | Some(Value::Null) => Some(None),
+        // Versions are often counted.
+        Some(Value::Number(number)) => Some(Some(number.to_string().into())),
+        Some(_) => needed(map, "version")?.map(Some),
+    };
+    Ok(match (store, name, version) {
+        (Some(store), Some(name), Some(version)) => Leaf::Reference(SecretRef { store, name, version }),
+        (store, ..) => Leaf::Unknown { store },
+    })
+}
+
+/// The text of a field; none where it is not known yet.
+fn needed(map: &Map, field: &str) -> Result<Option<Arc<str>>, Diagnostic> {
+    match map.get(field) {
+        None => Err(wrong(format!("lacks `{field}`"))),
+        Some(Value::Unknown(_)) => Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => Err(wrong(format!("has an empty `{field}`"))),
+        Some(Value::String(text)) if text.contains(char::is_control) => {
+            Err(wrong(format!("has control characters in `{field}`")))
+        }
+        Some(Value::String(text)) => Ok(Some(Arc::clone(text))),
+        // Messages name it, and logs of those who are asked.
+        Some(Value::Secret(_)) => {
+            Err(wrong(format!("takes `{field}` from a secret, which is to be shown nowhere")))
+        }
+        Some(other) => Err(wrong(format!("has {} for `{field}`, not text", other.kind()))),
+    }
+}
