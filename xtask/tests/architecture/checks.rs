@@ -149,7 +149,9 @@ fn holds(line: &str, word: &str) -> bool {
 }
 
 const ASYNC: [&str; 4] = ["tokio", "futures", "async-trait", "tokio-stream"];
-const IO: [&str; 4] = ["std::fs", "std::net", "std::process", "std::io"];
+/// Addresses are words; sockets are not.
+const IO: [&str; 7] =
+    ["std::fs", "std::process", "std::io", "TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
 fn model_is_alone(house: &House) -> Vec<Fault> {
     let mut faults = needs(1, house.named("purlin-model"), &ASYNC);
