@@ -19,6 +19,9 @@ pub(super) enum Leaf {
 /// What a leaf is about, for messages: its path below `secret_refs`.
 pub(super) type Place<'a> = &'a str;
 
+/// Says what stands in the place of a leaf, or what is wrong with it.
+type Visit<'a> = dyn FnMut(Place<'_>, Leaf) -> Result<Value, Box<Diagnostic>> + 'a;
+
 /// The tree with references only, as far as they are known.
 pub(crate) fn references(refs: &Value) -> Value {
     let mut visit = |_: Place<'_>, leaf: Leaf| {
@@ -72,33 +75,33 @@ pub(crate) fn resolve(
 }
 
 /// What is wrong with reading a secret.
-fn about(secret: &SecretRef, place: Place<'_>, fault: SecretFault) -> Diagnostic {
+fn about(secret: &SecretRef, place: Place<'_>, fault: SecretFault) -> Box<Diagnostic> {
     let version = secret.version.as_ref().map(|version| format!(" in version `{version}`"));
     let what = format!("`{}`{}", secret.name, version.unwrap_or_default());
     diagnostic(place, &what, &secret.store, fault)
 }
 
-pub(super) fn diagnostic(place: Place<'_>, what: &str, store: &str, fault: SecretFault) -> Diagnostic {
+pub(super) fn diagnostic(place: Place<'_>, what: &str, store: &str, fault: SecretFault) -> Box<Diagnostic> {
     let SecretFault { why, help } = fault;
     let message = format!("`secret_refs{place}` reads {what} from the secret store `{store}`: {why}");
     let diagnostic = Diagnostic::error("secret-store", message);
-    match help {
+    Box::new(match help {
         Some(help) => diagnostic.help(help),
         None => diagnostic,
-    }
+    })
 }
 
 /// Puts what `visit` says in the place of each leaf.
 pub(super) fn walk(
     value: &Value,
     place: &mut String,
-    visit: &mut dyn FnMut(Place<'_>, Leaf) -> Result<Value, Diagnostic>,
+    visit: &mut Visit<'_>,
     faults: &mut Vec<Diagnostic>,
 ) -> Value {
     match value {
         Value::Map(map) => match leaf(map).filter(|_| !place.is_empty()) {
             Some(leaf) => leaf.and_then(|leaf| visit(place, leaf)).unwrap_or_else(|fault| {
-                faults.push(named(fault, place));
+                faults.push(named(*fault, place));
                 Value::Null
             }),
             None => {
@@ -117,7 +120,7 @@ pub(super) fn walk(
         Value::Null if place.is_empty() => Value::map(),
         Value::Unknown(_) => Value::unknown().into_secret(),
         other => {
-            faults.push(named(wrong(format!("is {}, not a reference", other.kind())), place));
+            faults.push(named(*wrong(format!("is {}, not a reference", other.kind())), place));
             Value::Null
         }
     }
@@ -127,7 +130,7 @@ fn below(
     key: &str,
     value: &Value,
     place: &mut String,
-    visit: &mut dyn FnMut(Place<'_>, Leaf) -> Result<Value, Diagnostic>,
+    visit: &mut Visit<'_>,
     faults: &mut Vec<Diagnostic>,
 ) -> Value {
     let length = place.len();
@@ -139,8 +142,9 @@ fn below(
 }
 
 /// A fault of a leaf that does not say yet where it is.
-fn wrong(what: impl Into<String>) -> Diagnostic {
-    Diagnostic::error("secret-ref", what).help("write `{store: NAME, ref: NAME}` or `{value: TEXT}`")
+fn wrong(what: impl Into<String>) -> Box<Diagnostic> {
+    let fault = Diagnostic::error("secret-ref", what);
+    Box::new(fault.help("write `{store: NAME, ref: NAME}` or `{value: TEXT}`"))
 }
 
 fn named(fault: Diagnostic, place: &str) -> Diagnostic {
@@ -151,7 +155,7 @@ fn named(fault: Diagnostic, place: &str) -> Diagnostic {
 }
 
 /// The leaf that a map is, if it is one.
-fn leaf(map: &Map) -> Option<Result<Leaf, Diagnostic>> {
+fn leaf(map: &Map) -> Option<Result<Leaf, Box<Diagnostic>>> {
     let only = |fields: &[&str]| map.keys().all(|key| fields.contains(&&**key));
     if let Some(value) = map.get("value").filter(|_| only(&["value"])) {
         return Some(Ok(Leaf::Value(value.clone())));
@@ -164,7 +168,7 @@ fn leaf(map: &Map) -> Option<Result<Leaf, Diagnostic>> {
     Some(reference(map))
 }
 
-fn reference(map: &Map) -> Result<Leaf, Diagnostic> {
+fn reference(map: &Map) -> Result<Leaf, Box<Diagnostic>> {
     let (store, name) = (needed(map, "store")?, needed(map, "ref")?);
     let version = match map.get("version") {
         None | Some(Value::Null) => Some(None),
@@ -179,7 +183,7 @@ fn reference(map: &Map) -> Result<Leaf, Diagnostic> {
 }
 
 /// The text of a field; none where it is not known yet.
-fn needed(map: &Map, field: &str) -> Result<Option<Arc<str>>, Diagnostic> {
+fn needed(map: &Map, field: &str) -> Result<Option<Arc<str>>, Box<Diagnostic>> {
     match map.get(field) {
         None => Err(wrong(format!("lacks `{field}`"))),
         Some(Value::Unknown(_)) => Ok(None),
