@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use purlin_engine::{Base, Plan, PlanOptions};
+use purlin_engine::{Base, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
-use purlin_model::{Key, Workspace};
+use purlin_model::{Diagnostic, Key, Workspace};
 use purlin_state::{
     Change, Environment, Holder, KeyProvider, OpenOptions, Probe, Record, Report, SledStore, Snapshot, Store,
 };
@@ -15,6 +15,7 @@ use secrecy::SecretString;
 use tokio::sync::OnceCell;
 
 use crate::drivers::Registry;
+use crate::secrets::Stores;
 use crate::{Documents, DriverInfo, Error, Session};
 
 /// Milliseconds since 1970.
@@ -31,6 +32,7 @@ pub struct Builder {
     cache_folder: Option<PathBuf>,
     key: Option<KeyProvider>,
     variables: BTreeMap<String, String>,
+    stores: Option<Arc<dyn SecretStores>>,
     parallelism: Option<usize>,
     clock: Option<Clock>,
     probe: Option<Probe>,
@@ -73,10 +75,18 @@ impl Builder {
         self
     }
 
-    /// Values of the environment variables that drivers may be granted.
+    /// Values of the environment variables that drivers may be granted, that secret stores read,
+    /// and that their commands are run with.
     #[must_use]
     pub fn variables(mut self, variables: BTreeMap<String, String>) -> Self {
         self.variables = variables;
+        self
+    }
+
+    /// Other secret stores in place of those of the workspace.
+    #[must_use]
+    pub fn secret_stores(mut self, stores: Arc<dyn SecretStores>) -> Self {
+        self.stores = Some(stores);
         self
     }
 
@@ -141,6 +151,7 @@ impl Builder {
             clock: self.clock.unwrap_or_else(|| Arc::new(system_clock)),
             probe: self.probe,
             given: self.store,
+            stores: self.stores,
             opened: OnceCell::new(),
             registry: OnceLock::new(),
         }
@@ -164,8 +175,9 @@ pub struct Purlin {
     clock: Clock,
     pub(crate) probe: Option<Probe>,
     given: Option<Arc<dyn Store>>,
+    stores: Option<Arc<dyn SecretStores>>,
     opened: OnceCell<Arc<SledStore>>,
-    registry: OnceLock<Registry>,
+    registry: OnceLock<Arc<Registry>>,
 }
 
 impl Purlin {
@@ -188,6 +200,15 @@ impl Purlin {
             outputs: &known,
         };
         Ok(Arc::new(purlin_graph::build(&input).map_err(Error::Documents)?))
+    }
+
+    /// What the definitions of a graph want of secret stores that are not there, or that their
+    /// drivers are not granted. Reads no secret. Planning says the same.
+    ///
+    /// # Errors
+    /// When the sandbox cannot be set up.
+    pub fn check_secrets(&self, graph: &Graph) -> Result<Vec<Diagnostic>, Error> {
+        Ok(purlin_engine::check_secrets(graph.nodes(), &*self.secret_stores()?))
     }
 
     /// Why a resource is provisioned as it is: the definition that wins, and why the others lost.
@@ -217,8 +238,8 @@ impl Purlin {
         options: PlanOptions,
     ) -> Result<Plan, Error> {
         let graph = self.graph(documents).await?;
-        let options = PlanOptions { parallelism: self.parallelism, ..options };
-        Ok(purlin_engine::plan(graph, &documents.context, base, self.registry()?, options).await?)
+        let options = PlanOptions { parallelism: self.parallelism, stores: self.secret_stores()?, ..options };
+        Ok(purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?)
     }
 
     /// What plans start from. Takes no lock.
@@ -414,12 +435,21 @@ impl Purlin {
         })
     }
 
-    pub(crate) fn registry(&self) -> Result<&Registry, Error> {
+    /// The secret stores that were given, else those of the workspace.
+    fn secret_stores(&self) -> Result<Arc<dyn SecretStores>, Error> {
+        if let Some(stores) = &self.stores {
+            return Ok(Arc::clone(stores));
+        }
+        let registry = Arc::clone(self.registry()?);
+        Ok(Arc::new(Stores::new(&self.workspace, &self.variables, registry)))
+    }
+
+    pub(crate) fn registry(&self) -> Result<&Arc<Registry>, Error> {
         if let Some(registry) = self.registry.get() {
             return Ok(registry);
         }
         let registry =
             Registry::new(&self.workspace, &self.cache_folder, self.variables.clone(), self.probe.clone())?;
-        Ok(self.registry.get_or_init(|| registry))
+        Ok(self.registry.get_or_init(|| Arc::new(registry)))
     }
 }

@@ -34,6 +34,7 @@ mod history;
 mod outputs;
 mod probed;
 mod saved;
+mod secrets;
 mod session;
 
 pub use builder::{Builder, Purlin};

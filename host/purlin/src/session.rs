@@ -65,7 +65,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let base = Base::new(snapshot)?;
-        Ok(Some(purlin_engine::recover(context, base, self.purlin.registry()?, false).await?))
+        Ok(Some(purlin_engine::recover(context, base, &**self.purlin.registry()?, false).await?))
     }
 
     /// Finds out what became of calls that were interrupted, and writes it down: what
@@ -97,7 +97,7 @@ impl Session<'_> {
     /// [`Error::Documents`] when a driver is missing, or a name fits nothing.
     pub async fn plan_refresh(&self, context: &Context, scope: &Scope) -> Result<Plan, Error> {
         let base = self.base().await?;
-        Ok(purlin_engine::refresh(context, base, self.purlin.registry()?, scope).await?)
+        Ok(purlin_engine::refresh(context, base, &**self.purlin.registry()?, scope).await?)
     }
 
     /// Plans to make the environment what the documents say. No effects.
@@ -116,7 +116,7 @@ impl Session<'_> {
     /// something that stays depends on what goes.
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
         let base = self.base().await?;
-        Ok(purlin_engine::destroy(context, base, self.purlin.registry()?, options).await?)
+        Ok(purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?)
     }
 
     /// Carries out a plan that this session made. The stream ends with the summary; nothing
@@ -195,11 +195,11 @@ impl Purlin {
     ) -> Result<(Base, Vec<purlin_engine::Event>), Error> {
         let mut found = Vec::new();
         if base.has_pending() {
-            let plan = purlin_engine::recover(context, base.clone(), self.registry()?, true).await?;
+            let plan = purlin_engine::recover(context, base.clone(), &**self.registry()?, true).await?;
             base = self.on_scratch(base, plan, &mut found).await?;
         }
         if let Some(scope) = refresh {
-            let plan = purlin_engine::refresh(context, base.clone(), self.registry()?, scope).await?;
+            let plan = purlin_engine::refresh(context, base.clone(), &**self.registry()?, scope).await?;
             base = self.on_scratch(base, plan, &mut found).await?;
         }
         Ok((base, found))

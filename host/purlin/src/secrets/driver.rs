@@ -1,0 +1,82 @@
+//! Secrets that a driver looks up: `read` of a resource of type `secret`, whose id is the secret's
+//! name. There is no second contract for it.
+
+use std::sync::Arc;
+
+use purlin_engine::{Call, Drivers as _, Look, Needed, SecretFault, SecretRef};
+use purlin_model::driver::{Failure, Inputs, Subject};
+use purlin_model::{Class, Context, Key, Map, ResourceId, SecretDriver, TypeName, Urn, Value};
+use purlin_sandbox::CallError;
+use secrecy::SecretString;
+use tracing::instrument::WithSubscriber as _;
+
+use crate::drivers::Registry;
+
+/// What a store's secrets are to its driver.
+const TYPE: &str = "secret";
+/// The output that is the secret.
+const OUTPUT: &str = "value";
+
+/// Asks the driver.
+pub(super) async fn read(
+    config: &SecretDriver,
+    drivers: &Registry,
+    secret: &SecretRef,
+    context: &Context,
+) -> Result<SecretString, SecretFault> {
+    let driver = drivers.find(Needed::For(&config.driver)).await.map_err(|missing| {
+        let fault = SecretFault::new(missing.message);
+        match missing.help {
+            Some(help) => fault.help(help),
+            None => fault,
+        }
+    })?;
+    let name = driver.known_as();
+    if !driver.manifest().implements.read {
+        let fault =
+            SecretFault::new(format!("its driver `{name}` cannot look anything up: it has no `read`"));
+        return Err(fault.help("name a driver that serves secrets"));
+    }
+    let key = key(&secret.store).ok_or_else(|| SecretFault::new("the name of the store is no id"))?;
+    let urn = Urn::new(context, &key);
+    let call = Call::quiet(Subject { urn, key, context: context.clone() });
+    let version = secret.version.iter().map(|version| ("version".into(), Value::String(Arc::clone(version))));
+    let inputs = Inputs {
+        values: config.values.clone(),
+        secrets: config.secrets.clone(),
+        params: Value::Map(version.collect::<Map>()),
+        account: None,
+    };
+    let look = Look { id: Some(&secret.name), name: "", inputs: &inputs, state: None };
+    // What it logs may tell the secret, which nobody knows yet, and could not mask.
+    let silence = tracing::subscriber::NoSubscriber::default();
+    let found = driver.read(&call, look).with_subscriber(silence).await;
+    let Some(found) = found.map_err(|error| failed(name, error))? else {
+        return Err(SecretFault::new(format!("there is no such secret, says its driver `{name}`")));
+    };
+    match found.state.outputs.get(OUTPUT).as_ref().map(Value::exposed) {
+        Some(Value::String(text)) => Ok(SecretString::from(&**text)),
+        Some(other) => Err(SecretFault::new(format!(
+            "its driver `{name}` answered with an output `{OUTPUT}` that is {}, not text",
+            other.kind()
+        ))),
+        None => Err(SecretFault::new(format!("its driver `{name}` answered without an output `{OUTPUT}`"))),
+    }
+}
+
+fn key(store: &str) -> Option<Key> {
+    let (kind, id) = (TypeName::new(TYPE).ok()?, ResourceId::new(store).ok()?);
+    Some(Key::new(&kind, &Class::default_class(), &id))
+}
+
+/// What a driver says itself is told; its last words in a crash may be the secret.
+fn failed(name: &str, error: CallError) -> SecretFault {
+    match error {
+        CallError::Failure(Failure::Partial { .. }) => {
+            SecretFault::new(format!("its driver `{name}` failed in part, which a look cannot"))
+        }
+        CallError::Failure(failure) => SecretFault::new(format!("its driver `{name}` says: {failure}")),
+        CallError::Trap { .. } => SecretFault::new(format!("its driver `{name}` crashed")),
+        other => SecretFault::new(other.to_string()),
+    }
+}

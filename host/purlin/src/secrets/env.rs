@@ -1,0 +1,21 @@
+//! Secrets in environment variables: those that the builder was given, for nothing here looks at
+//! the environment.
+
+use std::collections::BTreeMap;
+
+use purlin_engine::{SecretFault, SecretRef};
+use secrecy::SecretString;
+
+/// The variable of that name behind the prefix.
+pub(super) fn read(
+    prefix: &str,
+    variables: &BTreeMap<String, String>,
+    secret: &SecretRef,
+) -> Result<SecretString, SecretFault> {
+    super::no_version(secret, "an environment variable")?;
+    let name = format!("{prefix}{}", secret.name);
+    match variables.get(&name) {
+        Some(value) => Ok(SecretString::from(value.as_str())),
+        None => Err(SecretFault::new(format!("the environment variable `{name}` is not set to any text"))),
+    }
+}

@@ -1,0 +1,66 @@
+//! Secrets in files: a folder with a file for each, or one file with all of them.
+//!
+//! Nothing outside of the folder is read, whatever a name says and wherever links lead.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use purlin_engine::{SecretFault, SecretRef};
+use secrecy::SecretString;
+use zeroize::Zeroizing;
+
+use super::{LARGEST, keys, text, too_large};
+
+/// Reads a secret from a folder or a file, whichever is there.
+pub(super) fn read(path: &Path, secret: &SecretRef) -> Result<SecretString, SecretFault> {
+    super::no_version(secret, "a file")?;
+    let root = path.canonicalize().map_err(|error| cannot(path, &error))?;
+    if root.is_dir() {
+        return text(&bytes(&within(&root, path, &secret.name)?, &path.join(&*secret.name))?);
+    }
+    keys::read(&bytes(&root, path)?, path, &secret.name)
+}
+
+/// The real place of a file of a folder.
+fn within(root: &Path, shown: &Path, name: &str) -> Result<PathBuf, SecretFault> {
+    let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    // What splits paths elsewhere is no part of a name here.
+    if !plain || name.contains('\\') {
+        let fault = SecretFault::new(format!("it would lead out of the folder `{}`", shown.display()));
+        return Err(fault.help("name a file in the folder, by its path from there"));
+    }
+    let file = root.join(name).canonicalize().map_err(|error| cannot(&shown.join(name), &error))?;
+    if !file.starts_with(root) {
+        let fault = SecretFault::new(format!("a link leads out of the folder `{}`", shown.display()));
+        return Err(fault.help("put the secret itself there"));
+    }
+    Ok(file)
+}
+
+fn bytes(file: &Path, shown: &Path) -> Result<Zeroizing<Vec<u8>>, SecretFault> {
+    let metadata = file.metadata().map_err(|error| cannot(shown, &error))?;
+    // Whatever is no file, such as a pipe, might be read without end.
+    if !metadata.is_file() {
+        return Err(SecretFault::new(format!("`{}` is no file", shown.display())));
+    }
+    let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    if length > LARGEST {
+        return Err(too_large());
+    }
+    let opened = File::open(file).map_err(|error| cannot(shown, &error))?;
+    // Large enough from the start, so that it does not grow and leave copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(length + 32));
+    opened.take(LARGEST as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(shown, &error))?;
+    if bytes.len() > LARGEST { Err(too_large()) } else { Ok(bytes) }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> SecretFault {
+    let path = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            SecretFault::new(format!("there is no `{path}`"))
+        }
+        _ => SecretFault::new(format!("cannot read `{path}`: {error}")),
+    }
+}
