@@ -22,6 +22,7 @@ mod bindings {
 mod deeds;
 mod http;
 mod net;
+mod vault;
 
 use bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements,
@@ -77,6 +78,9 @@ impl Guest for Adversary {
 
     /// Reality has the values that `values.reality` says, word by word.
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
+        if request.resource.type_name == "secret" {
+            return vault::look_up(&request);
+        }
         let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
         let state = match (request.id.as_deref(), request.state) {
             (Some("gone"), _) => return Ok(None),
