@@ -59,7 +59,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Ok(documents) => {
             let purlin = input::orchestrator(&workspace, app)?;
             match app.timings.wait("build graph", purlin.graph(&documents)).await {
-                Ok(graph) => found = Some((documents.catalogue().definitions().len(), graph.len())),
+                Ok(graph) => {
+                    found = Some((documents.catalogue().definitions().len(), graph.len()));
+                    all.extend(purlin.check_secrets(&graph).map_err(|error| Failure::host(error, &sources))?);
+                }
                 Err(purlin_host::Error::Documents(faults)) => all.extend(faults),
                 Err(other) => return Err(Failure::host(other, &sources)),
             }
@@ -85,7 +88,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             if !all.is_empty() {
                 app.ui.raw(&render::diagnostics::render(&all, &sources, app.ui.error_columns()));
             }
-            match found {
+            match found.filter(|_| errors == 0) {
                 Some((definitions, resources)) => app.ui.data(&format!(
                     "{}: {}, {} in the graph.\n",
                     paint(GOOD, "Valid"),
