@@ -94,6 +94,7 @@ impl Failure {
                 Self::input(format!("what is asked for departs from the plan:\n  {}", what.join("\n  ")))
                     .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
             }
+            purlin_host::Error::Component(message) => Self::input(message),
             error @ (purlin_host::Error::Archive(_) | purlin_host::Error::Held { .. }) => {
                 let input = error.is_input();
                 let failure = Self::run(error.to_string());

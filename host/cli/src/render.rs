@@ -6,6 +6,7 @@ pub(crate) mod diff;
 pub(crate) mod dot;
 pub(crate) mod explain;
 pub(crate) mod history;
+pub(crate) mod inspect;
 pub(crate) mod mermaid;
 pub(crate) mod plan;
 pub(crate) mod state;

@@ -8,6 +8,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod history;
+pub(crate) mod inspect;
 pub(crate) mod plan;
 pub(crate) mod state;
 

@@ -24,8 +24,8 @@ use crate::yaml::{Entry, Node};
 /// The name of the file. It counts beside the Workspace.
 pub const LOCK_FILE: &str = "purlin.lock";
 
-/// What helps where the file is not what `purlin driver approve` wrote.
-const ANEW: &str = "`purlin driver approve` writes the file; removed first, all of it is approved anew";
+/// What helps where the file is not as it was written.
+const ANEW: &str = "remove the file; `purlin driver approve` then writes a new one";
 
 /// Reads what was approved. It is faulty when anything about it was reported.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Lock {

@@ -50,6 +50,11 @@ impl Digest {
         is_hex.then(|| Self(hex.into()))
     }
 
+    /// The digest with these bytes.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+    }
+
     /// The digits alone.
     pub fn hex(&self) -> &str {
         &self.0
@@ -72,8 +77,12 @@ mod tests {
         let digest = Digest::parse(&format!("sha256:{hex}")).expect("a digest");
         assert_eq!(digest.hex(), hex);
         assert_eq!(Digest::parse(&hex), Some(digest.clone()));
+        let bytes = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef].repeat(4);
+        assert_eq!(Digest::new(bytes.try_into().expect("32 bytes")), digest);
         assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
-        for wrong in ["", "sha256:", "sha512:0", &hex[1..], &hex.to_uppercase(), &format!("sha256:sha256:{hex}")] {
+        for wrong in
+            ["", "sha256:", "sha512:0", &hex[1..], &hex.to_uppercase(), &format!("sha256:sha256:{hex}")]
+        {
             assert_eq!(Digest::parse(wrong), None, "{wrong}");
         }
     }

@@ -354,6 +354,10 @@ impl Purlin {
         self.given.is_none() && self.opened.get().is_none() && !self.state_folder.exists()
     }
 
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
     pub(crate) fn parallelism(&self) -> usize {
         self.parallelism
     }

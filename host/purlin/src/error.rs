@@ -23,6 +23,9 @@ pub enum Error {
     /// Something would be done that the plan does not say.
     #[error("what is asked for departs from the plan: {}; plan again", .0.join("; "))]
     Departs(Vec<String>),
+    /// A component cannot be looked at, or is no driver.
+    #[error("{0}")]
+    Component(String),
     /// Somebody closed the environment to deployments.
     #[error("the environment {environment} is closed by {holder}; `purlin state unlock` opens it")]
     Held {
@@ -51,7 +54,9 @@ impl Error {
     /// Whether the input is at fault, so that trying again without a change is of no use.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Documents(_) | Self::Archive(_) | Self::Stale | Self::Departs(_) => true,
+            Self::Documents(_) | Self::Archive(_) | Self::Component(_) | Self::Stale | Self::Departs(_) => {
+                true
+            }
             Self::Engine(error) => matches!(
                 error,
                 purlin_engine::Error::Unknown(_)

@@ -39,7 +39,7 @@ mod session;
 
 pub use builder::{Builder, Purlin};
 pub use documents_in_context::Documents;
-pub use drivers::{DriverInfo, DriverOrigin};
+pub use drivers::{Approval, ApprovalChange, DriverInfo, DriverOrigin, Granted, Inspection};
 pub use error::Error;
 pub use history::Deploying;
 pub use outputs::{Outputs, outputs};

@@ -213,11 +213,14 @@ fn powerless(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<
     // There are no folders, so nothing leads to a file.
     filesystem::preopens::add_to_linker::<Guest, WasiFilesystem>(l, Guest::filesystem)?;
     filesystem::types::add_to_linker::<Guest, WasiFilesystem>(l, Guest::filesystem)?;
+    // A resource has one maker; the other interfaces that have it got it from there.
+    let mut made = Vec::new();
     for (name, item) in component.component_type().imports(engine) {
+        let ComponentItem::ComponentInstance(instance) = item.ty else { continue };
         if is_quiet(name) {
+            made.extend(instance.exports(engine).filter_map(|(_, item)| resource(&item.ty)));
             continue;
         }
-        let ComponentItem::ComponentInstance(instance) = item.ty else { continue };
         let mut refusing = linker.instance(name)?;
         for (member, item) in instance.exports(engine) {
             match item.ty {
@@ -229,7 +232,8 @@ fn powerless(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<
                         )))
                     })?;
                 }
-                ComponentItem::Resource(_) => {
+                ComponentItem::Resource(resource) if !made.contains(&resource) => {
+                    made.push(resource);
                     refusing.resource(member, ResourceType::host::<Nothing>(), |_, _| Ok(()))?;
                 }
                 _ => {}
@@ -237,6 +241,13 @@ fn powerless(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<
         }
     }
     Ok(linker)
+}
+
+fn resource(item: &ComponentItem) -> Option<ResourceType> {
+    match item {
+        ComponentItem::Resource(resource) => Some(*resource),
+        _ => None,
+    }
 }
 
 /// A resource that nobody ever gets.

@@ -1,17 +1,20 @@
 //! `purlin driver`
 
-use comfy_table::{ContentArrangement, Table, presets};
-use purlin_host::{DriverInfo, DriverOrigin};
-use serde::Serialize;
+mod approve;
+mod inspect;
+mod list;
+
+use std::path::PathBuf;
+
+use purlin_host::documents::{self, Input, SourceMap};
+use purlin_host::model::Workspace;
 
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::args::Format;
 use crate::failure::{Failure, Status};
-use crate::input;
-use crate::report::FORMAT;
-use crate::text;
+use crate::{input, surroundings};
 
-/// Look at drivers.
+/// Look at drivers, and approve those of others.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -20,107 +23,54 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    List(ListArgs),
-}
-
-/// List the drivers that can be used: those that came with purlin, and the workspace's.
-#[derive(Debug, clap::Args)]
-struct ListArgs {
-    #[command(flatten)]
-    documents: DocumentArgs,
-    #[command(flatten)]
-    format: FormatArg,
+    List(list::Args),
+    Inspect(inspect::Args),
+    Approve(approve::Args),
 }
 
 impl Args {
     pub(super) fn format(&self) -> Format {
-        let Command::List(args) = &self.command;
-        args.format.format
-    }
-}
-
-#[derive(Serialize)]
-struct Report {
-    format: u8,
-    drivers: Vec<Driver>,
-}
-
-#[derive(Serialize)]
-struct Driver {
-    name: String,
-    aliases: Vec<String>,
-    /// `built-in`, or the file, folder or reference it comes from.
-    origin: String,
-    versions: Vec<Version>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Version {
-    version: String,
-    digest: String,
-}
-
-fn driver(info: DriverInfo) -> Driver {
-    let (versions, error) = match info.versions {
-        Ok(versions) => (versions, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
-    Driver {
-        name: info.name,
-        aliases: info.aliases,
-        origin: match info.origin {
-            DriverOrigin::BuiltIn => "built-in".to_owned(),
-            DriverOrigin::Path(path) => path.display().to_string(),
-            DriverOrigin::Oci(reference) => format!("oci://{reference}"),
-        },
-        versions: versions.into_iter().map(|(version, digest)| Version { version, digest }).collect(),
-        error,
+        match &self.command {
+            Command::List(args) => args.format.format,
+            Command::Inspect(args) => args.format.format,
+            Command::Approve(args) => args.format.format,
+        }
     }
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let Command::List(args) = &args.command;
-    let place = input::place(&args.documents, app).await?;
-    let drivers = app.timings.wait("load drivers", place.purlin.drivers()).await;
-    let drivers =
-        drivers.map_err(|error| Failure::host(error, &purlin_host::documents::SourceMap::default()))?;
-    let drivers: Vec<Driver> = drivers.into_iter().map(driver).collect();
-    let wrong = drivers.iter().any(|driver| driver.error.is_some());
-    match args.format.format {
-        Format::Json => app.ui.json(&Report { format: FORMAT, drivers }),
-        Format::Text => app.ui.data(&table(&drivers, app.ui.columns())),
+    match &args.command {
+        Command::List(args) => list::run(args, app).await,
+        Command::Inspect(args) => inspect::run(args, app).await,
+        Command::Approve(args) => approve::run(args, app).await,
     }
-    Ok(if wrong { Status::Failed } else { Status::Done })
 }
 
-fn table(drivers: &[Driver], columns: Option<usize>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["DRIVER", "VERSION", "FROM", "ALIASES"]);
-    if let Some(width) = columns.and_then(|columns| u16::try_from(columns).ok()) {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    }
-    for driver in drivers {
-        let versions: Vec<&str> = driver.versions.iter().map(|version| version.version.as_str()).collect();
-        let versions =
-            driver.error.as_ref().map_or_else(|| versions.join(", "), |error| format!("unusable: {error}"));
-        table.add_row(
-            [&driver.name, &versions, &driver.origin, &driver.aliases.join(", ")]
-                .map(|cell| text::line(cell).into_owned()),
-        );
-    }
-    lines(&table)
+/// Which workspace it is about.
+#[derive(Clone, Debug, Default, clap::Args)]
+struct WorkspaceArg {
+    /// The workspace's file [default: the nearest purlin.yaml].
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
 }
 
-/// A table as lines without blanks at their ends.
-fn lines(table: &Table) -> String {
-    let mut out = String::new();
-    for line in table.to_string().lines() {
-        // Every cell is padded, the first one too.
-        let line = line.strip_prefix(' ').unwrap_or(line);
-        out.push_str(line.trim_end());
-        out.push('\n');
+impl WorkspaceArg {
+    /// The workspace and no other document; none where there is no such file.
+    fn read(&self, app: &App) -> Result<Option<(Workspace, SourceMap)>, Failure> {
+        let path = match &self.file {
+            Some(file) => file.clone(),
+            None => match surroundings::nearest_workspace(&app.folder) {
+                Some(file) => input::short(&file, &app.folder),
+                None => return Ok(None),
+            },
+        };
+        let loaded = documents::load(&[Input::Path(path.clone())]);
+        if loaded.has_errors() {
+            return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
+        }
+        match loaded.workspace {
+            Some(workspace) => Ok(Some((workspace, loaded.sources))),
+            None => Err(Failure::input(format!("`{}` holds no Workspace", path.display()))),
+        }
     }
-    out
 }

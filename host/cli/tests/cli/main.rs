@@ -8,6 +8,7 @@ mod interrupted;
 mod json;
 mod life;
 mod lifecycle;
+mod lock;
 mod look;
 mod plans;
 mod project;

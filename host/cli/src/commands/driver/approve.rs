@@ -1,0 +1,123 @@
+//! `purlin driver approve`
+
+use purlin_host::model::Workspace;
+use purlin_host::{Approval, ApprovalChange};
+use serde::Serialize;
+
+use super::WorkspaceArg;
+use crate::app::App;
+use crate::args::{Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::report::FORMAT;
+use crate::style::{CREATE, DELETE, STRONG, paint};
+use crate::{files, input, text};
+
+/// Approve the drivers of others as they are now.
+///
+/// Writes purlin.lock beside purlin.yaml: version, digest, imports, wishes and grants of every driver
+/// that did not come with purlin. While the file is there, nothing else of theirs is used: another
+/// build, one that asks for more, or one that is granted more is refused before it is asked anything.
+/// Says what changes against the present file, and asks nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin driver inspect acme/postgres    look at it
+  purlin driver approve acme/postgres    approve it as it is
+  purlin driver approve --check          is everything approved? For CI
+
+Exit status: 0 done; 1 `--check` found something that is not approved; 2 a driver is not there, or is
+none.")]
+pub(crate) struct Args {
+    /// Which drivers [default: all that did not come with purlin].
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Only look whether everything is approved.
+    #[arg(long)]
+    check: bool,
+
+    #[command(flatten)]
+    workspace: WorkspaceArg,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+#[derive(Serialize)]
+struct Report {
+    format: u8,
+    /// The lock's file.
+    lock: String,
+    /// Whether it was written.
+    written: bool,
+    /// Whether everything was approved before.
+    approved: bool,
+    changes: Vec<Change>,
+}
+
+#[derive(Serialize)]
+struct Change {
+    driver: String,
+    version: String,
+    removed: Vec<String>,
+    added: Vec<String>,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let Some((workspace, sources)) = args.workspace.read(app)? else {
+        return Err(Failure::input(
+            "there is no purlin.yaml here or in a folder above, so no driver to approve",
+        )
+        .hint("`--file FILE` names one"));
+    };
+    // No key is needed to look.
+    let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
+    let approval = app.timings.wait("ask drivers", purlin.approval(&args.names)).await;
+    let approval = approval.map_err(|error| Failure::host(error, &sources))?;
+    let approved = approval.is_approved();
+    let path = text::path(&approval.path);
+    // Without a driver to approve there is no reason to begin with locks.
+    let written = !args.check && !approval.changes.is_empty();
+    if written {
+        files::write(&approval.path, &approval.text)
+            .map_err(|error| Failure::caused(format!("cannot write `{path}`"), &error))?;
+    }
+    let changed = !approval.changes.is_empty();
+    match args.format.format {
+        Format::Json => app.ui.json(&report(approval, path.clone(), written, approved)),
+        Format::Text => app.ui.data(&render(&approval.changes)),
+    }
+    match (args.check, changed) {
+        (false, true) => app.ui.say(&format!("`{path}` is written; keep it with purlin.yaml.")),
+        (false, false) => app.ui.say("Nothing to approve: nothing changed."),
+        (true, _) if approved => app.ui.say("Everything is approved."),
+        (true, _) => {
+            app.ui.error("not everything is approved");
+            app.ui.hint("`purlin driver inspect NAME` shows what a driver is, and `purlin driver approve` approves it");
+            return Ok(Status::Failed);
+        }
+    }
+    Ok(Status::Done)
+}
+
+fn report(approval: Approval, lock: String, written: bool, approved: bool) -> Report {
+    let change = |change: ApprovalChange| {
+        let ApprovalChange { driver, version, removed, added } = change;
+        Change { driver, version, removed, added }
+    };
+    let changes = approval.changes.into_iter().map(change).collect();
+    Report { format: FORMAT, lock, written, approved, changes }
+}
+
+fn render(changes: &[ApprovalChange]) -> String {
+    let mut out = String::new();
+    for change in changes {
+        let title = format!("{} {}", change.driver, change.version);
+        out.push_str(&format!("{}\n", paint(STRONG, text::line(&title))));
+        let lines = change.removed.iter().map(|line| (DELETE, '-', line));
+        for (style, sign, line) in lines.chain(change.added.iter().map(|line| (CREATE, '+', line))) {
+            out.push_str(&format!("  {}\n", paint(style, format!("{sign} {}", text::line(line)))));
+        }
+    }
+    out
+}

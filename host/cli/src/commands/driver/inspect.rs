@@ -1,0 +1,92 @@
+//! `purlin driver inspect`
+
+use std::path::Path;
+
+use purlin_host::model::Workspace;
+use purlin_host::{Inspection, Purlin};
+
+use super::WorkspaceArg;
+use crate::app::App;
+use crate::args::{Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::render;
+use crate::report::FORMAT;
+use crate::report::inspect::{Report, component};
+
+/// Look at a driver before it is used.
+///
+/// Says what its bytes say, read without running any of it: size, digest, contract, and what it
+/// imports. Then asks it what it is, in an instance that reaches nothing (no grants, no more than five
+/// seconds), and says what it says of itself: types, inputs, and what it wishes for, with the lines
+/// of purlin.yaml that would grant it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin driver inspect ./postgres.wasm           a file that nobody named yet
+  purlin driver inspect acme/postgres             a driver of the workspace, or a built-in one
+  purlin driver inspect --static ./postgres.wasm  without running any of it
+
+Exit status: 0 done; 2 it is no driver, or does not say what it is.")]
+pub(crate) struct Args {
+    /// A component's file, or the name of a driver.
+    #[arg(value_name = "FILE|NAME")]
+    driver: String,
+
+    /// Only read its bytes; do not ask it what it is.
+    #[arg(long = "static")]
+    bytes_only: bool,
+
+    #[command(flatten)]
+    workspace: WorkspaceArg,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let is_file = args.driver.ends_with(".wasm") || args.driver.starts_with(['.', '/']);
+    // A file can be looked at whatever the workspace is like.
+    let (workspace, sources) = match args.workspace.read(app) {
+        Ok(Some(found)) => found,
+        Err(failure) if !is_file => return Err(failure),
+        Ok(None) | Err(_) => {
+            (Workspace { folder: app.folder.clone(), ..Workspace::default() }, Default::default())
+        }
+    };
+    // No key is needed to look.
+    let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
+    let looked = app.timings.wait("look at the driver", look(args, is_file, &purlin)).await;
+    let inspections = looked.map_err(|error| Failure::host(error, &sources))?;
+    let trouble = inspections.iter().find_map(|inspection| {
+        let said = inspection.said.as_ref().and_then(|said| said.as_ref().err());
+        inspection.unfit.as_ref().or(said).cloned()
+    });
+    match args.format.format {
+        Format::Json => {
+            app.ui.json(&Report { format: FORMAT, components: inspections.iter().map(component).collect() })
+        }
+        Format::Text => {
+            let shown: Vec<String> = inspections
+                .iter()
+                .map(|inspection| render::inspect::render(&component(inspection)))
+                .collect();
+            app.ui.data(&shown.join("\n"));
+        }
+    }
+    match trouble {
+        Some(trouble) => {
+            app.ui.error(&trouble);
+            Ok(Status::Input)
+        }
+        None => Ok(Status::Done),
+    }
+}
+
+async fn look(args: &Args, is_file: bool, purlin: &Purlin) -> Result<Vec<Inspection>, purlin_host::Error> {
+    let path = Path::new(&args.driver);
+    if is_file || (!purlin.knows_driver(&args.driver) && path.is_file()) {
+        return Ok(vec![purlin.inspect_file(path, !args.bytes_only).await?]);
+    }
+    purlin.inspect(&args.driver, !args.bytes_only).await
+}

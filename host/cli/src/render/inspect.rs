@@ -1,0 +1,109 @@
+//! A driver that was looked at, for people. What its bytes say comes first; what it says of itself
+//! stands under a title that says so, and can do nothing to the terminal.
+
+use std::fmt::Write as _;
+
+use crate::report::inspect::{Component, Field, Import, Says, Type};
+use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};
+use crate::text;
+
+/// The whole of it.
+pub(crate) fn render(component: &Component) -> String {
+    let mut out = String::new();
+    let title = component.name.as_deref().or(component.file.as_deref()).unwrap_or("a component");
+    let _ = writeln!(out, "{}", paint(STRONG, text::line(title)));
+    let file = component.file.as_deref().map_or("came with purlin".into(), text::line);
+    let _ = writeln!(out, "  from      {file}, {}", size(component.size));
+    let _ = writeln!(out, "  digest    {}", component.digest);
+    let contract = match &component.contract {
+        Some(version) => format!("purlin:driver@{}", text::line(version)),
+        None => "none: it is no driver".to_owned(),
+    };
+    let _ = writeln!(out, "  contract  {contract}");
+    imports(&mut out, &component.imports);
+    if let Some(says) = &component.says {
+        describe(&mut out, says);
+    }
+    if let Some(block) = &component.grants {
+        let _ = writeln!(
+            out,
+            "\n{}\n\n{}",
+            paint(STRONG, "What would grant that, in purlin.yaml"),
+            text::block(block).trim_end()
+        );
+    }
+    out
+}
+
+fn imports(out: &mut String, imports: &[Import]) {
+    let _ = writeln!(out, "\n{}", paint(STRONG, "What it imports, as its bytes say"));
+    if imports.is_empty() {
+        let _ = writeln!(out, "  nothing");
+    }
+    let width =
+        imports.iter().map(|import| text::width(&text::line(&import.name))).max().unwrap_or(0).min(44);
+    for import in imports {
+        let name = text::line(&import.name);
+        let blanks = " ".repeat(width.saturating_sub(text::width(&name)));
+        let purpose = match (import.offered, import.purpose) {
+            (true, Some(purpose)) => purpose.to_owned(),
+            (true, None) => paint(UPDATE, "unknown, and linked"),
+            (false, _) => paint(DELETE, "unknown: drivers do not get it"),
+        };
+        let _ = writeln!(out, "  {name}{blanks}  {purpose}");
+    }
+}
+
+fn describe(out: &mut String, says: &Says) {
+    let _ = writeln!(out, "\n{}", paint(STRONG, "What it says of itself"));
+    let _ = writeln!(out, "  {} {}: {}", text::line(&says.name), says.version, text::line(&says.description));
+    if !says.implements.is_empty() {
+        let _ = writeln!(out, "  implements {}", says.implements.join(", "));
+    }
+    says.types.iter().for_each(|one| describe_type(out, one));
+    if says.wishes.is_empty() {
+        let _ = writeln!(out, "\n  It asks for nothing.");
+        return;
+    }
+    let _ = writeln!(out, "\n  It asks for");
+    for wish in &says.wishes {
+        let granted = match wish.granted {
+            "yes" => paint(GOOD, "granted"),
+            "in part" => paint(UPDATE, "granted in part: its inputs decide what it needs"),
+            _ => paint(DELETE, "not granted"),
+        };
+        let what = format!("{} {}", wish.capability, wish.pattern);
+        let _ = writeln!(out, "    {}  {}", text::line(what.trim_end()), granted);
+        if !wish.reason.is_empty() {
+            let _ = writeln!(out, "      {}", text::line(&wish.reason));
+        }
+    }
+}
+
+fn describe_type(out: &mut String, one: &Type) {
+    let name = if one.name == "*" { "any type".into() } else { format!("type {}", text::line(&one.name)) };
+    let _ = writeln!(out, "\n  {name}");
+    for (title, fields) in [("input", &one.inputs), ("output", &one.outputs)] {
+        for field in fields {
+            let _ = writeln!(out, "    {title:<6}  {}{}", text::line(&field.path), paint(DIM, marks(field)));
+        }
+    }
+}
+
+fn marks(field: &Field) -> String {
+    let marks: Vec<&str> = [(field.required, "required"), (field.secret, "secret")]
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, mark)| *mark)
+        .collect();
+    if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) }
+}
+
+/// Bytes for people.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => text::count(usize::try_from(bytes).unwrap_or(0), "byte"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}

@@ -1,0 +1,243 @@
+//! A driver that was looked at, as plain data. What it says of itself stands under `says`.
+
+use purlin_host::model::driver::{Implements, Manifest};
+use purlin_host::{Granted, Inspection};
+use serde::Serialize;
+use serde_json::Value;
+
+/// References in a schema are followed so far.
+const DEEPEST: usize = 8;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) format: u8,
+    pub(crate) components: Vec<Component>,
+}
+
+/// One component.
+#[derive(Debug, Serialize)]
+pub(crate) struct Component {
+    /// The name that it has in the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Its file; not there for one that came with purlin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<String>,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// `sha256:` and 64 hex digits.
+    pub(crate) digest: String,
+    /// The version of the contract that it was made for; none where it is no driver.
+    pub(crate) contract: Option<String>,
+    pub(crate) imports: Vec<Import>,
+    pub(crate) exports: Vec<String>,
+    /// Why it cannot be a driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unfit: Option<String>,
+    /// What it says of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) says: Option<Says>,
+    /// Why it did not say what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silent: Option<String>,
+    /// Lines of `purlin.yaml` that would grant what it asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) grants: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Import {
+    pub(crate) name: String,
+    /// What it is; none for what is not known.
+    pub(crate) purpose: Option<&'static str>,
+    /// The capability without which it reaches nothing outside.
+    pub(crate) capability: Option<&'static str>,
+    /// Whether drivers get it.
+    pub(crate) offered: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Says {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) description: String,
+    pub(crate) implements: Vec<&'static str>,
+    pub(crate) types: Vec<Type>,
+    pub(crate) wishes: Vec<Wish>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Type {
+    #[serde(rename = "type")]
+    pub(crate) name: String,
+    pub(crate) inputs: Vec<Field>,
+    pub(crate) outputs: Vec<Field>,
+}
+
+/// An input or an output.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Field {
+    /// Such as `values.size` of an input, or `host` of an output.
+    pub(crate) path: String,
+    pub(crate) required: bool,
+    pub(crate) secret: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Wish {
+    pub(crate) capability: String,
+    pub(crate) pattern: String,
+    pub(crate) reason: String,
+    /// `yes`, `in part` or `no`.
+    pub(crate) granted: &'static str,
+}
+
+/// A component as plain data.
+pub(crate) fn component(inspection: &Inspection) -> Component {
+    let interfaces = &inspection.interfaces;
+    let import = |import: &purlin_host::sandbox::Import| Import {
+        name: import.name.clone(),
+        purpose: import.purpose,
+        capability: import.capability,
+        offered: import.offered,
+    };
+    let (says, silent) = match &inspection.said {
+        Some(Ok(manifest)) => (Some(says(inspection, manifest)), None),
+        Some(Err(why)) => (None, Some(why.clone())),
+        None => (None, None),
+    };
+    Component {
+        name: inspection.name.clone(),
+        file: inspection.file.as_ref().map(|file| file.display().to_string()),
+        size: interfaces.size,
+        digest: format!("sha256:{}", interfaces.digest),
+        contract: interfaces.contract.clone(),
+        imports: interfaces.imports.iter().map(import).collect(),
+        exports: interfaces.exports.clone(),
+        unfit: inspection.unfit.clone(),
+        says,
+        silent,
+        grants: inspection.block(),
+    }
+}
+
+fn says(inspection: &Inspection, manifest: &Manifest) -> Says {
+    Says {
+        name: manifest.name.clone(),
+        version: manifest.version.to_string(),
+        description: manifest.description.clone(),
+        implements: implements(manifest.implements),
+        types: manifest
+            .types
+            .iter()
+            .map(|schema| Type {
+                name: schema.type_name.clone(),
+                inputs: inputs(&schema.inputs),
+                outputs: fields(&schema.outputs, &schema.outputs, "", false),
+            })
+            .collect(),
+        wishes: manifest
+            .wishes
+            .iter()
+            .map(|wish| Wish {
+                capability: wish.capability.clone(),
+                pattern: wish.pattern.clone(),
+                reason: wish.reason.clone(),
+                granted: match inspection.granted(wish) {
+                    Granted::Yes => "yes",
+                    Granted::InPart => "in part",
+                    Granted::No => "no",
+                },
+            })
+            .collect(),
+    }
+}
+
+fn implements(implements: Implements) -> Vec<&'static str> {
+    let Implements { check, name, read, update_impact, update, repeat_create } = implements;
+    let all = [
+        (check, "check"),
+        (name, "name"),
+        (read, "read"),
+        (update_impact, "update-impact"),
+        (update, "update"),
+        (repeat_create, "repeat-create"),
+    ];
+    all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
+}
+
+/// Inputs of a schema of `{values, secrets, params}`.
+fn inputs(schema: &Value) -> Vec<Field> {
+    let parts = ["values", "secrets", "params"];
+    let part = |part: &&str| {
+        let below = resolve(schema, schema)?.get("properties")?.get(*part)?;
+        Some(fields(schema, below, &format!("{part}."), *part == "secrets"))
+    };
+    parts.iter().filter_map(part).flatten().collect()
+}
+
+/// Fields of an object's schema; references lead within `root`.
+fn fields(root: &Value, schema: &Value, prefix: &str, secret: bool) -> Vec<Field> {
+    let Some(schema) = resolve(root, schema) else { return Vec::new() };
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties
+        .map(|(name, property)| Field {
+            path: format!("{prefix}{name}"),
+            required: required.contains(&name.as_str()),
+            secret: secret
+                || resolve(root, property)
+                    .is_some_and(|property| property.get("writeOnly") == Some(&Value::Bool(true))),
+        })
+        .collect()
+}
+
+/// A schema behind its references within the document; none where they lead nowhere.
+fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
+    for _ in 0..DEEPEST {
+        match schema.get("$ref").and_then(Value::as_str) {
+            None => return Some(schema),
+            Some(reference) => schema = root.pointer(reference.strip_prefix('#')?)?,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_are_found_behind_references() {
+        let schema = json!({
+            "properties": {
+                "values": {"$ref": "#/$defs/values"},
+                "secrets": {"properties": {"password": {}}, "required": ["password"]},
+                "params": {"$ref": "#/$defs/loop"},
+            },
+            "$defs": {
+                "values": {"properties": {"size": {}, "pin": {"writeOnly": true}}, "required": ["size"]},
+                "loop": {"$ref": "#/$defs/loop"},
+            },
+        });
+        let field = |path: &str, required, secret| Field { path: path.into(), required, secret };
+        assert_eq!(
+            inputs(&schema),
+            [
+                field("values.size", true, false),
+                field("values.pin", false, true),
+                field("secrets.password", true, true)
+            ]
+        );
+        for odd in [json!(true), json!(null), json!({"properties": 1}), json!({"$ref": "elsewhere"})] {
+            assert_eq!(inputs(&odd), []);
+        }
+    }
+}

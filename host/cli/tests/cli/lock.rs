@@ -1,0 +1,408 @@
+//! Drivers of others: looked at before they are used, approved, and refused where they are not what
+//! was approved.
+
+use crate::project::{Project, Ran, adversary};
+
+const NAME: &str = "acme/guests";
+
+fn workspace(grants: &str) -> String {
+    format!(
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n  drivers:\n    acme/guests:\n      source: ./drivers/guests.wasm\n      grants: {grants}\n"
+    )
+}
+
+const FOLDER: &str = "{dirs: [{host: ./data, guest: /data, mode: rw}]}";
+
+/// A project that uses the adversary, which lies in a folder of its own.
+fn project() -> Project {
+    let project = Project::with(&[
+        ("purlin.yaml", &workspace(FOLDER)),
+        (
+            "thing.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: thing}\nspec:\n  type: thing\n  driver: acme/guests\n  inputs: {values: {size: 3}}\n  criteria: [{}]\n---\napiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {one: {type: thing}}}\n",
+        ),
+    ]);
+    project.write("drivers/guests.wasm", guests());
+    std::fs::create_dir(project.path().join("data")).expect("made");
+    project
+}
+
+fn guests() -> Vec<u8> {
+    std::fs::read(adversary()).expect("the adversary")
+}
+
+/// The same driver, built again: a custom section more.
+fn rebuilt() -> Vec<u8> {
+    let mut bytes = guests();
+    bytes.extend_from_slice(b"\0\x06\x05again");
+    bytes
+}
+
+#[track_caller]
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    let mut found = false;
+    for at in 0..=bytes.len() - from.len() {
+        if bytes[at..].starts_with(from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+            found = true;
+        }
+    }
+    assert!(found, "it is in there");
+    bytes
+}
+
+/// Everything that would use a driver refuses, and says this.
+#[track_caller]
+fn refused(project: &Project, words: &[&str]) {
+    for command in
+        [&["plan"][..], &["up", "--yes"], &["up", "--yes", "--full"], &["refresh"], &["destroy", "--yes"]]
+    {
+        // Where nothing is recorded there is nothing to look at or to delete.
+        if matches!(command[0], "refresh" | "destroy") && !project.has_state() {
+            continue;
+        }
+        let ran = project.run(command).status(2);
+        for word in words {
+            assert!(ran.err.contains(word), "{command:?} says `{word}`:\n{}", ran.err);
+        }
+    }
+}
+
+fn approve(project: &Project) -> Ran {
+    project.run(&["driver", "approve"]).status(0)
+}
+
+#[test]
+fn a_driver_is_looked_at_before_it_is_used() {
+    let project = project();
+    let text = project.run(&["driver", "inspect", NAME]).status(0).out;
+    for words in [
+        "contract  purlin:driver@0.1.0",
+        "digest    sha256:",
+        "purlin:driver/types@0.1.0",
+        "reads and writes files, in the folders that `dirs` grants",
+        "What it says of itself",
+        "purlin-test/guests 1.2.3: Does whatever its inputs ask for.",
+        "implements check, name, read, update-impact, update, repeat-create",
+        "any type",
+        "dirs /data  granted",
+        "to write where it is told to",
+    ] {
+        assert!(text.contains(words), "`{words}` in\n{text}");
+    }
+    assert!(!text.contains("What would grant that"), "{text}");
+    // A file needs no workspace, and nothing is granted to it.
+    let elsewhere = Project::empty();
+    elsewhere.write("guests.wasm", guests());
+    let text = elsewhere.run(&["driver", "inspect", "guests.wasm"]).status(0).out;
+    assert!(text.contains("dirs /data  not granted"), "{text}");
+    // What it proposes is what can be copied.
+    let block = &text[text.find("drivers:\n").expect("lines to copy")..];
+    elsewhere.write("purlin.yaml", format!("apiVersion: purlin.dev/v1\nkind: Workspace\n{block}"));
+    elsewhere.run(&["validate"]).status(0);
+    let text = elsewhere.run(&["driver", "inspect", "purlin-test/guests"]).status(0).out;
+    assert!(text.contains("dirs /data  granted"), "{text}");
+    // Its bytes alone say nothing of what it says.
+    let text = elsewhere.run(&["driver", "inspect", "--static", "./guests.wasm"]).status(0).out;
+    assert!(!text.contains("Does whatever") && text.contains("wasi:filesystem/types@"), "{text}");
+    // Built-in ones are no exception.
+    let text = elsewhere.run(&["driver", "inspect", "humanitec/echo"]).status(0).out;
+    assert!(text.contains("came with purlin") && text.contains("It asks for nothing."), "{text}");
+    assert!(!elsewhere.has_state() && !project.has_state());
+
+    let json = project.run(&["driver", "inspect", NAME, "--format", "json"]).status(0).json();
+    let component = &json["components"][0];
+    assert_eq!((&json["format"], &component["contract"]), (&1.into(), &"0.1.0".into()));
+    assert_eq!(component["size"], guests().len());
+    let files = component["imports"]
+        .as_array()
+        .expect("imports")
+        .iter()
+        .find(|import| import["capability"] == "dirs");
+    assert_eq!(files.expect("files")["offered"], true);
+    assert_eq!(component["says"]["wishes"][0]["granted"], "yes");
+    assert_eq!(component["says"]["types"][0]["type"], "*");
+}
+
+#[test]
+fn what_is_no_driver_is_told_apart() {
+    let project = Project::empty();
+    project.write("script.wasm", b"#!/bin/sh\n");
+    project.write("core.wasm", b"\0asm\x01\0\0\0");
+    project.write("torn.wasm", &guests()[..1000]);
+    project.write(
+        "other.wasm",
+        replaced(&guests(), b"purlin:driver/lifecycle@0.1.0", b"purlin:driver/lifecycle@0.7.0"),
+    );
+    project.write("keyval.wasm", replaced(&guests(), b"wasi:clocks/", b"wasi:keyval/"));
+    for (file, words, shown) in [
+        ("script.wasm", "`script.wasm` is not a WebAssembly file", ""),
+        ("core.wasm", "`core.wasm` is a core WebAssembly module, not a component", ""),
+        ("torn.wasm", "`torn.wasm` is not a valid component", ""),
+        ("gone.wasm", "`gone.wasm` cannot be read: No such file", ""),
+        (
+            "other.wasm",
+            "`other.wasm` is made for contract `purlin:driver@0.7.0`",
+            "contract  purlin:driver@0.7.0",
+        ),
+        ("keyval.wasm", "`keyval.wasm` imports `wasi:keyval/", "unknown: drivers do not get it"),
+        ("acme/none", "no driver `acme/none`", ""),
+    ] {
+        let ran = project.run(&["driver", "inspect", file]).status(2);
+        assert!(ran.err.contains(words), "{file}: {}", ran.err);
+        assert!(ran.out.contains(shown) && (ran.out.is_empty() == shown.is_empty()), "{file}: {}", ran.out);
+        let json = project.run(&["driver", "inspect", file, "--format", "json"]).status(2).json();
+        assert!(json["error"]["message"].is_string() || json["components"][0]["unfit"].is_string(), "{json}");
+    }
+}
+
+#[test]
+fn a_driver_says_nothing_to_the_terminal() {
+    let project = Project::empty();
+    let words = b"Does whatever its inputs ask for.";
+    let mut escape = *b"\x1b[2J\x1b[31m\xe2\x80\xae\x9b reads well, no fear";
+    // Text has to be UTF-8, so C1 stands as two bytes.
+    escape[12] = b'\x07';
+    let mut dangerous = escape.to_vec();
+    dangerous.resize(words.len(), b'!');
+    project.write("guests.wasm", replaced(&guests(), words, &dangerous));
+    let text = project.run(&["driver", "inspect", "guests.wasm"]).status(0).out;
+    assert!(text.contains("\\u{1b}[2J\\u{1b}[31m\\u{202e}\\u{7}"), "{text}");
+    assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");
+    let json = project.run(&["driver", "inspect", "guests.wasm", "--format", "json"]).status(0);
+    assert!(!json.out.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{}", json.out);
+}
+
+#[test]
+fn what_was_approved_runs() {
+    let project = project();
+    let list = || project.run(&["driver", "list", "--format", "json"]).status(0).json();
+    let pinned = |list: &serde_json::Value, name: &str| {
+        list["drivers"].as_array().expect("drivers").iter().find(|one| one["name"] == name).expect("it")["pinned"].clone()
+    };
+    // Without a lock everything is as if there were none.
+    assert_eq!(pinned(&list(), NAME), false);
+    assert!(pinned(&list(), "purlin/echo").is_null());
+    let check = project.run(&["driver", "approve", "--check"]).status(1);
+    assert!(check.err.contains("not everything is approved"), "{}", check.err);
+    assert!(!project.path().join("purlin.lock").exists());
+
+    let said = approve(&project);
+    for line in [
+        "acme/guests 1.2.3\n",
+        "  + version 1.2.3\n",
+        "  + import dirs\n",
+        "  + wish dirs /data\n",
+        "  + grant dirs ./data as /data rw\n",
+    ] {
+        assert!(said.out.contains(line), "{line} in\n{}", said.out);
+    }
+    let lock = std::fs::read_to_string(project.path().join("purlin.lock")).expect("written");
+    assert!(lock.starts_with("# Written by `purlin driver approve`"), "{lock}");
+    project.run(&["validate", "purlin.lock"]).status(0);
+    project.run(&["driver", "approve", "--check"]).status(0);
+    let again = approve(&project);
+    assert_eq!(again.out, "");
+    assert_eq!(std::fs::read_to_string(project.path().join("purlin.lock")).expect("there"), lock);
+    assert_eq!(pinned(&list(), NAME), true);
+    let text = project.run(&["driver", "list"]).status(0).out;
+    assert!(text.contains("pinned"), "{text}");
+
+    project.run(&["up", "--yes"]).status(0);
+    project.run(&["plan", "--refresh"]).status(0);
+    project.run(&["destroy", "--yes"]).status(0);
+}
+
+#[test]
+fn another_build_is_refused_before_it_is_asked_anything() {
+    let project = project();
+    approve(&project);
+    project.run(&["up", "--yes"]).status(0);
+    let before = project.recorded();
+    // Not even whether it is a component is asked of what was not approved.
+    for bytes in [rebuilt(), b"anything".to_vec()] {
+        project.write("drivers/guests.wasm", bytes);
+        refused(
+            &project,
+            &[
+                "the driver `acme/guests` is not used: it is not what was approved",
+                "purlin.yaml:6:5",
+                "has another digest: sha256:",
+                "purlin.lock:8:",
+                "approved here",
+                "`purlin driver approve acme/guests`",
+            ],
+        );
+    }
+    assert_eq!(project.recorded(), before);
+    let list = project.run(&["driver", "list"]).status(1).out;
+    assert!(list.contains("not pinned"), "{list}");
+    // What needs no driver goes on.
+    project.run(&["graph"]).status(0);
+    project.run(&["plan", "--offline"]).status(0);
+
+    project.write("drivers/guests.wasm", rebuilt());
+    let check = project.run(&["driver", "approve", "--check", "--format", "json"]).status(1).json();
+    assert_eq!((&check["approved"], &check["written"]), (&false.into(), &false.into()));
+    let change = &check["changes"][0];
+    assert_eq!((&change["driver"], &change["version"]), (&NAME.into(), &"1.2.3".into()));
+    for side in ["removed", "added"] {
+        assert_eq!(change[side].as_array().expect(side).len(), 1, "{check}");
+        assert!(change[side][0].as_str().expect("a line").starts_with("digest sha256:"), "{check}");
+    }
+    let said = approve(&project);
+    assert!(
+        said.out.contains("  - digest sha256:") && said.out.contains("  + digest sha256:"),
+        "{}",
+        said.out
+    );
+    project.run(&["up", "--yes", "--full"]).status(0);
+}
+
+#[test]
+fn more_than_was_approved_is_refused_and_less_is_not() {
+    let project = project();
+    approve(&project);
+    project.run(&["up", "--yes"]).status(0);
+    project.write("purlin.yaml", workspace("{dirs: [{host: ./data, guest: /data, mode: rw}], env: [HOME]}"));
+    refused(&project, &["it is not what was approved", "it is granted more: `env HOME`"]);
+    project.write("purlin.yaml", workspace("{dirs: [{host: ., guest: /data, mode: rw}]}"));
+    refused(&project, &["it is granted more: `dirs . as /data rw`"]);
+    for less in ["{dirs: [{host: ./data, guest: /data, mode: ro}]}", "{}"] {
+        project.write("purlin.yaml", workspace(less));
+        project.run(&["up", "--yes", "--full"]).status(0);
+        project.run(&["driver", "approve", "--check"]).status(if less == "{}" { 0 } else { 1 });
+    }
+    project.write("purlin.yaml", workspace(FOLDER));
+    project.run(&["up", "--yes", "--full"]).status(0);
+
+    // A lock that says less than the driver asks for, or could use.
+    project.edit("purlin.lock", "          - \"dirs /data\"\n", "          - \"dirs /else\"\n");
+    refused(&project, &["it asks for more: `dirs /data`"]);
+    let said = approve(&project);
+    assert!(said.out.contains("- wish dirs /else") && said.out.contains("+ wish dirs /data"), "{}", said.out);
+    project.edit("purlin.lock", "          - \"dirs\"\n", "");
+    refused(&project, &["its imports could use more: `dirs`"]);
+    approve(&project);
+    project.edit("purlin.lock", "version: 1.2.3", "version: 1.2.2");
+    refused(&project, &["it says that it is 1.2.3; approved is 1.2.2"]);
+    approve(&project);
+    project.edit("purlin.lock", "acme/guests:", "acme/others:");
+    refused(&project, &["purlin.lock does not approve it", "without an entry for it"]);
+    // One driver is approved without a word on the others; all together, what nobody uses goes.
+    project.run(&["driver", "approve", NAME]).status(0);
+    let lock = || std::fs::read_to_string(project.path().join("purlin.lock")).expect("there");
+    assert!(lock().contains("acme/others:") && lock().contains("acme/guests:"), "{}", lock());
+    project.run(&["driver", "approve", "--check"]).status(0);
+    approve(&project);
+    assert!(!lock().contains("acme/others:"), "{}", lock());
+    project.run(&["up", "--yes", "--full"]).status(0);
+}
+
+#[test]
+fn a_lock_with_a_fault_approves_nothing() {
+    let project = project();
+    approve(&project);
+    project.run(&["up", "--yes"]).status(0);
+    let whole = std::fs::read_to_string(project.path().join("purlin.lock")).expect("there");
+    for (text, words) in [
+        (String::new(), "the lock is empty"),
+        (whole.replace("wishes", "wish"), "a version has no field `wish`"),
+        (
+            whole.replace("dev/v1", "dev/v9"),
+            "the lock is of version `purlin.dev/v9`, and this version of Purlin reads `purlin.dev/v1`",
+        ),
+        (whole.replace("digest: sha256:", "digest: md5:"), "is no digest"),
+        (format!("<<<<<<< ours\n{whole}=======\n{whole}>>>>>>> theirs\n"), "purlin.lock"),
+    ] {
+        project.write("purlin.lock", text);
+        let before = project.recorded();
+        for command in [
+            &["plan"][..],
+            &["up", "--yes"],
+            &["validate"],
+            &["driver", "approve"],
+            &["driver", "inspect", NAME],
+        ] {
+            let ran = project.run(command).status(2);
+            assert!(ran.err.contains(words) && ran.err.contains("purlin.lock"), "{command:?}: {}", ran.err);
+        }
+        // These do without documents, and not without approval.
+        for command in [&["destroy", "--yes"][..], &["refresh"]] {
+            let ran = project.run(command).status(2);
+            assert!(ran.err.contains("purlin.lock"), "{command:?}: {}", ran.err);
+        }
+        assert_eq!(project.recorded(), before);
+        let list = project.run(&["driver", "list"]).status(1);
+        assert!(list.out.contains("purlin.lock has a fault, so nothing is approved"), "{}", list.out);
+    }
+    std::fs::remove_file(project.path().join("purlin.lock")).expect("removed");
+    project.run(&["up", "--yes", "--full"]).status(0);
+}
+
+#[test]
+fn a_new_version_in_a_folder_waits_for_approval() {
+    let project = project();
+    project.edit("purlin.yaml", "./drivers/guests.wasm", "./drivers");
+    approve(&project);
+    project.run(&["up", "--yes"]).status(0);
+    project.write("drivers/newer.wasm", rebuilt());
+    project.run(&["up", "--yes", "--full"]).status(0);
+    let list = project.run(&["driver", "list", "--format", "json"]).status(0).json();
+    let driver = list["drivers"]
+        .as_array()
+        .expect("drivers")
+        .iter()
+        .find(|one| one["name"] == NAME)
+        .expect("it")
+        .clone();
+    assert_eq!(
+        (&driver["pinned"], driver["versions"].as_array().expect("versions").len()),
+        (&true.into(), 1)
+    );
+    assert!(driver["passed_over"][0].as_str().expect("a file").ends_with("newer.wasm"), "{driver}");
+    project.run(&["driver", "approve", "--check"]).status(1);
+    // Nothing approved is left.
+    std::fs::remove_file(project.path().join("drivers/guests.wasm")).expect("removed");
+    refused(&project, &["has another digest"]);
+    let said = approve(&project);
+    assert!(said.out.contains("- digest") && said.out.contains("+ digest"), "{}", said.out);
+    project.run(&["up", "--yes", "--full"]).status(0);
+}
+
+#[test]
+fn approving_what_is_not_there_is_wrong() {
+    let nowhere = Project::empty();
+    let ran = nowhere.run(&["driver", "approve"]).status(2);
+    assert!(ran.err.contains("there is no purlin.yaml"), "{}", ran.err);
+    let project = project();
+    for (name, words) in [
+        ("acme/guest", "did you mean `acme/guests`?"),
+        ("purlin/echo", "came with Purlin and needs no approval"),
+    ] {
+        let ran = project.run(&["driver", "approve", name]).status(2);
+        assert!(ran.err.contains(words), "{}", ran.err);
+    }
+    project.write("drivers/guests.wasm", b"\0asm\x01\0\0\0");
+    let ran = project.run(&["driver", "approve"]).status(2);
+    assert!(ran.err.contains("core WebAssembly module"), "{}", ran.err);
+    assert!(!project.path().join("purlin.lock").exists());
+    // With nothing of others there is nothing to approve.
+    let plain = Project::new();
+    let ran = plain.run(&["driver", "approve"]).status(0);
+    assert!(
+        ran.err.contains("Nothing to approve") && !plain.path().join("purlin.lock").exists(),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_driver_whose_file_is_gone() {
+    let project = project();
+    std::fs::remove_file(project.path().join("drivers/guests.wasm")).expect("removed");
+    let ran = project.run(&["plan"]).status(2);
+    insta::assert_snapshot!(ran.err);
+}

@@ -1,0 +1,138 @@
+//! Looking at a driver before it is used: what its bytes say, and what it says of itself.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use purlin_model::driver::{Manifest, Wish};
+use purlin_model::{Grants, Limits};
+use purlin_sandbox::{Interfaces, Sandbox, interfaces, read_component};
+
+use super::missing::phrase;
+use super::{Registry, canonical, wishes};
+use crate::{Error, Granted, Purlin};
+
+/// What is known of a component without trusting it.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// The name that it has in the workspace; none for a file that nobody named there.
+    pub name: Option<String>,
+    /// Its file; none for one that came with Purlin.
+    pub file: Option<PathBuf>,
+    /// What its bytes say.
+    pub interfaces: Interfaces,
+    /// What it says of itself, or why it did not; none where it was not asked.
+    pub said: Option<Result<Manifest, String>>,
+    /// Why it cannot be a driver, as far as its bytes say.
+    pub unfit: Option<String>,
+    grants: Grants,
+}
+
+impl Inspection {
+    /// Whether the workspace grants what it asks for.
+    pub fn granted(&self, wish: &Wish) -> Granted {
+        wishes::granted(wish, &self.grants)
+    }
+
+    /// Lines for `purlin.yaml` that would grant what it asks for; none where it asks for nothing that
+    /// is not granted.
+    pub fn block(&self) -> Option<String> {
+        let manifest = self.said.as_ref()?.as_ref().ok()?;
+        if manifest.wishes.iter().all(|wish| self.granted(wish) == Granted::Yes) {
+            return None;
+        }
+        let name = self.name.as_deref().unwrap_or(&manifest.name);
+        let source = self.file.as_deref().filter(|_| self.name.is_none()).map(|file| {
+            let file = file.to_string_lossy();
+            if file.starts_with(['.', '/']) { file.into_owned() } else { format!("./{file}") }
+        });
+        wishes::block(name, source.as_deref(), manifest, &self.grants)
+    }
+
+    async fn new(sandbox: &Sandbox, given: Given<'_>, ask: bool) -> Result<Self, Error> {
+        let Given { name, file, bytes, grants, limits } = given;
+        let what = match &file {
+            Some(file) => format!("`{}`", file.display()),
+            None => format!("the built-in `{}`", name.unwrap_or_default()),
+        };
+        let interfaces = interfaces(&bytes).map_err(|error| Error::Component(phrase(&what, &error)))?;
+        let unfit = interfaces.verdict().err().map(|error| phrase(&what, &error));
+        let said = match ask && unfit.is_none() {
+            true => {
+                let known = name.unwrap_or("driver");
+                let said = sandbox.ask(bytes.into_owned(), known, limits).await;
+                Some(said.map_err(|error| phrase(&what, &error)))
+            }
+            false => None,
+        };
+        Ok(Self { name: name.map(str::to_owned), file, interfaces, said, unfit, grants })
+    }
+}
+
+/// A component to look at.
+struct Given<'a> {
+    name: Option<&'a str>,
+    file: Option<PathBuf>,
+    bytes: Cow<'static, [u8]>,
+    grants: Grants,
+    limits: &'a Limits,
+}
+
+impl Registry {
+    /// Looks at every component of a driver that can be used.
+    pub(super) async fn inspect(&self, name: &str, ask: bool) -> Result<Vec<Inspection>, Error> {
+        let config = self.configured.get(canonical(name));
+        let components = self
+            .components(name)
+            .await
+            .map_err(|missing| Error::Documents(vec![*missing.diagnostic(name, config, None)]))?;
+        let none = Limits::default();
+        let mut inspections = Vec::with_capacity(components.len());
+        for (file, bytes) in components {
+            let given = Given {
+                name: Some(canonical(name)),
+                file,
+                bytes,
+                grants: config.map(|config| config.grants.clone()).unwrap_or_default(),
+                limits: config.map_or(&none, |config| &config.limits),
+            };
+            inspections.push(Inspection::new(&self.sandbox, given, ask).await?);
+        }
+        Ok(inspections)
+    }
+}
+
+impl Purlin {
+    /// Whether a driver of this name is built in, or named by the workspace.
+    pub fn knows_driver(&self, name: &str) -> bool {
+        let name = canonical(name);
+        super::built_in(name).is_some()
+            || self.workspace().drivers.keys().any(|known| canonical(known) == name)
+    }
+
+    /// Looks at every component of a driver that is built in or named by the workspace. With `ask`
+    /// each is asked what it is, in an instance that reaches nothing.
+    ///
+    /// # Errors
+    /// When there is no such driver, or it is no WebAssembly component.
+    pub async fn inspect(&self, name: &str, ask: bool) -> Result<Vec<Inspection>, Error> {
+        self.registry()?.inspect(name, ask).await
+    }
+
+    /// Looks at the component in a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no WebAssembly component.
+    pub async fn inspect_file(&self, file: &Path, ask: bool) -> Result<Inspection, Error> {
+        let read = read_component(file.to_owned()).await;
+        let bytes =
+            read.map_err(|error| Error::Component(phrase(&format!("`{}`", file.display()), &error)))?;
+        let given = Given {
+            name: None,
+            file: Some(file.to_owned()),
+            bytes: bytes.into(),
+            grants: Grants::default(),
+            limits: &Limits::default(),
+        };
+        Inspection::new(&self.registry()?.sandbox, given, ask).await
+    }
+}

@@ -1,0 +1,109 @@
+//! Why a driver cannot be had, and the words for it. Nothing of a driver is needed to say so.
+
+use std::path::PathBuf;
+
+use purlin_model::{Diagnostic, DriverConfig, Location};
+use purlin_sandbox::LoadError;
+
+use super::pinned::Unapproved;
+
+/// Why a driver cannot be had.
+#[derive(Debug)]
+pub(super) enum Missing {
+    /// Nobody has one of this name.
+    Unknown { near: Option<String> },
+    /// It lies where nothing can be fetched from yet.
+    Oci(String),
+    /// It is there, and it is no driver.
+    Unusable { what: String, error: LoadError },
+    /// The folder of it cannot be read.
+    Folder { path: PathBuf, error: std::io::Error },
+    /// There is nothing in its folder.
+    Empty { path: PathBuf },
+    /// It is there in other versions.
+    NoVersion { versions: String, passed_over: Vec<PathBuf> },
+    /// It is not what was approved.
+    Unapproved(Box<Unapproved>),
+}
+
+impl Missing {
+    /// The same as a fault: in the workspace's file where `config` names the driver, else where it
+    /// is asked for.
+    pub(super) fn diagnostic(
+        &self,
+        name: &str,
+        config: Option<&DriverConfig>,
+        asked: Option<&Location>,
+    ) -> Box<Diagnostic> {
+        let code = if matches!(self, Self::Unapproved(_)) { "driver-not-approved" } else { "driver" };
+        let mut fault = Diagnostic::error(code, self.message(name));
+        let own = config.map(|config| &config.location).filter(|place| **place != Location::default());
+        // That no version fits depends on who asks.
+        let own = own.filter(|_| !matches!(self, Self::NoVersion { .. }));
+        match (own, asked) {
+            (Some(own), asked) => {
+                fault = fault.at(own).spanning(name.chars().count());
+                if let Some(asked) = asked {
+                    fault = fault.related(asked, "used here");
+                }
+            }
+            (None, Some(asked)) => fault = fault.at(asked),
+            (None, None) => {}
+        }
+        self.explain(name, fault)
+    }
+
+    fn message(&self, name: &str) -> String {
+        match self {
+            Self::Unknown { .. } => format!("no driver `{name}`: nobody has it"),
+            Self::Oci(reference) => format!(
+                "no driver `{name}`: it is to come from the registry reference `{reference}`, and this version reads files and folders only"
+            ),
+            Self::Unusable { what, error } => {
+                format!("the driver `{name}` cannot be used: {}", phrase(what, error))
+            }
+            Self::Folder { path, error } => {
+                format!("no driver `{name}`: the folder `{}` cannot be read: {error}", path.display())
+            }
+            Self::Empty { path } => {
+                format!("no driver `{name}`: the folder `{}` holds no `.wasm` file", path.display())
+            }
+            Self::NoVersion { versions, .. } => {
+                format!("no driver `{name}`: no version of it fits; there is {versions}")
+            }
+            Self::Unapproved(unapproved) => unapproved.message(name),
+        }
+    }
+
+    fn explain(&self, name: &str, fault: Diagnostic) -> Box<Diagnostic> {
+        let add = format!("dd it to purlin.yaml: `drivers: {{{name}: {{source: ./driver.wasm}}}}`");
+        Box::new(match self {
+            Self::Unknown { near: Some(near) } => {
+                fault.help(format!("did you mean `{near}`? Otherwise a{add}"))
+            }
+            Self::Unknown { near: None } => fault.help(format!("a{add}")),
+            Self::Oci(_) => fault.help("fetch the component, and name its file as `source`"),
+            Self::Unusable { error: LoadError::Read { .. }, .. } | Self::Folder { .. } => {
+                fault.help("`source` is a path from the folder of purlin.yaml")
+            }
+            Self::Empty { .. } => fault.help("put components into it, or name a file as `source`"),
+            Self::NoVersion { passed_over, .. } => passed_over.iter().fold(fault, |fault, file| {
+                let file = file.display();
+                fault.fact(format!("`{file}` was passed over: it is not approved in purlin.lock"))
+            }),
+            Self::Unapproved(unapproved) => unapproved.explain(name, fault),
+            Self::Unusable { .. } => fault,
+        })
+    }
+}
+
+/// What is wrong with a component, as half a sentence about it.
+pub(super) fn phrase(what: &str, error: &LoadError) -> String {
+    match error {
+        LoadError::Read { source, .. } => format!("{what} cannot be read: {source}"),
+        LoadError::UnknownImport { .. } | LoadError::Manifest { .. } => format!("{what} {error}"),
+        LoadError::Describe(source) => format!("{what} does not say what it is: {source}"),
+        LoadError::Grant { message } => message.clone(),
+        other => format!("{what} is {other}"),
+    }
+}

@@ -1,0 +1,342 @@
+//! Finding drivers: the built-in ones, and those that the workspace names.
+
+mod approve;
+mod inspect;
+mod missing;
+mod pinned;
+mod wishes;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use purlin_engine::{Driver, Drivers, KnownOutputs, Needed};
+use purlin_expression::nearest;
+use purlin_model::{Diagnostic, DriverConfig, DriverRequirement, DriverSource, Lock, Workspace};
+use purlin_sandbox::{
+    DriverSetup, Precompiled, Sandbox, SandboxConfig, SandboxError, Source, read_component,
+};
+use purlin_state::Probe;
+use tokio::sync::Mutex;
+
+use crate::Documents;
+use crate::probed::Probed;
+
+pub use approve::{Approval, ApprovalChange};
+pub use inspect::Inspection;
+pub use wishes::Granted;
+
+use missing::Missing;
+
+/// Where a driver comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverOrigin {
+    /// It came with Purlin.
+    BuiltIn,
+    /// The workspace names a file or a folder.
+    Path(PathBuf),
+    /// The workspace names a reference in a registry.
+    Oci(String),
+}
+
+/// A driver that can be used.
+#[derive(Debug)]
+pub struct DriverInfo {
+    /// `ORG/NAME`.
+    pub name: String,
+    /// Further names of it.
+    pub aliases: Vec<String>,
+    /// Where it comes from.
+    pub origin: DriverOrigin,
+    /// Version and digest of each component, or why it cannot be used.
+    pub versions: Result<Vec<(String, String)>, String>,
+    /// Whether what is used of it is approved in the lock; none for one that came with Purlin.
+    pub pinned: Option<bool>,
+    /// Components that are passed over, because others of its folder are approved and they are not.
+    pub passed_over: Vec<PathBuf>,
+}
+
+/// All drivers of one program run. Each is loaded when it is first asked for.
+pub(crate) struct Registry {
+    sandbox: Sandbox,
+    configured: BTreeMap<Arc<str>, DriverConfig>,
+    folder: PathBuf,
+    variables: BTreeMap<String, String>,
+    lock: Option<Lock>,
+    loaded: Mutex<HashMap<Arc<str>, Candidates>>,
+    probe: Option<Probe>,
+}
+
+/// The versions of a driver.
+#[derive(Clone, Default)]
+struct Candidates {
+    /// Best first.
+    drivers: Vec<purlin_sandbox::Driver>,
+    /// Components that are there and not approved.
+    passed_over: Vec<PathBuf>,
+}
+
+impl Registry {
+    pub(crate) fn new(
+        workspace: &Workspace,
+        cache: &Path,
+        variables: BTreeMap<String, String>,
+        probe: Option<Probe>,
+    ) -> Result<Self, SandboxError> {
+        let config = SandboxConfig { cache: Some(cache.to_owned()), ..SandboxConfig::default() };
+        Ok(Self {
+            sandbox: Sandbox::new(config)?,
+            configured: workspace
+                .drivers
+                .iter()
+                .map(|(name, config)| (Arc::from(canonical(name)), config.clone()))
+                .collect(),
+            folder: workspace.folder.clone(),
+            variables,
+            lock: workspace.lock.clone(),
+            loaded: Mutex::default(),
+            probe,
+        })
+    }
+
+    /// Output names of the drivers that the documents name, as far as the drivers are there.
+    pub(crate) async fn known_outputs(&self, documents: &Documents) -> KnownOutputs {
+        let mut known = KnownOutputs::new(&documents.loaded.resource_types);
+        let mut seen = std::collections::HashSet::new();
+        for definition in documents.catalogue.definitions() {
+            let requirement = &definition.recipe.driver;
+            if seen.insert((&requirement.name, requirement.range.as_ref().map(ToString::to_string)))
+                && let Ok(driver) = self.find(Needed::For(requirement)).await
+            {
+                known.add(requirement, driver);
+            }
+        }
+        known
+    }
+
+    /// Every driver, each loaded.
+    pub(crate) async fn list(&self) -> Vec<DriverInfo> {
+        let mut names: Vec<Arc<str>> = purlin_builtin::drivers().iter().map(|b| b.name.into()).collect();
+        names.extend(self.configured.keys().filter(|name| built_in(name).is_none()).cloned());
+        let mut infos = Vec::with_capacity(names.len());
+        for name in names {
+            let source = self.configured.get(&name).and_then(|config| config.source.clone());
+            let origin = match source {
+                None => DriverOrigin::BuiltIn,
+                Some(DriverSource::Path(path)) => DriverOrigin::Path(path),
+                Some(DriverSource::Oci(reference)) => DriverOrigin::Oci(reference),
+            };
+            let candidates = self.candidates(&name).await;
+            let own = origin != DriverOrigin::BuiltIn;
+            let pinned = own.then(|| self.lock.is_some() && candidates.is_ok());
+            let aliases = built_in(&name).map_or(&[][..], |b| b.aliases);
+            let passed_over = candidates.as_ref().map(|c| c.passed_over.clone()).unwrap_or_default();
+            infos.push(DriverInfo {
+                name: name.to_string(),
+                aliases: aliases.iter().map(ToString::to_string).collect(),
+                origin,
+                versions: candidates.map(|found| found.versions()).map_err(|missing| {
+                    let fault = missing.diagnostic(&name, None, None);
+                    std::iter::once(fault.message).chain(fault.notes).collect::<Vec<_>>().join("; ")
+                }),
+                pinned,
+                passed_over,
+            });
+        }
+        infos
+    }
+
+    /// All versions of a driver that may be used.
+    async fn candidates(&self, name: &str) -> Result<Candidates, Missing> {
+        let name = canonical(name);
+        let mut loaded = self.loaded.lock().await;
+        if let Some(found) = loaded.get(name) {
+            return Ok(found.clone());
+        }
+        let config = self.configured.get(name);
+        let setup = DriverSetup {
+            name: name.into(),
+            grants: config.map(|c| c.grants.clone()).unwrap_or_default(),
+            limits: config.map(|c| c.limits.clone()).unwrap_or_default(),
+            folder: self.folder.clone(),
+            env: self.variables.clone(),
+        };
+        let mut found = match config.and_then(|config| config.source.as_ref()) {
+            Some(DriverSource::Path(path)) => self.load_path(&self.place(path), &setup).await?,
+            Some(DriverSource::Oci(reference)) => return Err(Missing::Oci(reference.clone())),
+            None => {
+                Candidates { drivers: vec![self.load_built_in(name, &setup).await?], passed_over: Vec::new() }
+            }
+        };
+        found.drivers.sort_by(|a, b| b.manifest().version.cmp(&a.manifest().version));
+        loaded.insert(name.into(), found.clone());
+        Ok(found)
+    }
+
+    async fn load_built_in(
+        &self,
+        name: &str,
+        setup: &DriverSetup,
+    ) -> Result<purlin_sandbox::Driver, Missing> {
+        let Some(built_in) = built_in(name) else { return Err(self.unknown(name)) };
+        let result = match built_in.precompiled {
+            Some(code) => {
+                // SAFETY: embedded at build time, as the precompiler of this very build returned it.
+                #[allow(unsafe_code)]
+                let code = unsafe { Precompiled::trust(code) };
+                self.sandbox.load_precompiled(code, built_in.wasm, setup).await
+            }
+            None => self.sandbox.load(Source::Bytes(built_in.wasm.into()), setup).await,
+        };
+        result.map_err(|error| Missing::Unusable { what: format!("the built-in `{name}`"), error })
+    }
+
+    /// A path of the workspace's, without dots that say nothing.
+    fn place(&self, path: &Path) -> PathBuf {
+        self.folder.join(path).components().collect()
+    }
+
+    fn unknown(&self, name: &str) -> Missing {
+        let known = self.configured.keys().map(|name| &**name);
+        let known: Vec<&str> = known.chain(purlin_builtin::drivers().iter().map(|b| b.name)).collect();
+        Missing::Unknown { near: nearest(name, known).map(str::to_owned) }
+    }
+
+    /// Loads the components of a file or a folder. Where there is a lock, only what it approves is
+    /// compiled and asked anything.
+    async fn load_path(&self, path: &Path, setup: &DriverSetup) -> Result<Candidates, Missing> {
+        let mut found = Candidates::default();
+        let mut refused = Vec::new();
+        for file in files(path)? {
+            let unusable = |error| Missing::Unusable { what: format!("`{}`", file.display()), error };
+            let Some(lock) = &self.lock else {
+                found
+                    .drivers
+                    .push(self.sandbox.load(Source::File(file.clone()), setup).await.map_err(unusable)?);
+                continue;
+            };
+            let bytes = read_component(file.clone()).await.map_err(unusable)?;
+            let pin = match pinned::approved(lock, &setup.name, &file, &bytes, &setup.grants) {
+                Ok(pin) => pin,
+                Err(unapproved) => {
+                    refused.push(unapproved);
+                    found.passed_over.push(file);
+                    continue;
+                }
+            };
+            // The very bytes that were compared: the file may change meanwhile.
+            let driver = self.sandbox.load(Source::Bytes(bytes.into()), setup).await.map_err(unusable)?;
+            match pinned::confirmed(pin, &file, driver.manifest()) {
+                Ok(()) => found.drivers.push(driver),
+                Err(unapproved) => {
+                    refused.push(unapproved);
+                    found.passed_over.push(file);
+                }
+            }
+        }
+        if found.drivers.is_empty() {
+            let others = refused.len().saturating_sub(1);
+            if let Some(mut first) = refused.into_iter().next() {
+                first.others = others;
+                return Err(Missing::Unapproved(first));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The components of a driver as they lie there, unused: where from, and their bytes.
+    async fn components(&self, name: &str) -> Result<Vec<(Option<PathBuf>, Cow<'static, [u8]>)>, Missing> {
+        let name = canonical(name);
+        match self.configured.get(name).and_then(|config| config.source.as_ref()) {
+            Some(DriverSource::Path(path)) => {
+                let mut components = Vec::new();
+                for file in files(&self.place(path))? {
+                    let bytes = read_component(file.clone()).await.map_err(|error| Missing::Unusable {
+                        what: format!("`{}`", file.display()),
+                        error,
+                    })?;
+                    components.push((Some(file), bytes.into()));
+                }
+                Ok(components)
+            }
+            Some(DriverSource::Oci(reference)) => Err(Missing::Oci(reference.clone())),
+            None => match built_in(name) {
+                Some(built_in) => Ok(vec![(None, Cow::Borrowed(built_in.wasm))]),
+                None => Err(self.unknown(name)),
+            },
+        }
+    }
+}
+
+impl Candidates {
+    fn versions(&self) -> Vec<(String, String)> {
+        self.drivers.iter().map(|d| (d.manifest().version.to_string(), d.digest().to_owned())).collect()
+    }
+}
+
+/// The file, or the components in the folder in lexical order.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Missing> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let unreadable = |error| Missing::Folder { path: path.into(), error };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        if file.extension().is_some_and(|ending| ending == "wasm") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    if files.is_empty() { Err(Missing::Empty { path: path.into() }) } else { Ok(files) }
+}
+
+#[async_trait]
+impl Drivers for Registry {
+    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
+        let (name, location) = match needed {
+            Needed::For(requirement) => (&*requirement.name, Some(&requirement.location)),
+            Needed::Recorded(name, _) => (name, None),
+        };
+        let config = self.configured.get(canonical(name));
+        let fault = |missing: Missing| missing.diagnostic(name, config, location);
+        let Candidates { drivers, passed_over } = self.candidates(name).await.map_err(fault)?;
+        let wanted = |driver: &purlin_sandbox::Driver| {
+            let version = &driver.manifest().version;
+            config.and_then(|config| config.version.as_ref()).is_none_or(|range| range.matches(version))
+                && match needed {
+                    Needed::For(DriverRequirement { range, .. }) => {
+                        range.as_ref().is_none_or(|range| range.matches(version))
+                    }
+                    Needed::Recorded(_, recorded) => version.to_string() == recorded,
+                }
+        };
+        // What a driver made, a newer version of it can delete; the very version is better.
+        let fallback = || drivers.first().filter(|_| matches!(needed, Needed::Recorded(..)));
+        match drivers.iter().find(|driver| wanted(driver)).or_else(fallback) {
+            Some(driver) => {
+                let driver: Arc<dyn Driver> = Arc::new(driver.clone());
+                Ok(match &self.probe {
+                    Some(probe) => Arc::new(Probed { driver, probe: probe.clone() }),
+                    None => driver,
+                })
+            }
+            None => {
+                let versions: Vec<String> =
+                    drivers.iter().map(|d| d.manifest().version.to_string()).collect();
+                Err(fault(Missing::NoVersion { versions: versions.join(", "), passed_over }))
+            }
+        }
+    }
+}
+
+/// The name that an alias stands for.
+fn canonical(name: &str) -> &str {
+    purlin_builtin::drivers().iter().find(|b| b.aliases.contains(&name)).map_or(name, |b| b.name)
+}
+
+fn built_in(name: &str) -> Option<&'static purlin_builtin::Builtin> {
+    purlin_builtin::drivers().iter().find(|b| b.name == name)
+}

@@ -1,0 +1,155 @@
+//! Holding a driver against what was approved of it (SPEC §8, versions). A component is compared
+//! by its bytes before anything of it runs; only what was approved is asked what it is.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use purlin_model::driver::Manifest;
+use purlin_model::{Diagnostic, Digest, Grants, Location, Lock, Pin};
+use purlin_sandbox::interfaces;
+use sha2::Digest as _;
+
+/// Why a component is not to be used.
+#[derive(Debug)]
+pub(super) struct Unapproved {
+    /// The component.
+    file: PathBuf,
+    why: Why,
+    /// Further components that are not approved either.
+    pub(super) others: usize,
+}
+
+#[derive(Debug)]
+enum Why {
+    /// The lock itself cannot be relied on.
+    Faulty(Location),
+    /// The lock has nothing of this name.
+    Stranger(Location),
+    /// It differs, in these words.
+    Differs { approved: Location, differences: Vec<String> },
+}
+
+impl Unapproved {
+    fn new(file: &Path, why: Why) -> Box<Self> {
+        Box::new(Self { file: file.to_owned(), why, others: 0 })
+    }
+
+    pub(super) fn message(&self, name: &str) -> String {
+        match &self.why {
+            Why::Faulty(_) => {
+                format!("the driver `{name}` is not used: purlin.lock has a fault, so nothing is approved")
+            }
+            Why::Stranger(_) => format!("the driver `{name}` is not used: purlin.lock does not approve it"),
+            Why::Differs { .. } => format!("the driver `{name}` is not used: it is not what was approved"),
+        }
+    }
+
+    pub(super) fn explain(&self, name: &str, mut fault: Diagnostic) -> Diagnostic {
+        match &self.why {
+            Why::Faulty(place) => fault = fault.related(place, "this file"),
+            Why::Stranger(place) => fault = fault.related(place, "without an entry for it"),
+            Why::Differs { approved, differences } => {
+                fault = fault.related(approved, "approved here");
+                for difference in differences {
+                    fault = fault.fact(difference.as_str());
+                }
+            }
+        }
+        if self.others > 0 {
+            fault = fault.fact(format!("nor is anything else beside `{}` approved", self.file.display()));
+        }
+        fault.help(match &self.why {
+            Why::Faulty(_) => {
+                "`purlin validate` shows the fault; without the file, `purlin driver approve` writes a new one"
+                    .to_owned()
+            }
+            _ => format!(
+                "`purlin driver inspect {name}` shows what it is, and `purlin driver approve {name}` approves it"
+            ),
+        })
+    }
+}
+
+/// What a component is.
+pub(super) fn digest(bytes: &[u8]) -> Digest {
+    Digest::new(sha2::Sha256::digest(bytes).into())
+}
+
+/// The entry that approves a component of this name and these grants. Reads bytes; runs nothing.
+pub(super) fn approved<'a>(
+    lock: &'a Lock,
+    name: &str,
+    file: &Path,
+    bytes: &[u8],
+    grants: &Grants,
+) -> Result<&'a Pin, Box<Unapproved>> {
+    if lock.faulty {
+        return Err(Unapproved::new(file, Why::Faulty(lock.location.clone())));
+    }
+    let pins = lock.drivers.get(name).map(Vec::as_slice).unwrap_or_default();
+    let Some(newest) = pins.iter().max_by(|a, b| a.version.cmp(&b.version)) else {
+        return Err(Unapproved::new(file, Why::Stranger(lock.location.clone())));
+    };
+    let own = digest(bytes);
+    let same = pins.iter().find(|pin| pin.digest == own);
+    let pin = same.unwrap_or(newest);
+    let mut differences = Vec::new();
+    if same.is_none() {
+        let known: Vec<String> =
+            pins.iter().map(|pin| format!("{} of {}", pin.digest, pin.version)).collect();
+        differences.push(format!(
+            "`{}` has another digest: {own}; approved is {}",
+            file.display(),
+            known.join(", ")
+        ));
+    }
+    // What is no component at all is told when it is loaded, and this one is not going to be.
+    if let Ok(interfaces) = interfaces(bytes) {
+        let reach = interfaces.reach().into_iter().map(str::to_owned).collect();
+        differences.extend(more("its imports could use more", &reach, &pin.imports));
+    }
+    differences.extend(more("it is granted more", &granted(grants), &pin.grants));
+    if differences.is_empty() {
+        return Ok(pin);
+    }
+    Err(Unapproved::new(file, Why::Differs { approved: pin.location.clone(), differences }))
+}
+
+/// Holds what a component says of itself against what it said when it was approved.
+pub(super) fn confirmed(pin: &Pin, file: &Path, manifest: &Manifest) -> Result<(), Box<Unapproved>> {
+    let mut differences = Vec::new();
+    if manifest.version != pin.version {
+        differences.push(format!("it says that it is {}; approved is {}", manifest.version, pin.version));
+    }
+    differences.extend(more("it asks for more", &wishes(manifest), &pin.wishes));
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Unapproved::new(file, Why::Differs { approved: pin.location.clone(), differences }))
+}
+
+fn more(what: &str, now: &BTreeSet<String>, approved: &BTreeSet<String>) -> Option<String> {
+    let more: Vec<String> =
+        now.iter().filter(|line| !covered(line, approved)).map(|line| format!("`{line}`")).collect();
+    (!more.is_empty()).then(|| format!("{what}: {}", more.join(", ")))
+}
+
+/// Whether an approved line says this one too. A folder to write to can be read as well.
+fn covered(line: &str, approved: &BTreeSet<String>) -> bool {
+    let writable = || {
+        let folder = line.strip_prefix("dirs ").and_then(|_| line.strip_suffix(" ro"))?;
+        Some(approved.contains(&format!("{folder} rw")))
+    };
+    approved.contains(line) || writable().unwrap_or(false)
+}
+
+/// Grants as lines of a lock.
+pub(super) fn granted(grants: &Grants) -> BTreeSet<String> {
+    grants.lines().into_iter().map(|(capability, grant)| format!("{capability} {grant}")).collect()
+}
+
+/// Wishes as lines of a lock.
+pub(super) fn wishes(manifest: &Manifest) -> BTreeSet<String> {
+    let line = |wish: &purlin_model::driver::Wish| format!("{} {}", wish.capability, wish.pattern);
+    manifest.wishes.iter().map(|wish| line(wish).trim_end().to_owned()).collect()
+}

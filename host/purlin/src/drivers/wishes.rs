@@ -1,0 +1,239 @@
+//! What a driver asks for, held against what the workspace grants, and the lines of `purlin.yaml`
+//! that would grant it. The words are a stranger's: nothing of them goes into such lines unless it
+//! can be nothing but what it seems to be.
+
+use std::fmt::Write as _;
+
+use purlin_model::driver::{Manifest, Wish};
+use purlin_model::grants::{Endpoint, HostPattern, HttpGrant};
+use purlin_model::{DirGrant, Grants};
+
+/// Whether the workspace grants what a driver asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granted {
+    /// All of it.
+    Yes,
+    /// Something of the kind; the inputs decide whether that is enough.
+    InPart,
+    /// Nothing that would do.
+    No,
+}
+
+/// Whether grants fulfil a wish.
+pub(super) fn granted(wish: &Wish, grants: &Grants) -> Granted {
+    let lines = grants.lines();
+    let of_kind = |kind: &str| lines.iter().any(|(capability, _)| *capability == kind);
+    let pattern = wish.pattern.trim();
+    if pattern.is_empty() {
+        return if of_kind(&wish.capability) { Granted::InPart } else { Granted::No };
+    }
+    let same =
+        |kind: &str, text: &str| lines.iter().any(|(capability, own)| *capability == kind && own == text);
+    let yes = match wish.capability.as_str() {
+        "http" => HttpGrant::parse(pattern).is_ok_and(|wanted| same("http", &wanted.to_string())),
+        "tcp" => endpoint("tcp", pattern, &grants.tcp, &same),
+        "udp" => endpoint("udp", pattern, &grants.udp, &same),
+        "dns" => {
+            let hosts = grants.tcp.iter().chain(&grants.udp).map(|endpoint| &endpoint.host);
+            let hosts = hosts.chain(grants.http.iter().map(|grant| &grant.host)).chain(&grants.dns);
+            let mut hosts = hosts.filter(|host| host.is_of_names());
+            match HostPattern::parse(pattern) {
+                Ok(HostPattern::Name(name)) => hosts.any(|host| host.matches_name(&name)),
+                Ok(wanted) => hosts.any(|host| *host == wanted),
+                Err(_) => false,
+            }
+        }
+        "dirs" => grants.dirs.iter().any(|dir| holds(dir, pattern)),
+        kind => same(kind, pattern),
+    };
+    if yes { Granted::Yes } else { Granted::No }
+}
+
+/// Whether one of the endpoints is the wanted one, or holds it where that is one name and port.
+fn endpoint(kind: &str, pattern: &str, own: &[Endpoint], same: &dyn Fn(&str, &str) -> bool) -> bool {
+    let Ok(wanted) = Endpoint::parse(pattern) else { return false };
+    let port = pattern.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    let holds = |grant: &Endpoint| match (&wanted.host, port) {
+        (HostPattern::Name(name), Some(port)) => grant.host.matches_name(name) && grant.port.matches(port),
+        _ => false,
+    };
+    same(kind, &wanted.to_string()) || own.iter().any(holds)
+}
+
+/// Whether a path of the driver's lies in a folder.
+fn holds(dir: &DirGrant, path: &str) -> bool {
+    let below = path.strip_prefix(dir.guest.trim_end_matches('/'));
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Lines for `purlin.yaml` that grant what a driver asks for; none where it asks for nothing.
+/// What cannot be granted as it is asked for stands there as a comment.
+pub(super) fn block(
+    name: &str,
+    source: Option<&str>,
+    manifest: &Manifest,
+    grants: &Grants,
+) -> Option<String> {
+    if manifest.wishes.is_empty() {
+        return None;
+    }
+    let mut out = format!("drivers:\n  {name}:\n");
+    if let Some(source) = source {
+        let _ = writeln!(out, "    source: {}", super::approve::quoted(source));
+    }
+    out.push_str("    grants:\n");
+    let mut kinds: Vec<&str> = manifest.wishes.iter().map(|wish| wish.capability.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut open = Vec::new();
+    let mut empty = true;
+    for kind in kinds {
+        let wishes = manifest.wishes.iter().filter(|wish| wish.capability == kind);
+        let mut lines: Vec<String> = Vec::new();
+        for wish in wishes {
+            match line(wish, grants) {
+                Some(line) if !lines.contains(&line) => lines.push(line),
+                Some(_) => {}
+                None => open.push(format!("{} {}", wish.capability, wish.pattern)),
+            }
+        }
+        if !lines.is_empty() {
+            empty = false;
+            let _ = writeln!(out, "      {kind}:");
+            lines.iter().for_each(|line| {
+                let _ = writeln!(out, "        - {line}");
+            });
+        }
+    }
+    if empty {
+        out.truncate(out.len() - "    grants:\n".len());
+        out.push_str("    grants: {}\n");
+    }
+    for wish in open {
+        let plain: String = wish.trim_end().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let _ = writeln!(out, "    # yours to decide: {plain}");
+    }
+    Some(out)
+}
+
+/// An item that grants a wish. None where the wish says too little, or is no grant.
+fn line(wish: &Wish, grants: &Grants) -> Option<String> {
+    let pattern = wish.pattern.trim();
+    let plain = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'))
+    };
+    match wish.capability.as_str() {
+        "http" => HttpGrant::parse(pattern).ok().map(|grant| format!("\"{grant}\"")),
+        "tcp" | "udp" => Endpoint::parse(pattern).ok().map(|grant| format!("\"{grant}\"")),
+        "dns" => HostPattern::parse(pattern)
+            .ok()
+            .filter(HostPattern::is_of_names)
+            .map(|host| format!("\"{host}\"")),
+        "env" | "secrets" => plain(pattern).then(|| format!("\"{pattern}\"")),
+        "dirs" => {
+            let fits = plain(pattern)
+                && pattern.starts_with('/')
+                && !pattern.split('/').any(|part| part == ".." || part == ".");
+            if !fits {
+                return None;
+            }
+            if let Some(dir) = grants.dirs.iter().find(|dir| holds(dir, pattern)) {
+                let host = super::approve::quoted(&dir.host.to_string_lossy());
+                let mode = if dir.writable { "rw" } else { "ro" };
+                return Some(format!("{{host: {host}, guest: \"{}\", mode: {mode}}}", dir.guest));
+            }
+            Some(format!(
+                "{{host: \".{pattern}\", guest: \"{pattern}\", mode: ro}} # which folder, and ro or rw, is yours to say"
+            ))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(capability: &str, pattern: &str) -> Wish {
+        Wish { capability: capability.into(), pattern: pattern.into(), reason: String::new() }
+    }
+
+    fn grants() -> Grants {
+        Grants {
+            dirs: vec![DirGrant { host: "./data".into(), guest: "/data".into(), writable: true }],
+            env: vec!["PGSSLMODE".into()],
+            http: vec![HttpGrant::parse("https://api.example/v1/*").expect("a grant")],
+            tcp: vec![Endpoint::parse("*.internal:5000-6000").expect("a grant")],
+            ..Grants::default()
+        }
+    }
+
+    #[test]
+    fn wishes_are_held_against_grants() {
+        for (capability, pattern, verdict) in [
+            ("dirs", "/data", Granted::Yes),
+            ("dirs", "/data/below", Granted::Yes),
+            ("dirs", "/database", Granted::No),
+            ("env", "PGSSLMODE", Granted::Yes),
+            ("env", "PGSSL", Granted::No),
+            ("http", "https://api.example:443/v1/*", Granted::Yes),
+            ("http", "https://api.example/v2/*", Granted::No),
+            ("tcp", "db.internal:5432", Granted::Yes),
+            ("tcp", "db.internal:80", Granted::No),
+            ("tcp", "*:*", Granted::No),
+            ("dns", "db.internal", Granted::Yes),
+            ("dns", "api.example", Granted::Yes),
+            ("dns", "elsewhere.example", Granted::No),
+            ("tcp", "", Granted::InPart),
+            ("udp", "", Granted::No),
+            ("secrets", "vault", Granted::No),
+            ("bank", "all", Granted::No),
+        ] {
+            assert_eq!(granted(&wish(capability, pattern), &grants()), verdict, "{capability} {pattern}");
+        }
+    }
+
+    fn lines(wishes: Vec<Wish>) -> String {
+        let manifest = Manifest {
+            name: "acme/db".into(),
+            version: semver::Version::new(1, 0, 0),
+            description: String::new(),
+            implements: Default::default(),
+            types: Vec::new(),
+            wishes,
+        };
+        block("acme/db", Some("./db.wasm"), &manifest, &grants()).unwrap_or_default()
+    }
+
+    #[test]
+    fn lines_grant_what_is_asked_for_and_nothing_that_hides_in_it() {
+        assert_eq!(lines(Vec::new()), "");
+        let text = lines(vec![
+            wish("tcp", "db.internal:5432"),
+            wish("tcp", "db.internal:5432"),
+            wish("dirs", "/data/x"),
+            wish("dirs", "/other"),
+            wish("http", ""),
+            wish("env", "A\"]\n      tcp: [\"*:*"),
+            wish("tcp:\n      - \"*:*\"\n      dns", "x"),
+        ]);
+        let yaml = format!("apiVersion: purlin.dev/v1\nkind: Workspace\n{text}");
+        let loaded =
+            purlin_documents::load(&[purlin_documents::Input::Text { name: "w".into(), text: yaml }]);
+        assert!(!loaded.has_errors(), "{text}\n{:?}", loaded.diagnostics);
+        let workspace = loaded.workspace.expect("a workspace");
+        let granted: Vec<String> = workspace.drivers["acme/db"]
+            .grants
+            .lines()
+            .iter()
+            .map(|(kind, grant)| format!("{kind} {grant}"))
+            .collect();
+        assert_eq!(granted, ["tcp db.internal:5432", "dirs ./data as /data rw", "dirs ./other as /other ro"]);
+        assert_eq!(text.matches("# yours to decide: ").count(), 3, "{text}");
+        assert_eq!(
+            lines(vec![wish("udp", "")]),
+            "drivers:\n  acme/db:\n    source: \"./db.wasm\"\n    grants: {}\n    # yours to decide: udp\n"
+        );
+    }
+}
