@@ -7,15 +7,16 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use wit_component::ComponentEncoder;
 
+use crate::hostile;
 use crate::step::{self, cargo, root, step};
 use crate::targets::{self, PLAIN, WASI};
 
 /// Drivers that need nothing but the contract: their instances start faster without WASI.
 const WITHOUT_WASI: &[&str] = &["echo", "dns-wildcard"];
 
-/// The tests' adversary, the driver whose effects tests count, and one that finds nothing again; they
-/// are in no binary, so nobody compiles them ahead of time.
-const FOR_TESTS: [&str; 3] = ["blind", "guests", "ledger"];
+/// The tests' adversary and the zoo of attacks, the driver whose effects tests count, and one that
+/// finds nothing again; they are in no binary, so nobody compiles them ahead of time.
+const FOR_TESTS: [&str; 4] = ["blind", "guests", "hostile", "ledger"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -42,6 +43,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         step(&format!("drivers for {target}"), || compile(&drivers, target))?;
     }
     let components = step("components", || collect(&drivers))?;
+    step("attacks by hand", || {
+        let folder = root().join("target/drivers");
+        let count = hostile::assemble(&folder.join("hostile.wasm"), &folder.join("hostile"))?;
+        eprintln!("    {count} components");
+        Ok(())
+    })?;
     if !arguments.no_precompile {
         step("compiled ahead of time", || precompile(&components, arguments.release))?;
     }

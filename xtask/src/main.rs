@@ -6,6 +6,8 @@ mod build;
 mod ci;
 mod docs;
 mod drivers;
+mod fuzz;
+mod hostile;
 mod quickstart;
 mod simulate;
 mod step;
@@ -36,6 +38,8 @@ enum Command {
     Docs(docs::Arguments),
     /// Lives many simulated lives of an environment, with every fault there is.
     Simulate(simulate::Arguments),
+    /// Feeds every reader of untrusted bytes with what a fuzzer makes up.
+    Fuzz(fuzz::Arguments),
     /// Measures the released program, next to its peers.
     Bench(bench::Arguments),
     /// What has to pass before a change goes in: format, lints, tests.
@@ -43,6 +47,9 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<()> {
+    if let Some(compiled) = fuzz::wrapped() {
+        return compiled;
+    }
     match Arguments::parse().command {
         Command::Drivers(arguments) => drivers::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
@@ -50,6 +57,7 @@ fn main() -> anyhow::Result<()> {
         Command::Quickstart(arguments) => quickstart::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Ci => ci::run(),
     }

@@ -230,6 +230,10 @@ impl Reader<'_> {
         self.fits([checked.values.len(), checked.secrets.len(), warnings])?;
         let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
         let secrets = remark(Value::Map(self.map("secrets", &checked.secrets)?), &given.secrets);
+        // Values of secrets are secret anyway; their names are shown.
+        if self.needles.is_in_a_name(&secrets) {
+            return Err(self.junk("the name of one of its secrets holds a secret"));
+        }
         Ok(Checked {
             values: self.needles.taint(values),
             secrets: secret_leaves(secrets),

@@ -7,7 +7,7 @@
 //! This crate knows nothing of graphs, plans or stores. It prints nothing, reads no environment
 //! variable and no home folder, starts no runtime and installs no global: the cache's folder, the
 //! values of environment variables and the places for checkpoints are handed in. Its futures
-//! need a tokio runtime with time enabled.
+//! need a tokio runtime with time and I/O enabled.
 
 mod artifact;
 mod bindings;
@@ -21,6 +21,8 @@ mod convert;
 mod driver;
 mod engine;
 mod error;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod inspect;
 mod json;
 mod limits;

@@ -116,6 +116,16 @@ impl Needles {
         }
     }
 
+    /// Whether the name of something in a value holds a secret.
+    pub(crate) fn is_in_a_name(&self, value: &Value) -> bool {
+        match value {
+            Value::Secret(inner) => self.is_in_a_name(inner.expose()),
+            Value::List(items) => items.iter().any(|item| self.is_in_a_name(item)),
+            Value::Map(map) => map.iter().any(|(name, item)| self.touch(name) || self.is_in_a_name(item)),
+            _ => false,
+        }
+    }
+
     fn touch_number(&self, number: &serde_json::Number) -> bool {
         let text = number.to_string();
         self.parts.iter().chain(&self.wholes).any(|needle| **needle == *text)

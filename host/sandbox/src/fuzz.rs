@@ -1,0 +1,135 @@
+//! What comes back from a driver, made up from bytes. For fuzzers; drivers come by another way.
+
+use std::time::Duration;
+
+use purlin_model::Value;
+use purlin_model::driver::{Failure, Inputs};
+
+use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::bindings::purlin::driver::types;
+use crate::convert::Reader;
+use crate::error::CallError;
+use crate::manifest;
+use crate::secrets::Needles;
+
+/// The secret that must not come out in clear.
+const SECRET: &str = "s3cr\"et\\val";
+
+/// Texts, divided at zeros: an answer has so many of them, and what is missing is empty.
+struct Texts<'a>(std::slice::Split<'a, u8, fn(&u8) -> bool>);
+
+impl Texts<'_> {
+    fn next(&mut self) -> String {
+        let bytes = self.0.next().unwrap_or_default();
+        String::from_utf8_lossy(bytes).replace("SECRET", SECRET)
+    }
+
+    fn state(&mut self) -> types::State {
+        let manifest = types::ManifestFile { name: self.next(), location: self.next(), data: self.next() };
+        types::State {
+            id: self.next(),
+            outputs: self.next(),
+            secrets: self.next(),
+            cookie: self.next().into_bytes(),
+            manifests: if manifest.name.is_empty() { Vec::new() } else { vec![manifest] },
+        }
+    }
+}
+
+/// Reads made-up answers as those of a call that was given a secret, and panics where it could be
+/// read in what is shown.
+pub fn answer(bytes: &[u8]) {
+    let Some((kind, rest)) = bytes.split_first() else { return };
+    let mut texts = Texts(rest.split((|byte: &u8| *byte == 0) as fn(&u8) -> bool));
+    let given = Inputs {
+        values: Value::map(),
+        secrets: Value::from(serde_json::json!({"password": SECRET})),
+        params: Value::map(),
+        account: None,
+    };
+    let mut needles = Needles::default();
+    needles.collect(&given.secrets, true);
+    needles.finish();
+    let reader = Reader { driver: "fuzzed", limit: 1 << 20, needles: &needles };
+    match kind % 6 {
+        0 => {
+            if let Ok(state) = reader.state(texts.state()) {
+                clean(&state.outputs.redact().to_string());
+                state.manifests.iter().for_each(|file| clean(&file.data.redact().to_string()));
+            }
+        }
+        1 => {
+            let checked = wit::Checked {
+                values: texts.next(),
+                secrets: texts.next(),
+                warnings: vec![types::InvalidInput { pointer: texts.next(), message: texts.next() }],
+            };
+            if let Ok(checked) = reader.checked(checked, &given) {
+                clean(&checked.values.redact().to_string());
+                clean(&checked.secrets.redact().to_string());
+            }
+        }
+        2 => {
+            let values = texts.next();
+            let observed =
+                wit::Observed { state: texts.state(), values: (!values.is_empty()).then_some(values) };
+            if let Ok(observed) = reader.observed(observed, &given) {
+                clean(&observed.values.unwrap_or(Value::Null).redact().to_string());
+            }
+        }
+        3 => {
+            let manifest = wit::Manifest {
+                name: texts.next(),
+                version: texts.next(),
+                description: texts.next(),
+                implements: wit::Implements::all(),
+                types: vec![wit::TypeSchema {
+                    type_name: texts.next(),
+                    inputs: texts.next(),
+                    outputs: texts.next(),
+                }],
+                wishes: vec![wit::Wish {
+                    capability: texts.next(),
+                    pattern: texts.next(),
+                    reason: texts.next(),
+                }],
+            };
+            if let Ok(read) = manifest::from_wit(manifest) {
+                let kept = manifest::from_json(&manifest::to_json(&read));
+                assert_eq!(kept.as_ref(), Some(&read), "a manifest is kept as it is");
+            }
+        }
+        4 => {
+            let (message, pointer) = (texts.next(), texts.next());
+            let invalid = vec![types::InvalidInput { pointer, message }];
+            told(&reader.failure(wit::Failure::InvalidInputs(invalid)));
+            told(&reader.failure(wit::Failure::Failed(texts.next())));
+        }
+        _ => {
+            let partial = types::Partial { message: texts.next(), state: texts.state() };
+            let error = reader.failure(wit::Failure::Partial(partial));
+            told(&error);
+            let retry = types::Retry { after_ms: u64::MAX, message: texts.next() };
+            let error = reader.failure(wit::Failure::RetryAfter(retry));
+            told(&error);
+            if let CallError::Failure(Failure::RetryAfter { after, .. }) = error {
+                assert!(
+                    after < Duration::from_secs(1_000_000),
+                    "a driver can have the host wait for {after:?}"
+                );
+            }
+        }
+    }
+}
+
+fn told(error: &CallError) {
+    let text = error.to_string();
+    clean(&text);
+    assert!(text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'), "{text:?} acts on a terminal");
+}
+
+fn clean(text: &str) {
+    let escaped = serde_json::Value::from(SECRET).to_string();
+    let found = text.contains(SECRET) || text.contains(escaped.trim_matches('"'));
+    assert!(!found, "a secret can be read in {text:?}");
+}
