@@ -42,7 +42,10 @@ fn imports(out: &mut String, imports: &[Import]) {
     }
     let width =
         imports.iter().map(|import| text::width(&text::line(&import.name))).max().unwrap_or(0).min(44);
-    for import in imports {
+    // What is not known first, then what could reach outside.
+    let mut sorted: Vec<&Import> = imports.iter().collect();
+    sorted.sort_by_key(|import| (import.offered, import.capability.is_none()));
+    for import in sorted {
         let name = text::line(&import.name);
         let blanks = " ".repeat(width.saturating_sub(text::width(&name)));
         let purpose = match (import.offered, import.purpose) {

@@ -54,25 +54,40 @@ impl Missing {
     }
 
     fn message(&self, name: &str) -> String {
+        let what = match self {
+            Self::Unusable { .. } => format!("the driver `{name}` cannot be used"),
+            Self::Unapproved(_) => format!("the driver `{name}` is not used"),
+            _ => format!("no driver `{name}`"),
+        };
+        format!("{what}: {}", self.reason())
+    }
+
+    /// Why, in half a sentence.
+    fn reason(&self) -> String {
         match self {
-            Self::Unknown { .. } => format!("no driver `{name}`: nobody has it"),
+            Self::Unknown { .. } => "nobody has it".to_owned(),
             Self::Oci(reference) => format!(
-                "no driver `{name}`: it is to come from the registry reference `{reference}`, and this version reads files and folders only"
+                "it is to come from the registry reference `{reference}`, and this version reads files and folders only"
             ),
-            Self::Unusable { what, error } => {
-                format!("the driver `{name}` cannot be used: {}", phrase(what, error))
-            }
+            Self::Unusable { what, error } => phrase(what, error),
             Self::Folder { path, error } => {
-                format!("no driver `{name}`: the folder `{}` cannot be read: {error}", path.display())
+                format!("the folder `{}` cannot be read: {error}", path.display())
             }
-            Self::Empty { path } => {
-                format!("no driver `{name}`: the folder `{}` holds no `.wasm` file", path.display())
-            }
-            Self::NoVersion { versions, .. } => {
-                format!("no driver `{name}`: no version of it fits; there is {versions}")
-            }
-            Self::Unapproved(unapproved) => unapproved.message(name),
+            Self::Empty { path } => format!("the folder `{}` holds no `.wasm` file", path.display()),
+            Self::NoVersion { versions, .. } => format!("no version of it fits; there is {versions}"),
+            Self::Unapproved(unapproved) => unapproved.reason().to_owned(),
         }
+    }
+
+    /// Why, with everything there is to say about it, on one line.
+    pub(super) fn in_short(&self) -> String {
+        let mut reason = self.reason();
+        if let Self::Unapproved(unapproved) = self {
+            for difference in unapproved.differences() {
+                reason = format!("{reason}; {difference}");
+            }
+        }
+        reason
     }
 
     fn explain(&self, name: &str, fault: Diagnostic) -> Box<Diagnostic> {

@@ -137,10 +137,7 @@ impl Registry {
                 name: name.to_string(),
                 aliases: aliases.iter().map(ToString::to_string).collect(),
                 origin,
-                versions: candidates.map(|found| found.versions()).map_err(|missing| {
-                    let fault = missing.diagnostic(&name, None, None);
-                    std::iter::once(fault.message).chain(fault.notes).collect::<Vec<_>>().join("; ")
-                }),
+                versions: candidates.map(|found| found.versions()).map_err(|missing| missing.in_short()),
                 pinned,
                 passed_over,
             });

@@ -34,13 +34,20 @@ impl Unapproved {
         Box::new(Self { file: file.to_owned(), why, others: 0 })
     }
 
-    pub(super) fn message(&self, name: &str) -> String {
+    /// Why, in half a sentence.
+    pub(super) fn reason(&self) -> &'static str {
         match &self.why {
-            Why::Faulty(_) => {
-                format!("the driver `{name}` is not used: purlin.lock has a fault, so nothing is approved")
-            }
-            Why::Stranger(_) => format!("the driver `{name}` is not used: purlin.lock does not approve it"),
-            Why::Differs { .. } => format!("the driver `{name}` is not used: it is not what was approved"),
+            Why::Faulty(_) => "purlin.lock has a fault, so nothing is approved",
+            Why::Stranger(_) => "purlin.lock does not approve it",
+            Why::Differs { .. } => "it is not what was approved",
+        }
+    }
+
+    /// What is not as it was approved.
+    pub(super) fn differences(&self) -> &[String] {
+        match &self.why {
+            Why::Differs { differences, .. } => differences,
+            _ => &[],
         }
     }
 

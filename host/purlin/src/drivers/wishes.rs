@@ -94,7 +94,7 @@ pub(super) fn block(
             match line(wish, grants) {
                 Some(line) if !lines.contains(&line) => lines.push(line),
                 Some(_) => {}
-                None => open.push(format!("{} {}", wish.capability, wish.pattern)),
+                None => open.push(format!("{} {} ({})", wish.capability, wish.pattern, wish.reason)),
             }
         }
         if !lines.is_empty() {
@@ -110,7 +110,9 @@ pub(super) fn block(
         out.push_str("    grants: {}\n");
     }
     for wish in open {
-        let plain: String = wish.trim_end().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        // Nothing in it may end the line, whoever reads it.
+        let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        let plain: String = wish.trim_end_matches(" ()").trim_end().replace(ends, " ").replace("  ", " ");
         let _ = writeln!(out, "    # yours to decide: {plain}");
     }
     Some(out)
