@@ -81,9 +81,13 @@ struct Reading {
 }
 
 impl Reading {
-    /// Keeps a text that has been read.
-    fn keep(&mut self, source: &Source, used: bool, scores: Vec<(Arc<str>, Arc<str>)>) {
-        self.sources.insert(source.name.clone(), source.text.clone());
+    /// Keeps a text that has been read. What is somebody else's is not kept to be shown, either: it
+    /// may be a file of secrets.
+    fn keep(&mut self, source: &Source, read: (bool, bool), scores: Vec<(Arc<str>, Arc<str>)>) {
+        let (used, foreign) = read;
+        if !foreign {
+            self.sources.insert(source.name.clone(), source.text.clone());
+        }
         if used {
             let (name, text) = (source.name.clone(), source.text.clone());
             self.texts.push(SourceText { name, text, named: source.named, scores });
@@ -125,7 +129,7 @@ pub fn load(inputs: &[Input]) -> Loaded {
                 scores.push((path.to_string_lossy().into(), name));
             }
         }
-        reading.keep(&source, read.used, scores);
+        reading.keep(&source, (read.used, read.foreign), scores);
     }
     if let Some(workspace) = &mut reading.assembly.loaded.workspace {
         workspace.lock = beside::lock(&workspace.folder, &mut reading.sources, &mut collector.faults);
@@ -140,6 +144,8 @@ struct Read {
     scores: Vec<(PathBuf, Location)>,
     /// Something other than a Workspace was taken from it, or somebody meant that it should be.
     used: bool,
+    /// It was found in a folder, and nothing in it is ours.
+    foreign: bool,
 }
 
 /// Reads one text.
@@ -172,6 +178,7 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
                 .fact("the file was found in a folder and does not look like a document of Purlin")
         });
     }
+    read.foreign = !source.named && ours + workspaces == 0;
     read.used = ours > 0 || (source.named && (others > 0 || workspaces == 0));
     read
 }

@@ -82,7 +82,7 @@ pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
             }
             scores.push((path.to_string_lossy().into(), name));
         }
-        reading.keep(&source, read.used, scores);
+        reading.keep(&source, (read.used, read.foreign), scores);
     }
     finish(reading, faults)
 }
