@@ -9,7 +9,7 @@ mod keys;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -94,7 +94,7 @@ impl SecretStores for Stores {
     async fn get(&self, secret: &SecretRef, context: &Context) -> Result<SecretString, SecretFault> {
         match &self.store(&secret.store)?.kind {
             SecretStoreKind::File(path) => {
-                let (path, secret) = (self.folder.join(path), secret.clone());
+                let (path, secret) = (plain(&self.folder.join(path)), secret.clone());
                 blocking(move || file::read(&path, &secret)).await
             }
             SecretStoreKind::Env(prefix) => env::read(prefix, &self.variables, secret),
@@ -110,6 +110,12 @@ impl SecretStores for Stores {
 /// The name that an alias stands for.
 fn canonical(driver: &str) -> &str {
     purlin_builtin::driver(driver).map_or(driver, |built_in| built_in.name)
+}
+
+/// The same path as people would write it, without `.` in it.
+fn plain(path: &Path) -> PathBuf {
+    let plain: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    if plain.as_os_str().is_empty() { ".".into() } else { plain }
 }
 
 /// Runs what waits for files and programs on a thread of its own.

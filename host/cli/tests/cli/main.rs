@@ -16,6 +16,7 @@ mod project;
 mod reality;
 mod reference;
 mod scope;
+mod secrets;
 mod state;
 mod together;
 mod world;

@@ -1,0 +1,389 @@
+//! Secrets that definitions only name: every kind of store, what goes wrong, and that no secret
+//! comes out anywhere.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, Ran, adversary, ran};
+
+/// What the adversary keeps under a name.
+fn kept(name: &str, version: &str) -> String {
+    format!("kept-shop-{name}-{version}")
+}
+
+/// A project with a store of each kind, and a resource with these `secret_refs`.
+fn project(refs: &str) -> Project {
+    let project = Project::empty();
+    project.write(
+        "purlin.yaml",
+        format!(
+            "apiVersion: purlin.dev/v1
+kind: Workspace
+spec:
+  defaults: {{app: shop, env: dev}}
+  secret_stores:
+    folder: {{file: ./kept}}
+    yaml: {{file: kept.yml}}
+    json: {{file: kept.json}}
+    lost: {{file: nowhere}}
+    env: {{env: SHOP_}}
+    print: {{command: [printf, '%s', 'printed-{{ref}}']}}
+    versions: {{command: [printf, 'of %s in %s\\r\\n', '{{ref}}', 'v{{version}}']}}
+    cat: {{command: [cat, '{{ref}}']}}
+    script: {{command: [./script, 'x-{{ref}}'], time: 300ms}}
+    missing: {{command: [no-such-program-at-all, '{{ref}}']}}
+    vault: {{driver: acme/guests@^1, values: {{realm: shop}}, secrets: {{token: open-sesame}}}}
+    wrong: {{driver: acme/guests, secrets: {{token: close-sesame}}}}
+    blind: {{driver: purlin/echo}}
+    nobody: {{driver: acme/nobody}}
+    secluded: {{env: ''}}
+  drivers:
+    acme/guests: {{source: {}, grants: {{secrets: [vault]}}}}
+    purlin/echo:
+      grants:
+        secrets: [folder, yaml, json, lost, env, print, versions, cat, script, missing, vault, wrong, blind, nobody]
+",
+            adversary().display()
+        ),
+    );
+    project.write("kept/db/password", "in-a-folder\n");
+    project.write("kept/two-lines", "first-line\nsecond-line\r\n");
+    project.write("kept/binary", b"\xff\xfe");
+    project.write("kept/nul", b"a\0b");
+    project.write("kept/empty", b"\n");
+    project.write("kept/large", vec![b'x'; (1 << 20) + 1]);
+    project.write("outside", "behind-the-wall");
+    symlink("../outside", project.path().join("kept/out")).expect("a link");
+    symlink("db", project.path().join("kept/inside")).expect("a link");
+    project.write(
+        "kept.yml",
+        "db: {password: in-a-yaml, port: 5432, gone: null}\nlist: [one-item, two-items]\n",
+    );
+    project.write("kept.json", r#"{"db": {"password": "in-a-json"}}"#);
+    project.write(
+        "script",
+        "#!/bin/sh\necho printed-before-it-failed\ncase $1 in\n\
+         x-fail) echo first >&2; echo 'no entry, and printed-before-it-failed' >&2; exit 7;;\n\
+         x-slow) sleep 60;;\nx-hold) sleep 60 & ;;\nx-env) env;;\nesac\n",
+    );
+    let script = project.path().join("script");
+    std::fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("executable");
+    project.write(
+        "deploy.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {one: {type: login}}\n",
+    );
+    define(&project, "purlin/echo", refs);
+    project
+}
+
+fn define(project: &Project, driver: &str, refs: &str) {
+    project.write(
+        "login.yaml",
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: login}}\nspec:\n  type: login\n  driver: {driver}\n  inputs:\n    values: {{user: ada}}\n    secret_refs: {refs}\n  criteria: [{{}}]\n"
+        ),
+    );
+}
+
+fn run(project: &Project, arguments: &[&str]) -> Ran {
+    let mut command = project.command(arguments);
+    command.env("SHOP_DB", "in-a-variable").env("PURLIN_LOG", "trace");
+    ran(command)
+}
+
+/// Every kind of store, with the name of each output and its secret.
+const REFS: &str = "{folder: {store: folder, ref: db/password}, link: {store: folder, ref: inside/password},
+      lines: {store: folder, ref: two-lines}, yaml: {store: yaml, ref: db/password},
+      item: {store: yaml, ref: list/1}, json: {store: json, ref: db/password}, env: {store: env, ref: DB},
+      print: {store: print, ref: a b; $c}, versions: {store: versions, ref: x, version: 2},
+      vault: {store: vault, ref: db, version: '7'}, open: {store: vault, ref: open},
+      talk: {store: vault, ref: talk}, deep: {a: [{store: vault, ref: deep}, {value: written-here}]}}";
+
+/// A secret of each, and what else must not be seen.
+fn needles() -> Vec<String> {
+    let words = [
+        "in-a-folder",
+        "first-line",
+        "in-a-yaml",
+        "two-items",
+        "one-item",
+        "in-a-json",
+        "in-a-variable",
+        "printed-a b",
+        "of x in v2",
+        "written-here",
+    ];
+    let names = [("db", "7"), ("open", "latest"), ("talk", "latest"), ("deep", "latest")];
+    let kept = names.iter().map(|(name, version)| kept(name, version));
+    words.iter().map(|word| (*word).to_owned()).chain(kept).collect()
+}
+
+#[test]
+fn every_kind_of_store_gives_its_secrets() {
+    let project = project(REFS);
+    run(&project, &["validate"]).status(0);
+    run(&project, &["up", "--yes"]).status(0);
+    let shown = run(&project, &["outputs", "--format", "json", "--show-secrets"]).status(0).json();
+    let outputs = &shown["resources"]["login.default#shared.one"];
+    let expected = json!({
+        "user": "ada", "folder": "in-a-folder", "link": "in-a-folder", "lines": "first-line\nsecond-line",
+        "yaml": "in-a-yaml", "item": "two-items", "json": "in-a-json", "env": "in-a-variable",
+        "print": "printed-a b; $c", "versions": "of x in v2", "vault": kept("db", "7"),
+        "open": kept("open", "latest"), "talk": kept("talk", "latest"),
+        "deep": {"a": [kept("deep", "latest"), "written-here"]},
+    });
+    assert_eq!(outputs, &expected);
+    // Nothing changed, and then one of them did.
+    run(&project, &["plan", "--detailed-exitcode"]).status(0);
+    project.write("kept/db/password", "another-word\n");
+    let plan = run(&project, &["plan", "--detailed-exitcode"]).status(3);
+    assert!(
+        plan.out.contains("secrets.folder: [secret]") && !plan.out.contains("another-word"),
+        "{}",
+        plan.out
+    );
+}
+
+/// Everything in files below a folder, but for what tests wrote there.
+fn written(folder: &Path, into: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if ["kept", "kept.yml", "kept.json", "outside", "login.yaml"].contains(&name.as_str()) {
+            continue;
+        }
+        match path.is_dir() {
+            true => written(&path, into),
+            false => into.push((path.display().to_string(), std::fs::read(&path).expect("read"))),
+        }
+    }
+}
+
+#[test]
+fn no_secret_comes_out_anywhere() {
+    let project = project(REFS);
+    let all: &[(&[&str], i32)] = &[
+        (&["-vv", "plan"], 0),
+        (&["-vv", "plan", "--offline", "--format", "json"], 0),
+        (&["plan", "--out", "kept.plan", "--verbose"], 0),
+        (&["-vv", "apply", "kept.plan", "--format", "json"], 0),
+        (&["plan", "--format", "json"], 0),
+        (&["-vv", "up", "--full", "--yes", "--format", "json"], 0),
+        (&["up", "--yes", "--full", "--verbose"], 0),
+        (&["outputs"], 0),
+        (&["outputs", "--format", "json"], 0),
+        (&["export", "exported"], 0),
+        (&["state", "list", "--format", "json"], 0),
+        (&["state", "show", "login#shared.one"], 0),
+        (&["history"], 0),
+        (&["history", "1", "--format", "json"], 0),
+        (&["diff", "1", "2"], 0),
+        (&["validate", "--format", "json"], 0),
+        (&["graph", "--all", "--format", "json"], 0),
+        (&["explain", "login#shared.one"], 0),
+        (&["refresh", "-vv"], 0),
+        (&["doctor"], 0),
+        (&["driver", "list"], 0),
+    ];
+    let mut said = Vec::new();
+    for (arguments, status) in all {
+        let ran = run(&project, arguments).status(*status);
+        said.push((arguments.join(" "), format!("{}\n{}", ran.out, ran.err).into_bytes()));
+    }
+    // A driver that talks about its secret, and one that fails with it on its lips.
+    define(&project, "acme/guests", "{password: {store: vault, ref: db, version: '7'}}");
+    for (word, status, masked) in [("say", 0, "log [secret]"), ("panic", 1, "I give up on [secret]")] {
+        project.edit(
+            "login.yaml",
+            if word == "say" { "user: ada" } else { "do: say" },
+            &format!("do: {word}"),
+        );
+        let ran = run(&project, &["-vv", "up", "--yes"]).status(status);
+        assert!(ran.err.contains(masked), "{}", ran.err);
+        said.push((format!("up that does {word}"), format!("{}\n{}", ran.out, ran.err).into_bytes()));
+    }
+    written(project.path(), &mut said);
+    assert!(said.iter().any(|(what, _)| what.contains("/.purlin/")) && said.len() > all.len() + 5);
+    for (what, bytes) in &said {
+        for needle in needles() {
+            let found = bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
+            assert!(!found, "`{needle}` in {what}: {}", String::from_utf8_lossy(bytes));
+        }
+    }
+}
+
+/// What planning with one reference comes to: the message and the help.
+#[track_caller]
+fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
+    define(project, "purlin/echo", &format!("{{p: {refs}}}"));
+    let ran = run(project, &["plan", "--format", "json"]).status(2);
+    let report = ran.json();
+    let faults = report["error"]["diagnostics"].as_array().expect("faults").clone();
+    assert_eq!(faults.len(), 1, "{report:#}");
+    assert_eq!((&faults[0]["file"], &faults[0]["line"]), (&json!("login.yaml"), &json!(3)), "{report:#}");
+    assert!(!project.has_state(), "no state is written");
+    assert!(!ran.err.contains("printed-before") && !ran.err.contains("behind-the-wall"), "{}", ran.err);
+    let message = faults[0]["message"].as_str().expect("a message");
+    let message = message.strip_prefix("`secret_refs.p` reads ").unwrap_or(message);
+    let help = faults[0]["help"].as_str().map(str::to_owned);
+    (message.replace(&project.path().display().to_string(), "PROJECT"), help)
+}
+
+#[test]
+fn what_cannot_be_read_says_which_store_why_and_what_would_be_right() {
+    let project = project("{}");
+    let told: Vec<String> = [
+        "{store: fodler, ref: x}",
+        "{store: secluded, ref: PATH}",
+        "{store: folder, ref: db/pasword}",
+        "{store: folder, ref: db}",
+        "{store: folder, ref: ../outside}",
+        "{store: folder, ref: /etc/passwd}",
+        "{store: folder, ref: db/../../outside}",
+        "{store: folder, ref: out}",
+        "{store: folder, ref: binary}",
+        "{store: folder, ref: nul}",
+        "{store: folder, ref: empty}",
+        "{store: folder, ref: large}",
+        "{store: folder, ref: db/password, version: '1'}",
+        "{store: lost, ref: x}",
+        "{store: yaml, ref: db/pasword}",
+        "{store: yaml, ref: db/port}",
+        "{store: yaml, ref: db/gone}",
+        "{store: yaml, ref: db}",
+        "{store: yaml, ref: list/2}",
+        "{store: yaml, ref: db/password/x}",
+        "{store: env, ref: DC}",
+        "{store: env, ref: DB, version: '1'}",
+        "{store: print, ref: x, version: '1'}",
+        "{store: versions, ref: x}",
+        "{store: cat, ref: --version}",
+        "{store: cat, ref: nowhere}",
+        "{store: script, ref: fail}",
+        "{store: script, ref: slow}",
+        "{store: script, ref: hold}",
+        "{store: missing, ref: x}",
+        "{store: vault, ref: absent}",
+        "{store: vault, ref: sealed}",
+        "{store: vault, ref: crash}",
+        "{store: vault, ref: bare}",
+        "{store: vault, ref: number}",
+        "{store: wrong, ref: x}",
+        "{store: blind, ref: x}",
+        "{store: nobody, ref: x}",
+    ]
+    .iter()
+    .map(|refs| {
+        let (message, help) = refused(&project, refs);
+        format!("{message}\n  {}", help.as_deref().unwrap_or("-"))
+    })
+    .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn a_file_that_does_not_read_is_not_quoted() {
+    let project = project("{}");
+    for text in ["db: {password: [behind-the-wall\n", "a: 'behind-the-wall\n", "&a [*a, behind-the-wall"] {
+        project.write("kept.yml", text);
+        let (message, _) = refused(&project, "{store: yaml, ref: db}");
+        assert!(message.contains("kept.yml` is no YAML"), "{message}");
+    }
+    project.write("kept.json", "{\"db\": behind-the-wall}");
+    let (message, _) = refused(&project, "{store: json, ref: db}");
+    assert!(message.ends_with("kept.json` is no JSON, at 1:8"), "{message}");
+    project.write("kept.json", "{\"db\": \"a\", \"db\": \"behind-the-wall\"}");
+    let (message, _) = refused(&project, "{store: json, ref: db}");
+    assert!(message.contains("is no JSON"), "{message}");
+}
+
+#[test]
+fn a_slow_command_is_ended() {
+    let project = project("{p: {store: script, ref: slow}}");
+    let begun = Instant::now();
+    let ran = run(&project, &["plan"]).status(2);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(ran.err.contains("took longer than 300ms"), "{}", ran.err);
+}
+
+#[test]
+fn a_command_gets_the_environment_and_nothing_else() {
+    let project = project("{p: {store: script, ref: env}}");
+    run(&project, &["up", "--yes"]).status(0);
+    let shown = run(&project, &["outputs", "--format", "json", "--show-secrets"]).status(0).json();
+    let printed = shown["resources"]["login.default#shared.one"]["p"].as_str().expect("text").to_owned();
+    assert!(printed.contains("SHOP_DB=in-a-variable") && printed.contains("USER=ada"), "{printed}");
+}
+
+#[test]
+fn who_may_have_secrets_is_told_without_reading_any() {
+    let project = project("{p: {store: folder, ref: no-such-secret}}");
+    // A name is no reason to complain before it is read.
+    run(&project, &["validate"]).status(0);
+    define(&project, "acme/guests", "{p: {store: folder, ref: no-such-secret}}");
+    for command in ["validate", "plan", "up"] {
+        let ran = run(&project, &[command]).status(2);
+        for part in [
+            "`secret_refs.p` reads `no-such-secret` from the secret store `folder`",
+            "the driver `acme/guests` is not granted its secrets",
+            "`drivers: {acme/guests: {grants: {secrets: [folder]}}}`",
+        ] {
+            assert!(ran.err.contains(part), "{part}: {}", ran.err);
+        }
+    }
+    // The driver's other names count.
+    define(&project, "humanitec/echo", "{p: {store: env, ref: DB}}");
+    run(&project, &["plan"]).status(0);
+    // To look at, no store is needed.
+    define(&project, "purlin/echo", "{p: {store: anywhere, ref: x}}");
+    run(&project, &["graph"]).status(0);
+    let plan: Value = run(&project, &["plan", "--offline", "--format", "json"]).status(0).json();
+    let steps = plan["steps"].as_array().expect("steps");
+    let changes = steps.iter().flat_map(|step| step["changes"].as_array().expect("changes"));
+    let change = changes.into_iter().find(|change| change["path"] == "/secrets/p").expect("a change");
+    assert_eq!((&change["secret"], &change["unknown"]), (&json!(true), &json!(true)), "{change:#}");
+}
+
+#[test]
+fn a_kept_plan_reads_again_and_notices_a_change() {
+    let project = project("{p: {store: folder, ref: db/password}}");
+    run(&project, &["up", "--yes"]).status(0);
+    project.write("kept/db/password", "second-word");
+    run(&project, &["plan", "--out", "kept.plan"]).status(0);
+    project.write("kept/db/password", "third-word");
+    let ran = run(&project, &["apply", "kept.plan"]).status(2);
+    assert!(ran.err.contains("the plan changes `login.default#shared.one` in another way"), "{}", ran.err);
+    assert!(!ran.err.contains("-word"), "{}", ran.err);
+    project.write("kept/db/password", "second-word");
+    run(&project, &["apply", "kept.plan"]).status(0);
+    let shown = run(&project, &["outputs", "--format", "json", "--show-secrets"]).status(0).json();
+    assert_eq!(shown["resources"]["login.default#shared.one"]["p"], "second-word");
+}
+
+#[test]
+fn what_only_provisioning_tells_is_read_then() {
+    let project = project("{p: {store: folder, ref: 'db/${resources.place.outputs.value}'}}");
+    project.write(
+        "place.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: place}\nspec:\n  type: place\n  driver: purlin/random\n  inputs: {values: {kind: pet}}\n  criteria: [{}]\n",
+    );
+    let plan = run(&project, &["plan"]).status(0);
+    assert!(
+        plan.out.contains("secrets.p:   [secret] (known after apply)")
+            || plan.out.contains("secrets.p: [secret] (known after apply)"),
+        "{}",
+        plan.out
+    );
+    let ran = run(&project, &["up", "--yes"]).status(1);
+    assert!(ran.err.contains("from the secret store `folder`: there is no `"), "{}", ran.err);
+    let shown = run(&project, &["outputs", "--format", "json"]).status(0).json();
+    let pet = shown["resources"]["place.default#shared.one"]["value"].as_str().expect("a pet").to_owned();
+    project.write(&format!("kept/db/{pet}"), "after-all");
+    run(&project, &["up", "--yes"]).status(0);
+    let shown = run(&project, &["outputs", "--format", "json", "--show-secrets"]).status(0).json();
+    assert_eq!(shown["resources"]["login.default#shared.one"]["p"], "after-all");
+}
