@@ -24,7 +24,7 @@ use crate::cache::hex;
 use crate::call::Runner;
 use crate::capability::Guest;
 use crate::component;
-use crate::error::LoadError;
+use crate::error::{CallError, LoadError};
 use crate::manifest;
 use crate::sandbox::{DriverSetup, Sandbox, blocking};
 
@@ -173,8 +173,8 @@ const KNOWN: &[Known] = &[
 impl Sandbox {
     /// Lets a component say what it is, in an instance that reaches nothing: no grants, five
     /// seconds, and imports that end the call, but for those of which languages make use before
-    /// they do anything (clocks, random numbers, an empty environment, no folders, output that goes
-    /// nowhere). What it says may be untrue.
+    /// they do anything (clocks, random numbers, an empty environment, no folders, output that becomes
+    /// log lines). What it says may be untrue.
     ///
     /// # Errors
     /// As [`Sandbox::load`].
@@ -190,7 +190,15 @@ impl Sandbox {
             Limits { time: Some(limits.time.map_or(PATIENCE, |time| time.min(PATIENCE))), ..limits.clone() };
         let setup = DriverSetup { name: named, limits, ..DriverSetup::default() };
         let runner = Runner::linked(self, &component, &setup, &linker)?;
-        let said = runner.describe().await.map_err(|error| LoadError::Describe(Box::new(error)))?;
+        let said = runner.describe().await.map_err(|error| {
+            LoadError::Describe(Box::new(match error {
+                // No limit of the operator's would change that.
+                CallError::TimeLimit { driver, limit } => {
+                    CallError::Trap { driver, message: format!("it had said nothing after {limit:?}") }
+                }
+                other => other,
+            }))
+        })?;
         manifest::from_wit(said).map_err(|message| LoadError::Manifest { message })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use purlin_model::{Diagnostic, DriverConfig, Location};
-use purlin_sandbox::LoadError;
+use purlin_sandbox::{CallError, LoadError};
 
 use super::pinned::Unapproved;
 
@@ -117,7 +117,10 @@ pub(super) fn phrase(what: &str, error: &LoadError) -> String {
     match error {
         LoadError::Read { source, .. } => format!("{what} cannot be read: {source}"),
         LoadError::UnknownImport { .. } | LoadError::Manifest { .. } => format!("{what} {error}"),
-        LoadError::Describe(source) => format!("{what} does not say what it is: {source}"),
+        LoadError::Describe(source) => match &**source {
+            CallError::Trap { message, .. } => format!("{what} does not say what it is: {message}"),
+            other => format!("{what} does not say what it is: {other}"),
+        },
         LoadError::Grant { message } => message.clone(),
         other => format!("{what} is {other}"),
     }

@@ -1,0 +1,89 @@
+//! Looking at a component that nobody trusts: what its bytes say, and what it says of itself in an
+//! instance that reaches nothing.
+#![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+mod common;
+
+use common::{component, load, sandbox, setup};
+use purlin_model::Limits;
+use purlin_sandbox::{LoadError, interfaces};
+
+#[tokio::test]
+async fn what_it_says_is_what_it_says_when_it_is_loaded() {
+    let sandbox = sandbox();
+    for name in ["guests", "ledger", "file", "echo", "random"] {
+        let asked = sandbox.ask(component(name), name, &Limits::default()).await.expect("it answers");
+        assert!(!asked.types.is_empty(), "{name}");
+        if name == "guests" {
+            assert_eq!(asked, *load(&sandbox, &setup(Limits::default())).await.manifest());
+        }
+    }
+}
+
+#[tokio::test]
+async fn its_bytes_say_what_it_could_use() {
+    let bytes = component("guests");
+    let read = interfaces(&bytes).expect("a component");
+    assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.1.0")));
+    assert!(read.verdict().is_ok());
+    assert!(read.reach().contains(&"dirs") && read.reach().contains(&"env"), "{:?}", read.reach());
+    assert_eq!(read.digest, load(&sandbox(), &setup(Limits::default())).await.digest());
+    // Modules inside have imports too, and none of those is one of the component's.
+    assert!(
+        read.imports.iter().all(|import| import.offered && import.purpose.is_some()),
+        "{:?}",
+        read.imports
+    );
+    // Another name in the place of one that is known, of the same length.
+    let (from, to) = (b"wasi:clocks/", b"wasi:keyval/");
+    let mut strange = bytes;
+    for at in 0..strange.len() - from.len() {
+        if strange[at..].starts_with(from) {
+            strange[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    let read = interfaces(&strange).expect("a component still");
+    assert!(matches!(read.verdict(), Err(LoadError::UnknownImport { .. })));
+    assert!(read.reach().iter().any(|name| name.starts_with("wasi:keyval/")), "{:?}", read.reach());
+    for end in [9, 100, strange.len() / 2, strange.len() - 1] {
+        assert!(matches!(interfaces(&strange[..end]), Err(LoadError::Invalid { .. })), "{end}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_cannot_speak_is_told() {
+    let limits = Limits { memory: Some(64 << 10), ..Limits::default() };
+    match sandbox().ask(component("guests"), "guests", &limits).await {
+        Err(LoadError::Describe(source)) => {
+            assert!(source.to_string().contains("its memory limit"), "{source}")
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(sandbox().ask(b"text".to_vec(), "x", &limits).await, Err(LoadError::NotWasm)));
+}
+
+/// While it says what it is, nothing answers it but what reaches nothing.
+#[tokio::test]
+async fn whatever_it_does_while_it_speaks_ends_there() {
+    let sandbox = sandbox();
+    for (name, words) in [
+        ("import-in-describe", "it called `purlin:driver/log@0.1.0#write` while it was to say what it is"),
+        ("loop-in-describe", "it had said nothing after 5s"),
+        ("loop-in-start", "it had said nothing after 5s"),
+        ("trap-in-describe", "it gave up"),
+        ("trap-in-start", "it gave up"),
+        ("import-in-start", "crashed"),
+        ("memory-large", "its memory limit"),
+    ] {
+        let bytes = component(&format!("hostile/{name}"));
+        interfaces(&bytes).and_then(|read| read.verdict()).expect("its bytes are in order");
+        // More patience than there is cannot be granted.
+        let limits = Limits { time: Some(common::seconds(600)), ..Limits::default() };
+        match sandbox.ask(bytes, name, &limits).await {
+            Err(LoadError::Describe(source)) => {
+                assert!(source.to_string().contains(words), "{name}: {source}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
