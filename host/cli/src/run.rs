@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::args::{Cli, When};
 use crate::failure::{Failure, Status};
 use crate::logging;
+use crate::surroundings;
 use crate::timings::Timings;
 use crate::ui::{Level, Ui};
 
@@ -39,6 +40,7 @@ pub(crate) fn main() -> ExitCode {
             return Status::Failed.into();
         }
     };
+    surroundings::open_more_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -7,8 +7,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use purlin_host::state::Holder;
 
+/// Files that this program would like to be able to hold open.
+#[cfg(unix)]
+const FILES: u64 = 65_536;
+
 /// Name of the workspace's file.
 pub(crate) const WORKSPACE_FILE: &str = "purlin.yaml";
+
+/// Opens as many files as the system lets this user, within reason: a driver may hold a thousand
+/// handles in a call, and no other call is to suffer for it.
+pub(crate) fn open_more_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let wanted = maximum.unwrap_or(FILES).min(FILES);
+        if current.is_some_and(|current| current < wanted) {
+            // As it was is as good as it gets then.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+        }
+    }
+}
 
 /// Environment variables whose names and values are text.
 pub(crate) fn variables() -> BTreeMap<String, String> {

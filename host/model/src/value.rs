@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::Number;
+use zeroize::Zeroize;
 
 /// The entries of a map value, in the order of the document.
 pub type Map = IndexMap<Arc<str>, Value>;
@@ -34,9 +35,29 @@ pub enum Value {
     Unknown(Unknown),
 }
 
-/// A value that must not be shown. Its `Debug` does not.
+/// A value that must not be shown. Its `Debug` does not. The last one that shares a text wipes it
+/// from memory.
 #[derive(Clone, PartialEq)]
 pub struct Secret(Box<Value>);
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some(text) = Arc::get_mut(text) {
+                text.zeroize();
+            }
+        }
+        Value::List(items) => items.iter_mut().for_each(wipe),
+        Value::Map(map) => map.values_mut().for_each(wipe),
+        _ => {}
+    }
+}
 
 impl Secret {
     /// The value. Whoever calls this answers for where it goes.
@@ -96,7 +117,7 @@ impl Value {
     /// The same value with no mark of secrecy inside. Used where the whole is marked.
     fn into_plain(self) -> Self {
         match self {
-            Self::Secret(secret) => *secret.0,
+            Self::Secret(mut secret) => std::mem::replace(&mut *secret.0, Self::Null),
             Self::List(items) => Self::List(items.into_iter().map(Self::into_plain).collect()),
             Self::Map(map) => Self::Map(map.into_iter().map(|(k, v)| (k, v.into_plain())).collect()),
             other => other,
@@ -320,6 +341,21 @@ impl From<&str> for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_one_wipes_a_text() {
+        let mut value = Value::from(serde_json::json!({"a": ["abc"], "b": "d"}));
+        let shared = value.get("b").expect("there");
+        wipe(&mut value);
+        assert_eq!(value.get("a"), Some(Value::from(serde_json::json!(["\0\0\0"]))));
+        assert_eq!((value.get("b"), shared), (Some("d".into()), "d".into()));
+        // What somebody still has stays readable.
+        let secret = Value::from("text").into_secret();
+        let other = secret.clone();
+        drop(secret);
+        assert_eq!(other.reveal(), Ok("text".into()));
+        assert_eq!(other.into_plain(), Value::from("text"));
+    }
     use serde_json::json;
 
     #[test]

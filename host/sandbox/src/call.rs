@@ -1,11 +1,13 @@
 //! One call: a fresh store and instance, limits all around, and words for what went wrong.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use futures::FutureExt as _;
 use purlin_model::driver::{Inputs, ResourceState};
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, Linker};
@@ -186,7 +188,10 @@ impl Runner {
             let _timed = Timed { spent: &self.spent, begun: Instant::now() };
             tokio::select! {
                 biased;
-                result = self.instantiate_and_call(call, function) => result,
+                result = AssertUnwindSafe(self.instantiate_and_call(call, function)).catch_unwind() => {
+                    // What the call had is dropped with it, so that nothing half-done is seen.
+                    result.unwrap_or_else(|panic| Err(self.panicked(&*panic)))
+                }
                 () = tokio::time::sleep(time) => Err(error),
             }
         };
@@ -242,6 +247,19 @@ impl Runner {
         };
         call.log.finish();
         result.map_err(|error| self.explain(error, store.data(), &call.needles))
+    }
+
+    /// A fault of the host, in something that the driver called.
+    fn panicked(&self, panic: &(dyn std::any::Any + Send)) -> CallError {
+        let said = panic.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
+        tracing::error!(target: "purlin::sandbox", driver = &*self.name, "the host panicked in a call: {said}");
+        CallError::Trap {
+            driver: self.name.to_string(),
+            message:
+                "the host failed while it served the driver; this is a fault of Purlin, please report it"
+                    .into(),
+        }
     }
 
     /// What ended a call, in the operator's words.

@@ -9,6 +9,7 @@ use purlin_model::driver::{
     Checked, Failure, Impact, Inputs, InvalidInput, ManifestFile, Observed, ResourceState, Subject,
 };
 use purlin_model::{Map, Value};
+use zeroize::Zeroize;
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
@@ -160,7 +161,7 @@ impl Reader<'_> {
         people(self.needles, text)
     }
 
-    pub(crate) fn state(&self, state: types::State) -> Result<ResourceState, CallError> {
+    pub(crate) fn state(&self, mut state: types::State) -> Result<ResourceState, CallError> {
         self.fits(
             [state.id.len(), state.outputs.len(), state.secrets.len(), state.cookie.len()]
                 .into_iter()
@@ -196,9 +197,9 @@ impl Reader<'_> {
             });
         }
         Ok(ResourceState {
-            id: state.id,
+            id: std::mem::take(&mut state.id),
             outputs: self.needles.taint(Value::Map(outputs)),
-            cookie: state.cookie,
+            cookie: std::mem::take(&mut state.cookie),
             manifests,
         })
     }
@@ -225,7 +226,7 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    pub(crate) fn checked(&self, checked: wit::Checked, given: &Inputs) -> Result<Checked, CallError> {
+    pub(crate) fn checked(&self, mut checked: wit::Checked, given: &Inputs) -> Result<Checked, CallError> {
         let warnings = checked.warnings.iter().map(|w| w.pointer.len() + w.message.len()).sum();
         self.fits([checked.values.len(), checked.secrets.len(), warnings])?;
         let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
@@ -237,7 +238,7 @@ impl Reader<'_> {
         Ok(Checked {
             values: self.needles.taint(values),
             secrets: secret_leaves(secrets),
-            warnings: self.invalid(checked.warnings),
+            warnings: self.invalid(std::mem::take(&mut checked.warnings)),
         })
     }
 
@@ -282,6 +283,32 @@ impl Reader<'_> {
             },
             wit::Failure::Failed(message) => Failure::Failed(self.people(&message)),
         })
+    }
+}
+
+// What goes to a driver and comes from it in clear is wiped when the call is over.
+
+impl Drop for types::Inputs {
+    fn drop(&mut self) {
+        self.secrets.zeroize();
+    }
+}
+
+impl Drop for types::State {
+    fn drop(&mut self) {
+        self.secrets.zeroize();
+    }
+}
+
+impl Drop for wit::CheckRequest {
+    fn drop(&mut self) {
+        self.previous.zeroize();
+    }
+}
+
+impl Drop for wit::Checked {
+    fn drop(&mut self) {
+        self.secrets.zeroize();
     }
 }
 

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use purlin_model::{Map, Value};
+use zeroize::Zeroize;
 
 /// Shorter secrets are only recognised as a whole: `1` is in too many texts.
 const SHORTEST_PART: usize = 4;
@@ -20,6 +21,12 @@ pub(crate) struct Needles {
     parts: Vec<Box<str>>,
     /// Found as a whole.
     wholes: Vec<Box<str>>,
+}
+
+impl Drop for Needles {
+    fn drop(&mut self) {
+        self.parts.iter_mut().chain(&mut self.wholes).for_each(|needle| needle.zeroize());
+    }
 }
 
 impl Needles {

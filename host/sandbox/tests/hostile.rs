@@ -171,3 +171,19 @@ async fn a_caller_that_goes_away_takes_the_call_along() {
     }
     deed(&one, json!({})).await.expect("its only place is free again");
 }
+
+#[tokio::test]
+async fn a_panic_of_the_host_fails_one_call() {
+    let driver = guest(Limits::default()).await;
+    let subject = subject();
+    let context = CallContext {
+        progress: Some(std::sync::Arc::new(|_| panic!("the host is at fault"))),
+        ..CallContext::new(&subject, "k")
+    };
+    let told = inputs(json!({"do": "say"}));
+    for _ in 0..20 {
+        let error = driver.create(&context, &told, "n").await.expect_err("the host panics");
+        assert!(error.to_string().contains("a fault of Purlin"), "{error}");
+    }
+    deed(&driver, json!({})).await.expect("others are served");
+}

@@ -208,8 +208,12 @@ impl Reach {
         let denied = || {
             let Target { method, scheme, host, path, port } = target;
             let port = if port == scheme.port() { String::new() } else { format!(":{port}") };
-            let request = format!("{method} {scheme}://{host}{port}{path}");
-            self.deny(&format!("{request} is not granted"), "http", &request);
+            let place = format!("{method} {scheme}://{host}{port}");
+            let request = format!("{place}{path}");
+            // Some paths no grant names, and what a pattern has of its own stands for itself here.
+            let is_pattern = HttpGrant::parse(&request).is_ok() && !path.contains('*');
+            let pattern = if is_pattern { request.clone() } else { format!("{place}/*") };
+            self.deny(&format!("{request} is not granted"), "http", &pattern);
             Refusal::Denied
         };
         if let Some(address) = literal(target.host) {
