@@ -29,7 +29,11 @@ pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> 
                 return anyhow::Ok(wat::parse_str(attack)?);
             }
             let attack = attack.replace("@0.2.0\"", &format!("@{version}\""));
-            let mut module = wat::parse_str(format!("(module\n{attack}\n{})", missing(&attack, &common)))?;
+            // Imports come first; then `common`, so that its memory is the one that all code means.
+            let (imports, rest): (Vec<&str>, Vec<&str>) =
+                attack.lines().partition(|line| line.starts_with("(import"));
+            let parts = [imports.join("\n"), missing(&attack, &common), rest.join("\n")];
+            let mut module = wat::parse_str(format!("(module\n{}\n)", parts.join("\n")))?;
             embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
             ComponentEncoder::default().module(&module)?.encode()
         };
@@ -58,7 +62,6 @@ fn texts(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
             found.push((name, fs::read_to_string(&path)?));
         }
     }
-    // Imports come first.
     found.sort();
     Ok(found)
 }

@@ -1,0 +1,105 @@
+//! Answers that are too large, too deep, or lies.
+
+use super::{Attack, failed, state};
+use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
+use crate::bindings::purlin::driver::operation;
+use crate::bindings::purlin::driver::types::{Call, Denial, InvalidInput, ManifestFile, Partial, Retry};
+use serde_json::json;
+
+pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result<State, Failure>> {
+    let bytes = attack.number("bytes", 8 << 20);
+    Some(Ok(match name {
+        // Whatever the test wants, word by word.
+        "answer" => {
+            let manifest = |file: &serde_json::Value| ManifestFile {
+                name: attack.filled(file["name"].as_str().unwrap_or_default()),
+                location: attack.filled(file["location"].as_str().unwrap_or("cluster")),
+                data: attack.filled(file["data"].as_str().unwrap_or("{}")),
+            };
+            State {
+                id: attack.filled(&attack.text_or("id", "id")),
+                outputs: attack.filled(&attack.text_or("outputs", "{}")),
+                secrets: attack.filled(&attack.text_or("secrets", "{}")),
+                cookie: vec![0; attack.number("cookie", 0)],
+                manifests: attack.values["manifests"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(manifest)
+                    .collect(),
+            }
+        }
+        "huge-output" => state(&json!({"x": "x".repeat(bytes)})),
+        "huge-id" => State { id: "i".repeat(bytes), ..state(&json!({})) },
+        "huge-secrets" => {
+            State { secrets: format!("{{\"x\":\"{}\"}}", "x".repeat(bytes)), ..state(&json!({})) }
+        }
+        "huge-cookie" => State { cookie: vec![0; bytes], ..state(&json!({})) },
+        "huge-failure" => return Some(Err(failed("x".repeat(bytes)))),
+        "many-manifests" => {
+            let file =
+                |n: usize| ManifestFile { name: n.to_string(), location: String::new(), data: "0".into() };
+            State {
+                manifests: (0..attack.number("count", 1_000_000)).map(file).collect(),
+                ..state(&json!({}))
+            }
+        }
+        "many-faults" => {
+            let fault = InvalidInput { pointer: "/values".into(), message: "x".repeat(1_000) };
+            return Some(Err(Failure::InvalidInputs(vec![fault; attack.number("count", 4_000)])));
+        }
+        // Small things that grow when they are read.
+        "many-lists" => {
+            State { outputs: format!("{{\"x\":[{}[]]}}", "[],".repeat(1_300_000)), ..state(&json!({})) }
+        }
+        "many-keys" => {
+            let keys: String = (0..300_000).map(|n| format!("\"{n}\":0,")).collect();
+            State { outputs: format!("{{{keys}\"x\":0}}"), ..state(&json!({})) }
+        }
+        "deep" => {
+            let open = attack.text("open");
+            State {
+                outputs: open.repeat(attack.number("depth", 1_000_000) / open.len()),
+                ..state(&json!({}))
+            }
+        }
+        // An effect that is reported twice, differently.
+        "two-ids" => {
+            operation::checkpoint("the first");
+            State { id: "the second".into(), ..state(&json!({"key": call.idempotency_key})) }
+        }
+        "checkpoint" => {
+            operation::checkpoint(&attack.filled(&attack.text("id")));
+            state(&json!({}))
+        }
+        "huge-checkpoint" => {
+            operation::checkpoint(&"i".repeat(bytes));
+            state(&json!({}))
+        }
+        "checkpoint-flood" => {
+            for n in 0..attack.number("count", 100_000) {
+                operation::checkpoint(&n.to_string());
+            }
+            state(&json!({}))
+        }
+        "fail" => return Some(Err(failure(attack))),
+        _ => return None,
+    }))
+}
+
+/// A failure that says something in every place.
+fn failure(attack: &Attack) -> Failure {
+    let message = attack.filled(&attack.text("text"));
+    match attack.text("kind").as_str() {
+        "invalid-inputs" => Failure::InvalidInputs(vec![InvalidInput { pointer: message.clone(), message }]),
+        "denied" => Failure::Denied(Denial { capability: message.clone(), target: message.clone(), message }),
+        "not-found" => Failure::NotFound(message),
+        "conflict" => Failure::Conflict(message),
+        "retry-after" => Failure::RetryAfter(Retry { after_ms: u64::MAX, message }),
+        "partial" => Failure::Partial(Partial { state: state(&json!({})), message }),
+        "partial-without-id" => {
+            Failure::Partial(Partial { state: State { id: String::new(), ..state(&json!({})) }, message })
+        }
+        _ => Failure::Failed(message),
+    }
+}

@@ -1,0 +1,1 @@
+(memory $memory (export "memory") 4)

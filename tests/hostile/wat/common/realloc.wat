@@ -1,0 +1,6 @@
+(global $top (mut i32) (i32.const 65536))
+(func $realloc (export "cabi_realloc") (param $old i32) (param $old-size i32) (param $align i32) (param $size i32) (result i32)
+  (local $at i32)
+  (local.set $at (i32.and (i32.add (global.get $top) (i32.const 15)) (i32.const -16)))
+  (global.set $top (i32.add (local.get $at) (local.get $size)))
+  (local.get $at))

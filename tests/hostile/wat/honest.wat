@@ -1,0 +1,1 @@
+;; Nothing but the contract: whoever fails here is the host.

@@ -1,0 +1,3 @@
+;; Never comes to life.
+(func $start (loop $again (br $again)))
+(start $start)

@@ -1,0 +1,2 @@
+;; A second memory, for several threads.
+(memory $shared 4 16 shared)

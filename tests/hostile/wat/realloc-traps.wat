@@ -1,0 +1,2 @@
+;; There is no memory.
+(func $realloc (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (unreachable))

@@ -1,0 +1,2 @@
+;; Gives an answer, and then digs.
+(func $post (export "cabi_post_purlin:driver/lifecycle@0.1.0#create") (param i32) (call $post (local.get 0)))

@@ -1,0 +1,2 @@
+(func $start unreachable)
+(start $start)
