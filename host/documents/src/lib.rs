@@ -11,6 +11,7 @@ mod lifecycle;
 mod load;
 mod lock;
 mod names;
+mod plain;
 mod quantity;
 mod reader;
 mod recognise;
@@ -27,5 +28,6 @@ mod yaml;
 
 pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use lock::LOCK_FILE;
+pub use plain::plain_value;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;
