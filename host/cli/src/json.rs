@@ -45,7 +45,9 @@ impl<F: Formatter> Formatter for Harmless<F> {
             out.write_all(before.as_bytes())?;
             let mut characters = after.chars();
             if let Some(dangerous) = characters.next() {
-                write!(out, "\\u{:04x}", u32::from(dangerous))?;
+                for unit in dangerous.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
             }
             rest = characters.as_str();
         }
@@ -106,9 +108,9 @@ mod tests {
 
     #[test]
     fn nothing_moves_a_cursor_and_all_means_the_same() {
-        let value = json!({"a": "ä\u{9b}2J\u{7f}\u{202e}\u{1b}x\n😀", "\u{200f}": 1});
+        let value = json!({"a": "ä\u{9b}2J\u{7f}\u{202e}\u{1b}x\n😀", "\u{200f}\u{e0041}": 1});
         let text = String::from_utf8(line(&value).expect("writes")).expect("UTF-8");
-        assert_eq!(text, "{\"a\":\"ä\\u009b2J\\u007f\\u202e\\u001bx\\n😀\",\"\\u200f\":1}\n");
+        assert_eq!(text, "{\"a\":\"ä\\u009b2J\\u007f\\u202e\\u001bx\\n😀\",\"\\u200f\\udb40\\udc41\":1}\n");
         assert!(!text.trim_end().chars().any(text::is_dangerous));
         for text in [text, indented(&value)] {
             assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);

@@ -6,13 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+pub(crate) use purlin_host::model::is_dangerous;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-
-/// Characters that move a cursor, change colours, or turn the direction of the text round.
-pub(crate) fn is_dangerous(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{061c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
 
 fn escape_into(out: &mut String, c: char) {
     match c {

@@ -6,6 +6,7 @@
 //! means something else.
 
 mod context;
+mod dangerous;
 mod definition;
 mod deployment;
 mod descriptor;
@@ -26,6 +27,7 @@ mod value;
 mod workspace;
 
 pub use context::{Context, ContextField, EnvironmentId};
+pub use dangerous::is_dangerous;
 pub use definition::{Criterion, Definition, ResourceType};
 pub use deployment::{Deployment, ResourceRequest, Workload};
 pub use descriptor::{Descriptor, Direction, Hop, Part, Selector};

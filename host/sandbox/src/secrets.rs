@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use purlin_model::{Map, Value};
+use purlin_model::{Map, Value, is_dangerous};
 use zeroize::Zeroize;
 
 /// Shorter secrets are only recognised as a whole: `1` is in too many texts.
@@ -157,10 +157,7 @@ fn base64(bytes: &[u8]) -> String {
 
 /// Text for people: what could move a cursor or turn the direction of writing is shown, not done.
 pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
-    let risky = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-    };
+    let risky = |c: char| is_dangerous(c) && c != '\n' && c != '\t';
     if !text.contains(risky) {
         return Cow::Borrowed(text);
     }

@@ -11,6 +11,9 @@ use crate::bindings::purlin::driver::{log, metrics, operation};
 use crate::{http, net};
 use serde_json::{Value, json};
 
+/// Colours, a link, the clipboard, a title, a bell, overwriting, other directions, nothing at all.
+const PAINT: &str = "\u{1b}[31mred\u{1b}]8;;http://evil.example\u{1b}\\link\u{1b}]8;;\u{1b}\\\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}]0;title\u{7}\u{9b}2J\rover\u{8}\u{202e}esrever\u{2066}\u{200b}\u{7f}\u{0}.";
+
 /// A state that holds what the host said about the call.
 pub(crate) fn facts(id: &str, call: &Call) -> State {
     let outputs = json!({"key": call.idempotency_key, "deadline": call.deadline}).to_string();
@@ -174,6 +177,34 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
             Err(error) => return Err(Failure::Failed(error.to_string())),
         },
 
+        // Paints wherever a text of its own can stand.
+        "paint" => {
+            println!("out {PAINT}");
+            eprintln!("err {PAINT}");
+            log::write(log::Level::Warn, &format!("log {PAINT}"));
+            operation::progress(&format!("progress {PAINT}"), None);
+            let file = ManifestFile {
+                name: format!("{}-{PAINT}", values["n"]),
+                location: format!("location-{PAINT}"),
+                data: json!({PAINT: PAINT}).to_string(),
+            };
+            let outputs = json!({format!("key-{PAINT}"): format!("value-{PAINT}"), "host": PAINT});
+            State { id: format!("{id}-{PAINT}"), manifests: vec![file], ..state(outputs) }
+        }
+        "paint-invalid" => {
+            let fault = InvalidInput { pointer: format!("/values/{PAINT}"), message: PAINT.into() };
+            return Err(Failure::InvalidInputs(vec![fault]));
+        }
+        "paint-denied" => {
+            let (capability, target) = (PAINT.to_owned(), PAINT.to_owned());
+            return Err(Failure::Denied(Denial { capability, target, message: PAINT.into() }));
+        }
+        "paint-partial" => {
+            let state = State { id: PAINT.into(), ..state(json!({"host": PAINT})) };
+            return Err(Failure::Partial(Partial { state, message: PAINT.into() }));
+        }
+        "paint-failed" => return Err(Failure::Failed(PAINT.into())),
+        "paint-panic" => panic!("{PAINT}"),
         "invalid" => {
             let fault =
                 |pointer: &str| InvalidInput { pointer: pointer.into(), message: format!("not {secret}") };

@@ -10,6 +10,7 @@ mod life;
 mod lifecycle;
 mod lock;
 mod look;
+mod paint;
 mod plans;
 mod project;
 #[path = "../common/reality.rs"]

@@ -1,0 +1,122 @@
+//! What drivers say never acts on a terminal, whichever verb shows it.
+
+use crate::project::{Project, Ran, adversary};
+
+/// Whether a text would do something to a terminal, or to the order in which it is read.
+fn acts(text: &str) -> Option<char> {
+    text.chars().find(|c| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{200f}' | '\u{feff}')
+    })
+}
+
+#[track_caller]
+fn is_still(verb: &[&str], ran: &Ran) {
+    for (stream, text) in [("output", &ran.out), ("error", &ran.err)] {
+        assert_eq!(acts(text), None, "{verb:?} on standard {stream}: {text:?}");
+    }
+}
+
+fn project(deed: &str) -> Project {
+    let project = Project::empty();
+    let driver = format!("drivers: {{acme/bad: {{source: {}}}}}", adversary().display());
+    project.write("purlin.yaml", format!("apiVersion: purlin.dev/v1\nkind: Workspace\n{driver}\n"));
+    project.write("app.yaml", documents(deed, 1));
+    project
+}
+
+fn documents(deed: &str, n: u32) -> String {
+    format!(
+        "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {{id: thing}}
+spec:
+  type: thing
+  driver: acme/bad
+  inputs: {{values: {{do: {deed}, n: {n}}}}}
+  criteria: [{{}}]
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {{id: reader}}
+spec:
+  type: reader
+  driver: purlin/echo
+  inputs: {{values: {{host: \"${{resources['thing.default#shared.a'].outputs.host}}\"}}}}
+  criteria: [{{}}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+metadata: {{name: d}}
+spec:
+  org: acme
+  app: shop
+  env: {{id: dev, type: development}}
+  shared:
+    a: {{type: thing}}
+    b: {{type: reader}}
+"
+    )
+}
+
+const A: &str = "thing#shared.a";
+
+#[test]
+fn what_a_driver_made_is_shown_still_by_every_verb() {
+    let project = project("paint");
+    let up = project.run(&["up", "--yes"]).status(0);
+    is_still(&["up"], &up);
+    assert!(up.err.contains("log "), "its lines are heard: {}", up.err);
+    project.write("app.yaml", documents("paint", 2));
+    for verb in [
+        &["plan"][..],
+        &["plan", "--full"],
+        &["diff"],
+        &["outputs"],
+        &["outputs", "--show-secrets"],
+        &["explain", A],
+        &["graph"],
+        &["graph", "--all"],
+        &["graph", "--format", "dot"],
+        &["graph", "--format", "mermaid"],
+        &["state", "list"],
+        &["state", "show", A],
+        &["history"],
+        &["refresh"],
+        &["driver", "list"],
+        &["export", "out"],
+        &["up", "--yes", "-v"],
+        &["state", "protect", A],
+        &["destroy", "--yes"],
+        &["state", "protect", "--off", A],
+        &["destroy", "--yes"],
+    ] {
+        let ran = project.run(verb);
+        is_still(verb, &ran);
+        assert!(
+            ran.status != 101 && ran.status != 2 || verb.first() == Some(&"destroy"),
+            "{verb:?}: {}",
+            ran.err
+        );
+        // In JSON, too: what reads it may print it.
+        if !matches!(verb, ["graph", "--format", ..] | ["export", ..] | ["state", "protect", ..]) {
+            let json = [verb, &["--format", "json"]].concat();
+            is_still(&json, &project.run(&json));
+        }
+    }
+}
+
+#[test]
+fn what_a_driver_complains_of_is_shown_still() {
+    for deed in ["paint-invalid", "paint-denied", "paint-partial", "paint-failed", "paint-panic"] {
+        let project = project(deed);
+        for verb in
+            [&["up", "--yes"][..], &["up", "--yes", "--format", "json"], &["state", "list"], &["history"]]
+        {
+            let ran = project.run(verb);
+            is_still(verb, &ran);
+        }
+        let up = project.run(&["up", "--yes"]);
+        assert_eq!(up.status, 1, "{deed}: {}", up.err);
+    }
+}
