@@ -89,7 +89,7 @@ impl Registry {
 
     fn needs_approval(&self, name: &str) -> Result<Arc<str>, Error> {
         let known = self.configured.get_key_value(canonical(name));
-        match known.filter(|(_, config)| !matches!(config.source, None)) {
+        match known.filter(|(_, config)| config.source.is_some()) {
             Some((name, _)) => Ok(Arc::clone(name)),
             None if super::built_in(canonical(name)).is_some() => {
                 Err(Error::Component(format!("the driver `{name}` came with Purlin and needs no approval")))
@@ -286,20 +286,20 @@ mod tests {
         let two = Digest::new([2; 32]).to_string();
         let (one, two) = (format!("digest {one}"), format!("digest {two}"));
         let of = |before: &[Pin], after: &[Pin]| changes(&lock(&[("a/b", before)]), &lock(&[("a/b", after)]));
-        let old = pin("1.0.0", 1, &["env A"]);
-        assert_eq!(of(&[old.clone()], &[old.clone()]), []);
-        assert_eq!(of(&[old.clone()], &[pin("1.0.0", 2, &["env A"])]), [change("1.0.0", &[&one], &[&two])]);
+        let old = [pin("1.0.0", 1, &["env A"])];
+        assert_eq!(of(&old, &old), []);
+        assert_eq!(of(&old, &[pin("1.0.0", 2, &["env A"])]), [change("1.0.0", &[&one], &[&two])]);
         assert_eq!(
-            of(&[old.clone()], &[pin("1.1.0", 2, &["env A", "env B"])]),
+            of(&old, &[pin("1.1.0", 2, &["env A", "env B"])]),
             [change("1.1.0", &["version 1.0.0", &one], &["version 1.1.0", &two, "grant env B"])]
         );
-        assert_eq!(of(&[old.clone()], &[pin("1.0.0", 1, &[])]), [change("1.0.0", &["grant env A"], &[])]);
+        assert_eq!(of(&old, &[pin("1.0.0", 1, &[])]), [change("1.0.0", &["grant env A"], &[])]);
         // One more version beside the old one is new as a whole.
-        let both = of(&[old.clone()], &[old.clone(), pin("2.0.0", 2, &[])]);
+        let both = of(&old, &[old[0].clone(), pin("2.0.0", 2, &[])]);
         assert_eq!(both.len(), 1);
         assert_eq!((both[0].version.as_str(), both[0].removed.len(), both[0].added.len()), ("2.0.0", 0, 5));
         // What is gone is said, and needs nobody's approval.
-        let gone = changes(&lock(&[("a/b", &[old])]), &lock(&[]));
+        let gone = changes(&lock(&[("a/b", &old)]), &lock(&[]));
         assert!(gone[0].added.is_empty() && gone[0].removed.len() == 6, "{gone:?}");
     }
 }
