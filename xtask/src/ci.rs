@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: what has to pass before a change goes in.
 
 use crate::step::{self, cargo, step};
-use crate::{drivers, test};
+use crate::{drivers, fuzz, test};
 
 pub(crate) fn run() -> anyhow::Result<()> {
     step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
@@ -9,5 +9,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("lints", || {
         step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     })?;
-    test::run(&test::Arguments::default())
+    test::run(&test::Arguments::default())?;
+    fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 60, jobs: 2 })
 }

@@ -18,13 +18,13 @@ const WRAPS: &str = "PURLIN_XTASK_WRAPS";
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Targets, all of them when none is named.
-    targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// Seconds for each target.
     #[arg(long, default_value_t = 60)]
-    seconds: u64,
+    pub(crate) seconds: u64,
     /// Targets at the same time.
     #[arg(long, default_value_t = 2)]
-    jobs: usize,
+    pub(crate) jobs: usize,
 }
 
 /// What tests/fuzz/src/lib.rs calls them.
@@ -62,6 +62,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn build() -> anyhow::Result<PathBuf> {
+    let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
+    if !step::works(Command::new(&compiler).arg("--version")) {
+        bail!("the fuzzer takes a C++ compiler, and `{}` is none; install g++ or clang", compiler.display());
+    }
     let this = std::env::current_exe().context("cannot tell where this program is")?;
     let mut command = cargo();
     command.args(["build", "--workspace", "--bin", "purlin-fuzz", "--features", "purlin-fuzz/fuzzer"]);
