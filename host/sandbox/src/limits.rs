@@ -16,6 +16,11 @@ pub(crate) const TABLE_ELEMENTS: usize = 20_000;
 pub(crate) const HANDLES: usize = 1_000;
 /// Sockets of one call at once: each takes a file descriptor of the host.
 pub(crate) const SOCKETS: usize = 64;
+/// Names that a driver looks up at once, over all its calls.
+pub(crate) const LOOKUPS: usize = 8;
+/// Files and folders that one call holds open at once, besides those it was granted: each takes
+/// a file descriptor of the host.
+pub(crate) const FILES: usize = 64;
 /// Requests of one call under way at once.
 pub(crate) const CONNECTIONS: usize = 16;
 /// Random bytes asked for at once.

@@ -8,7 +8,7 @@
 mod address;
 
 use std::collections::{HashMap, HashSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Grants;
@@ -16,7 +16,7 @@ use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, IpNet, Scheme};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::log::Log;
-use crate::limits::{CONNECTIONS, Limits};
+use crate::limits::{CONNECTIONS, LOOKUPS, Limits};
 
 /// The network grants of one driver, and what one call may use up of them.
 pub(super) struct Rules {
@@ -27,6 +27,7 @@ pub(super) struct Rules {
     addresses: Vec<IpNet>,
     requests: u32,
     response: u64,
+    lookups: Arc<Semaphore>,
 }
 
 /// Why something is not reached.
@@ -89,7 +90,32 @@ impl Rules {
             addresses: grants.addresses.clone(),
             requests: limits.requests,
             response: limits.response,
+            lookups: Arc::new(Semaphore::new(LOOKUPS)),
         }
+    }
+
+    /// The addresses of a name, each once. The system's resolver holds a thread, and cannot be
+    /// stopped when a call ends; so a driver has few such threads, whatever its calls do.
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Refusal> {
+        // What a resolver may take for something else than a name is none.
+        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+        if name.is_empty() || name.len() > 253 || !name.bytes().all(is_plain) {
+            return Err(Refusal::NotFound);
+        }
+        let turn = Arc::clone(&self.lookups).acquire_owned().await.map_err(|_| Refusal::NotFound)?;
+        let name = name.to_owned();
+        let found = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            (name.as_str(), 0).to_socket_addrs().map(|found| found.collect::<Vec<SocketAddr>>())
+        });
+        let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
+        let mut addresses: Vec<IpAddr> = Vec::new();
+        for address in found.into_iter().map(|found| found.ip().to_canonical()) {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if addresses.is_empty() { Err(Refusal::NotFound) } else { Ok(addresses) }
     }
 
     fn sockets(&self, transport: Transport) -> &[Endpoint] {
@@ -227,7 +253,7 @@ impl Reach {
         if !grants.iter().any(|grant| grant.host.matches_name(target.host)) {
             return Err(denied());
         }
-        let found = look_up(target.host).await?;
+        let found = rules.look_up(target.host).await?;
         let (open, closed): (Vec<IpAddr>, Vec<IpAddr>) =
             found.into_iter().partition(|address| rules.leads_to(*address) || named(*address));
         if open.is_empty() {
@@ -249,7 +275,7 @@ impl Reach {
             self.deny(&format!("looking up `{name}` is not granted"), "dns", name);
             return Err(Refusal::Denied);
         }
-        let found = look_up(name).await?;
+        let found = rules.look_up(name).await?;
         let sockets = || rules.tcp.iter().chain(&rules.udp);
         let named = |address| sockets().any(|grant| grant.host.names_address(address));
         let (open, closed): (Vec<IpAddr>, Vec<IpAddr>) =
@@ -308,23 +334,4 @@ impl Reach {
 fn literal(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     bare.parse::<IpAddr>().ok().map(|address| address.to_canonical())
-}
-
-/// The addresses of a name, each once.
-async fn look_up(name: &str) -> Result<Vec<IpAddr>, Refusal> {
-    // What a resolver may take for something else than a name is none.
-    if name.is_empty()
-        || name.len() > 253
-        || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-    {
-        return Err(Refusal::NotFound);
-    }
-    let found = tokio::net::lookup_host((name, 0)).await.map_err(|_| Refusal::NotFound)?;
-    let mut addresses: Vec<IpAddr> = Vec::new();
-    for address in found.map(|found| found.ip().to_canonical()) {
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    if addresses.is_empty() { Err(Refusal::NotFound) } else { Ok(addresses) }
 }
