@@ -49,6 +49,10 @@ impl Dirs {
         Ok(Self(dirs))
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -5,6 +5,7 @@
 
 mod dirs;
 mod env;
+mod files;
 mod http;
 mod log;
 mod metrics;
@@ -36,6 +37,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     names::link(linker)?;
     sockets::link(linker)?;
+    files::link(linker)?;
     linker.allow_shadowing(false);
     bindings::Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
