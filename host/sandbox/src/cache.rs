@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 
 /// Names of this format's files; a new format gets a new one.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 
 #[derive(Debug)]
 pub(crate) struct Cache {

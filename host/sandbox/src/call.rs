@@ -93,7 +93,7 @@ impl Runner {
         setup: &DriverSetup,
         linker: &Linker<Guest>,
     ) -> Result<Self, LoadError> {
-        let invalid = |error: wasmtime::Error| LoadError::Invalid { message: format!("{error:#}") };
+        let invalid = |error: wasmtime::Error| LoadError::invalid(&error);
         component::check_interface(sandbox.engine(), component)?;
         let pre = linker.instantiate_pre(component).map_err(invalid)?;
         let pre = bindings::DriverPre::new(pre).map_err(invalid)?;

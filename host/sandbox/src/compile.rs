@@ -22,7 +22,7 @@ pub enum Target {
 /// # Errors
 /// When the component is no driver, as [`Sandbox::load`] says.
 pub async fn precompile(wasm: &[u8], target: Target) -> Result<Vec<u8>, LoadError> {
-    let invalid = |error: &dyn std::fmt::Display| LoadError::Invalid { message: format!("{error:#}") };
+    let invalid = LoadError::invalid;
     component::check_header(wasm)?;
     let config = SandboxConfig { instances: 1, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(config).map_err(|error| invalid(&error))?;

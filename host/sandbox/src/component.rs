@@ -4,7 +4,9 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::CONTRACT_VERSION;
+use crate::convert::people;
 use crate::error::LoadError;
+use crate::secrets::Needles;
 
 const LIFECYCLE: &str = "purlin:driver/lifecycle";
 
@@ -53,7 +55,7 @@ pub(crate) fn check_names<'a>(
         });
     }
     match imports.find(|name| !offered(name)) {
-        Some(name) => Err(LoadError::UnknownImport { import: name.to_owned() }),
+        Some(name) => Err(LoadError::UnknownImport { import: people(&Needles::default(), name) }),
         None => Ok(()),
     }
 }

@@ -22,7 +22,9 @@ pub(crate) const LONGEST_ID: usize = 4 << 10;
 /// Bytes of a cookie.
 const LARGEST_COOKIE: usize = 10 << 10;
 /// Bytes of one message for people.
-const LONGEST_MESSAGE: usize = 16 << 10;
+pub(crate) const LONGEST_MESSAGE: usize = 8 << 10;
+/// What stands around a fault in a list of them.
+const FAULT_COST: usize = 8;
 /// No outside asks for more patience than this.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -245,20 +247,28 @@ impl Reader<'_> {
     pub(crate) fn impact(&self, impact: wit::Impact) -> Result<Impact, CallError> {
         self.fits(impact.replaces.iter().chain(&impact.stable_outputs).map(String::len))?;
         Ok(Impact {
-            replaces: impact.replaces,
+            // They are the reasons in a plan. The names of outputs are not shown.
+            replaces: impact.replaces.iter().map(|pointer| self.people(pointer)).collect(),
             delete_before_replace: impact.delete_before_replace,
             stable_outputs: impact.stable_outputs,
         })
     }
 
+    /// What is wrong with inputs. People are told as much as they read; the rest is counted.
     fn invalid(&self, faults: Vec<types::InvalidInput>) -> Vec<InvalidInput> {
-        faults
-            .into_iter()
-            .map(|fault| InvalidInput {
-                pointer: self.people(&fault.pointer),
-                message: self.people(&fault.message),
-            })
-            .collect()
+        let (count, mut length) = (faults.len(), 0);
+        let mut told: Vec<InvalidInput> = Vec::new();
+        for fault in faults {
+            let (pointer, message) = (self.people(&fault.pointer), self.people(&fault.message));
+            length += pointer.len() + message.len() + FAULT_COST;
+            if !told.is_empty() && length > LONGEST_MESSAGE {
+                let message = format!("and {} more", count - told.len());
+                told.push(InvalidInput { pointer: String::new(), message });
+                break;
+            }
+            told.push(InvalidInput { pointer, message });
+        }
+        told
     }
 
     pub(crate) fn failure(&self, failure: wit::Failure) -> CallError {
@@ -318,7 +328,10 @@ pub(crate) fn people(needles: &Needles, text: &str) -> String {
     let end = masked.floor_char_boundary(LONGEST_MESSAGE);
     let cut = masked.get(..end).unwrap_or_default();
     let mut clean = neutralise(cut).into_owned();
-    if cut.len() < masked.len() {
+    // What is shown in place of what does something is longer.
+    let whole = cut.len() == masked.len() && clean.len() <= LONGEST_MESSAGE;
+    if !whole {
+        clean.truncate(clean.floor_char_boundary(LONGEST_MESSAGE));
         clean.push('…');
     }
     clean

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use purlin_model::driver::Failure;
 
+use crate::convert::people;
+use crate::secrets::Needles;
+
 /// The sandbox cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
@@ -79,6 +82,18 @@ pub enum LoadError {
         /// Which and why.
         message: String,
     },
+}
+
+impl LoadError {
+    /// What a parser says of a component. It repeats names that the component made up.
+    pub(crate) fn invalid(error: &dyn std::fmt::Display) -> Self {
+        Self::Invalid { message: people(&Needles::default(), &format!("{error:#}")) }
+    }
+
+    /// What is wrong with a manifest, in words that may come from it.
+    pub(crate) fn manifest(message: &str) -> Self {
+        Self::Manifest { message: people(&Needles::default(), message) }
+    }
 }
 
 /// A call that did not give a result.

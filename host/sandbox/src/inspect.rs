@@ -90,7 +90,7 @@ impl Interfaces {
 /// torn.
 pub fn interfaces(bytes: &[u8]) -> Result<Interfaces, LoadError> {
     component::check_header(bytes)?;
-    let invalid = |error: wasmparser::Error| LoadError::Invalid { message: error.to_string() };
+    let invalid = |error: wasmparser::Error| LoadError::invalid(&error);
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
     // Modules and components inside have imports of their own, which reach nothing but this one.
     let mut depth = 0_usize;
@@ -184,8 +184,7 @@ impl Sandbox {
         let driver = Arc::clone(&named);
         let component = blocking(move || sandbox.component(bytes.into(), &driver)).await?;
         component::check_interface(self.engine(), &component)?;
-        let linker = powerless(self.engine(), &component)
-            .map_err(|error| LoadError::Invalid { message: format!("{error:#}") })?;
+        let linker = powerless(self.engine(), &component).map_err(|error| LoadError::invalid(&error))?;
         let limits =
             Limits { time: Some(limits.time.map_or(PATIENCE, |time| time.min(PATIENCE))), ..limits.clone() };
         let setup = DriverSetup { name: named, limits, ..DriverSetup::default() };
@@ -199,7 +198,7 @@ impl Sandbox {
                 other => other,
             }))
         })?;
-        manifest::from_wit(said).map_err(|message| LoadError::Manifest { message })
+        manifest::from_wit(said).map_err(|message| LoadError::manifest(&message))
     }
 }
 

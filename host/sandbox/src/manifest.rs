@@ -4,6 +4,8 @@ use purlin_model::driver::{Implements, Manifest, TypeSchema, Wish};
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
+use crate::convert::people;
+use crate::secrets::Needles;
 
 /// Bytes of all texts of a manifest.
 const LARGEST: usize = 1 << 20;
@@ -41,7 +43,7 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
             Ok(TypeSchema {
                 inputs: schema(&t.type_name, "inputs", &t.inputs)?,
                 outputs: schema(&t.type_name, "outputs", &t.outputs)?,
-                type_name: t.type_name,
+                type_name: resource_type(t.type_name)?,
             })
         })
         .collect::<Result<_, String>>()?;
@@ -49,7 +51,7 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
     Ok(Manifest {
         name: manifest.name,
         version,
-        description: manifest.description,
+        description: plain(&manifest.description),
         implements: Implements {
             check: has(wit::Implements::CHECK),
             name: has(wit::Implements::NAME),
@@ -62,9 +64,25 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
         wishes: manifest
             .wishes
             .into_iter()
-            .map(|w| Wish { capability: w.capability, pattern: w.pattern, reason: w.reason })
+            .map(|w| Wish {
+                capability: plain(&w.capability),
+                pattern: plain(&w.pattern),
+                reason: plain(&w.reason),
+            })
             .collect(),
     })
+}
+
+/// Text for people, who read it before they trust the driver.
+fn plain(text: &str) -> String {
+    people(&Needles::default(), text)
+}
+
+fn resource_type(name: String) -> Result<String, String> {
+    if name.is_empty() || name.len() > 256 || plain(&name) != name {
+        return Err(format!("`{}` is no name of a resource type", plain(&name)));
+    }
+    Ok(name)
 }
 
 fn valid_name(name: &str) -> bool {

@@ -249,7 +249,7 @@ impl Sandbox {
             drop(done);
             component
         })
-        .map_err(|error| LoadError::Invalid { message: format!("{error:#}") })?;
+        .map_err(|error| LoadError::invalid(&error))?;
         tracing::debug!(target: "purlin::sandbox", %driver, took = ?start.elapsed(), "compiled");
         Ok(Compiled { digest, component, manifest: None })
     }
@@ -263,7 +263,7 @@ impl Sandbox {
         let bare = DriverSetup { grants: Grants::default(), ..setup.clone() };
         let runner = Runner::new(self, component, &bare)?;
         let described = runner.describe().await.map_err(|error| LoadError::Describe(Box::new(error)))?;
-        manifest::from_wit(described).map_err(|message| LoadError::Manifest { message })
+        manifest::from_wit(described).map_err(|message| LoadError::manifest(&message))
     }
 
     fn driver(

@@ -2,6 +2,7 @@
 //! with the target `purlin::driver`. Secrets are masked, control characters shown, and a driver
 //! that talks without end is heard up to its limit.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,10 +10,11 @@ use purlin_model::Key;
 
 use super::Guest;
 use crate::bindings::purlin::driver::log;
+use crate::convert::people;
 use crate::error::size;
 use crate::secrets::{Needles, neutralise};
 
-/// Bytes of one line of a stream; the rest of a longer one is dropped.
+/// Bytes of one line; the rest of a longer one is dropped.
 const LONGEST_LINE: usize = 16 << 10;
 /// Lines of the last words.
 const LAST_LINES: usize = 3;
@@ -129,7 +131,7 @@ impl Log {
 
     /// Tells the operator what a call was refused: each thing once, and not without end.
     pub(super) fn refused(&self, what: &str) {
-        let what = neutralise(&self.0.needles.mask(what)).into_owned();
+        let what = people(&self.0.needles, what).replace(['\n', '\t'], " ");
         let mut state = self.state();
         if state.refused.len() >= MOST_REFUSED || state.refused.contains(&what) {
             return;
@@ -146,7 +148,9 @@ impl Log {
     }
 
     pub(super) fn metric(&self, name: &str, value: fmt::Arguments<'_>) {
-        if self.spend(name.len() + LINE_COST) {
+        // A name has no place where a secret could be left out.
+        let is_plain = matches!(self.0.needles.mask(name), Cow::Borrowed(same) if same == name);
+        if is_plain && self.spend(name.len() + LINE_COST) {
             tracing::debug!(
                 target: "purlin::driver", driver = &*self.0.driver, resource = self.resource(),
                 metric = name, "{value}"
@@ -177,7 +181,11 @@ impl Log {
 
     /// A line without secrets.
     fn line(&self, state: &mut State, level: tracing::Level, line: &str) {
-        let line = neutralise(line);
+        let mut line = neutralise(line);
+        if line.len() > LONGEST_LINE {
+            let end = line.floor_char_boundary(LONGEST_LINE);
+            line = format!("{}…", line.get(..end).unwrap_or_default()).into();
+        }
         if level <= tracing::Level::WARN && !line.trim().is_empty() {
             let mut last = line.trim().to_owned();
             last.truncate(last.floor_char_boundary(512));
