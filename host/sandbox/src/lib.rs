@@ -24,6 +24,7 @@ mod error;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod inspect;
+mod instances;
 mod json;
 mod limits;
 mod manifest;

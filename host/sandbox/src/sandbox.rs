@@ -21,7 +21,7 @@ use crate::capability::{self, Guest};
 use crate::driver::Driver;
 use crate::error::{LoadError, SandboxError};
 use crate::ticker::Ticker;
-use crate::{component, engine, manifest};
+use crate::{component, engine, instances, manifest};
 
 /// Components larger than this are refused unread.
 const LARGEST_COMPONENT: u64 = 512 << 20;
@@ -232,6 +232,7 @@ impl Sandbox {
         {
             return Ok(Compiled { digest, component, manifest: Some(artifact.manifest) });
         }
+        instances::check(&bytes)?;
         let start = Instant::now();
         let component = std::thread::scope(|scope| {
             let (done, waiting) = std::sync::mpsc::channel::<()>();

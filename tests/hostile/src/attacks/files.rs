@@ -14,9 +14,9 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
     let folder = || get_directories().remove(attack.number("folder", 0)).0;
     Some(match name {
         // Paths go to the host as they are; the standard library would mend them.
-        "file" => {
-            one(attack, &folder()).map(|found| state(&found)).map_err(|code| failed(format!("{code:?}")))
-        }
+        "file" => one(attack, &folder())
+            .map(|found| state(&found))
+            .map_err(|code| failed(format!("ErrorCode::{}", code.name()))),
         "folders" => {
             let names: Vec<String> = get_directories().into_iter().map(|(_, name)| name).collect();
             Ok(state(&json!({"folders": names})))

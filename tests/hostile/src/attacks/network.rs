@@ -18,7 +18,7 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
             for n in 0..attack.number("count", 500) {
                 match resolve_addresses(&network, &format!("{n}.{}", attack.text("name"))) {
                     Ok(stream) => held.push(stream),
-                    Err(error) => return Some(Err(failed(format!("{error:?}")))),
+                    Err(error) => return Some(Err(failed(format!("ErrorCode::{}", error.name())))),
                 }
             }
             Ok(json!({"held": held.len()}))
@@ -28,7 +28,7 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
         "connect" => connect(attack).map(|()| json!({"connected": true})),
         _ => return None,
     };
-    Some(result.map(|found| state(&found)).map_err(|error| failed(format!("{error:?}"))))
+    Some(result.map(|found| state(&found)).map_err(|error| failed(format!("ErrorCode::{}", error.name()))))
 }
 
 fn look_up(name: &str) -> Result<Vec<String>, ErrorCode> {

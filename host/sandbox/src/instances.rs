@@ -1,0 +1,101 @@
+//! How many instances a component consists of, told before it is compiled.
+//!
+//! Compiling lays every instance out, and components can hold components: ten of ten of ten make a
+//! thousand out of a few bytes, and a few levels more take all memory there is.
+
+use wasmparser::{
+    ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind, ComponentTypeRef,
+    Instance, Parser, Payload,
+};
+
+use crate::error::LoadError;
+
+/// Instances of one component. Those that tools put together have some dozens.
+const MOST: u64 = 1_000;
+
+/// A component on its way: its own instances, and those of each component in it, by index.
+#[derive(Default)]
+struct Frame {
+    instances: u64,
+    components: Vec<u64>,
+}
+
+/// Refuses components of very many instances, and those where that cannot be told.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), LoadError> {
+    let invalid = |error: wasmparser::Error| LoadError::invalid(&error);
+    let handed = || LoadError::Invalid { message: "it hands components to components".into() };
+    // Modules have no instances of their own, and no place of their own here.
+    let mut frames: Vec<Option<Frame>> = vec![Some(Frame::default())];
+    for payload in Parser::new(0).parse_all(bytes) {
+        let payload = payload.map_err(invalid)?;
+        match &payload {
+            Payload::ModuleSection { .. } => frames.push(None),
+            Payload::ComponentSection { .. } => frames.push(Some(Frame::default())),
+            Payload::End(_) => {
+                if let (Some(Some(inner)), Some(Some(outer))) = (frames.pop(), frames.last_mut()) {
+                    outer.components.push(inner.instances);
+                }
+            }
+            Payload::ComponentAliasSection(section) => {
+                for alias in section.clone() {
+                    let found = match alias.map_err(invalid)? {
+                        ComponentAlias::Outer { kind: ComponentOuterAliasKind::Component, count, index } => {
+                            let level = frames.len().checked_sub(count as usize + 1);
+                            let outer = level.and_then(|level| frames.get(level)?.as_ref());
+                            outer.and_then(|outer| outer.components.get(index as usize)).copied()
+                        }
+                        ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. } => {
+                            return Err(handed());
+                        }
+                        _ => continue,
+                    };
+                    let (Some(found), Some(Some(frame))) = (found, frames.last_mut()) else { return Ok(()) };
+                    frame.components.push(found);
+                }
+            }
+            _ => {}
+        }
+        let Some(Some(frame)) = frames.last_mut() else { continue };
+        match payload {
+            Payload::InstanceSection(section) => {
+                for instance in section {
+                    if let Instance::Instantiate { .. } = instance.map_err(invalid)? {
+                        frame.instances = frame.instances.saturating_add(1);
+                    }
+                }
+            }
+            Payload::ComponentInstanceSection(section) => {
+                for instance in section {
+                    if let ComponentInstance::Instantiate { component_index, .. } =
+                        instance.map_err(invalid)?
+                    {
+                        // An index that leads nowhere is for the compiler to refuse.
+                        let inner = frame.components.get(component_index as usize).copied().unwrap_or(0);
+                        frame.instances = frame.instances.saturating_add(1).saturating_add(inner);
+                    }
+                }
+            }
+            Payload::ComponentImportSection(section) => {
+                for import in section {
+                    if let ComponentTypeRef::Component(_) = import.map_err(invalid)?.ty {
+                        return Err(handed());
+                    }
+                }
+            }
+            Payload::ComponentExportSection(section) => {
+                for export in section {
+                    let export = export.map_err(invalid)?;
+                    if export.kind == ComponentExternalKind::Component {
+                        let same = frame.components.get(export.index as usize).copied().unwrap_or(0);
+                        frame.components.push(same);
+                    }
+                }
+            }
+            _ => {}
+        }
+        if frame.instances > MOST {
+            return Err(LoadError::Invalid { message: format!("it consists of more than {MOST} instances") });
+        }
+    }
+    Ok(())
+}
