@@ -1,0 +1,126 @@
+//! Answers that are too large, too deep, or lies.
+
+use serde_json::json;
+
+use crate::harness::{Call, attack};
+
+const TOO_MUCH: &str = "returned more than 4 MiB, its output limit; `drivers.acme/bad.limits.output`";
+
+#[test]
+fn large_answers() {
+    for name in ["huge-output", "huge-secrets", "huge-cookie", "huge-id", "huge-failure", "huge-checkpoint"] {
+        attack(name).fails(TOO_MUCH);
+    }
+    attack("huge-id").with("bytes", 10 << 20).fails(TOO_MUCH);
+    attack("huge-id").with("bytes", 4097).fails("the id of a resource has 1 to 4096 bytes");
+    attack("huge-cookie").with("bytes", 10_241).fails("its cookie has 10241 bytes, and 10240 are allowed");
+    attack("huge-checkpoint").with("bytes", 4097).fails("the id of a checkpoint has 1 to 4096 bytes");
+    attack("huge-failure").with("bytes", 4_000_000).fails("xxx…");
+    attack("many-faults").fails("invalid inputs: `/values`: xxx");
+    attack("many-manifests").with("count", 300_000).fails(TOO_MUCH);
+    attack("many-manifests").with("count", 30_000).harmless();
+}
+
+#[test]
+fn answers_that_grow_when_they_are_read() {
+    for name in ["many-lists", "many-keys"] {
+        attack(name).harmless();
+    }
+    for open in ["[", "{\"a\":", "[{\"a\":", "[[{\"b\":[", " ["] {
+        attack("deep").with("open", open).fails("its outputs is not JSON: recursion limit exceeded");
+    }
+}
+
+#[test]
+fn outputs_that_are_no_json() {
+    let outputs = |text: &str| attack("answer").with("outputs", text);
+    for wrong in [
+        "",
+        "{",
+        "{oops",
+        "{\"a\":}",
+        "{}{}",
+        "\u{feff}{}",
+        "{\"a\":1e999}",
+        "{\"a\":NaN}",
+        "{\"a\":-}",
+        "{\"a\":\"\u{1b}\"}",
+        "{\"a\":\"\\ud800\"}",
+        "{'a':1}",
+        "{\"a\":01}",
+        "/*c*/{}",
+    ] {
+        outputs(wrong).fails("its outputs is not JSON");
+    }
+    for wrong in ["[]", "1", "\"a\"", "true", "null"] {
+        outputs(wrong).fails("not a JSON object");
+    }
+    let digits = "9".repeat(100_000);
+    outputs(&format!("{{\"a\":{digits}}}")).fails("its outputs is not JSON");
+    outputs(&format!("{{\"a\":0.{digits}}}")).answers("{\"a\":1.0}");
+    // The last one counts, as everywhere in the program.
+    outputs(r#"{"a":1,"a":2}"#).answers(r#"id {"a":2}"#);
+    outputs("{\"a\":\"\\u0000\\u001b\"}").answers(r#"{"a":"\u0000\u001b"}"#);
+}
+
+#[test]
+fn keys_that_mean_something_elsewhere() {
+    for key in ["__proto__", "constructor", "a.b", "a['b']", "${resources.x}", "", "a/b~c", "$ref", "\\n"] {
+        let outputs = json!({key: {"x": 1}}).to_string();
+        attack("answer").with("outputs", outputs.clone()).answers(outputs);
+    }
+}
+
+#[test]
+fn ids_that_look_like_something_else() {
+    for id in ["../../etc/passwd", "/", "urn:purlin:a", "a#b", "${x}", "-rf", "http://h/"] {
+        attack("answer").with("id", id).answers(format!("{id} {{}}"));
+    }
+    attack("answer").with("id", "").fails("the id of a resource has 1 to 4096 bytes");
+    attack("checkpoint").with("id", "").fails("the id of a checkpoint has 1 to 4096 bytes");
+}
+
+#[test]
+fn names_that_are_none() {
+    attack("name")
+        .with("length", 4097)
+        .called(Call::Name)
+        .fails("the name of a resource has 1 to 4096 bytes");
+    attack("name").with("name", "").called(Call::Name).fails("the name of a resource has 1 to 4096 bytes");
+    attack("name").with("length", 4096).called(Call::Name).answers("nnnn");
+}
+
+#[test]
+fn manifests_that_collide() {
+    let files = |names: &[&str]| {
+        let files: Vec<_> = names.iter().map(|name| json!({"name": name})).collect();
+        attack("answer").with("manifests", files)
+    };
+    files(&["a", "a"]).fails("has no name, or that of another one");
+    files(&[""]).fails("has no name, or that of another one");
+    files(&["\u{1b}[2J", "\u{1b}[2J"]).fails("has no name, or that of another one");
+    attack("answer").with("manifests", json!([{"name": "a", "data": "{"}])).fails("its manifest is not JSON");
+    attack("answer")
+        .with("outputs", "{\"a\":1}")
+        .with("secrets", "{\"a\":2}")
+        .fails("is in both outputs and secrets");
+    attack("answer")
+        .with("outputs", "{\"\\u001b\":1}")
+        .with("secrets", "{\"\\u001b\":2}")
+        .fails("is in both");
+}
+
+#[test]
+fn lies_about_identity() {
+    attack("two-ids").answers("the second");
+    attack("checkpoint-flood").briefly().harmless();
+    attack("checkpoint")
+        .with("at", "update")
+        .called(Call::Update)
+        .with("id", "x")
+        .fails("a checkpoint outside `create`");
+    attack("id").with("id", "another").called(Call::Update).fails("`update` changed the id of the resource");
+    attack("id").with("id", "another").called(Call::Read).fails("`read` answered with another id");
+    attack("fail").with("kind", "partial-without-id").fails("the id of a resource has 1 to 4096 bytes");
+    attack("fail").with("kind", "retry-after").fails("try again after 86400000 ms");
+}

@@ -1,0 +1,86 @@
+//! What only hands can write: answers and imports that break the rules of components.
+
+use crate::harness::{Call, by_hand};
+
+#[test]
+fn the_honest_one_works() {
+    by_hand("honest").answers("id {}");
+    by_hand("honest").called(Call::Check).answers("checked");
+    by_hand("honest").called(Call::Read).answers("none");
+    by_hand("honest").called(Call::Impact).answers("false 0");
+    by_hand("honest").called(Call::Update).answers("id {}");
+    by_hand("honest").called(Call::Delete).answers("deleted");
+    by_hand("honest").called(Call::Name).answers("id");
+}
+
+#[test]
+fn memory_for_the_host_that_is_none() {
+    for name in ["realloc-null", "realloc-overlapping"] {
+        by_hand(name).harmless();
+    }
+    for name in ["realloc-outside", "realloc-at-the-end", "realloc-unaligned"] {
+        by_hand(name).fails("the driver `acme/bad` crashed: ");
+    }
+    by_hand("realloc-traps").fails("it gave up");
+    by_hand("reentrance").fails("the driver `acme/bad` crashed: ");
+}
+
+#[test]
+fn texts_and_lists_that_lie() {
+    for name in [
+        "text-outside",
+        "text-too-long",
+        "text-over-the-end",
+        "text-wraps",
+        "text-not-utf8",
+        "text-surrogate",
+        "text-overlong",
+        "list-too-long",
+        "list-wraps",
+        "list-unaligned",
+        "cookie-of-all-memory",
+    ] {
+        by_hand(name).fails("the driver `acme/bad` ");
+    }
+}
+
+#[test]
+fn answers_that_are_none() {
+    for name in [
+        "variant-out-of-range",
+        "failure-out-of-range",
+        "result-unaligned",
+        "result-outside",
+        "result-over-the-end",
+    ] {
+        by_hand(name).fails("the driver `acme/bad` crashed: ");
+    }
+    by_hand("bool-out-of-range").called(Call::Impact).answers("true 0");
+    by_hand("flags-out-of-range").answers("id {}");
+}
+
+#[test]
+fn imports_at_the_wrong_time() {
+    by_hand("import-in-post-return").fails("the driver `acme/bad` crashed: ");
+    by_hand("import-in-start").refused("cannot ask what it is");
+    by_hand("import-in-describe").refused("outside `create`");
+    by_hand("level-out-of-range").fails("the driver `acme/bad` crashed: ");
+    by_hand("log-outside").fails("the driver `acme/bad` ");
+}
+
+#[test]
+fn handles_that_are_none() {
+    for name in ["handle-unknown", "handle-dropped-twice", "handle-of-another-kind", "poll-outside"] {
+        by_hand(name).fails("the driver `acme/bad` ");
+    }
+}
+
+#[test]
+fn a_manifest_for_a_terminal() {
+    by_hand("escapes-in-manifest").harmless();
+}
+
+#[test]
+fn names_for_a_terminal() {
+    by_hand("escapes-in-names").refused("\\u{1b}[2J");
+}

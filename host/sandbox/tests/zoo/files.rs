@@ -1,0 +1,216 @@
+//! Ways out of granted folders, and into what may only be read.
+
+use std::path::Path;
+
+use purlin_model::DirGrant;
+use serde_json::json;
+
+use crate::harness::{Attack, attack, quietly};
+
+const OUTSIDE: &str = "kept outside";
+
+/// `rw` and `ro` are granted, `outside` is not; links made beforehand lead there.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().expect("a folder"));
+        for folder in ["rw", "ro", "outside", "rw/real"] {
+            std::fs::create_dir(place.at(folder)).expect("made");
+        }
+        for (file, text) in [
+            ("outside/file", OUTSIDE),
+            ("rw/file", "inside"),
+            ("rw/real/file", "inside"),
+            ("ro/file", "to be read"),
+        ] {
+            std::fs::write(place.at(file), text).expect("written");
+        }
+        for folder in ["rw", "ro"] {
+            for (target, link) in [
+                ("../outside/file", "link"),
+                ("../outside", "folder-link"),
+                ("/etc/passwd", "absolute-link"),
+                ("/", "root-link"),
+                ("/proc/self", "proc-link"),
+                ("link", "link-to-link"),
+                (".", "here"),
+                ("self", "self"),
+            ] {
+                std::os::unix::fs::symlink(target, place.at(folder).join(link)).expect("linked");
+            }
+        }
+        place
+    }
+
+    fn at(&self, path: &str) -> std::path::PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn attack(&self, name: &str) -> Attack {
+        let dir = |host: &str, writable| DirGrant { host: host.into(), guest: format!("/{host}"), writable };
+        let folder = self.0.path().to_owned();
+        attack(name).set(|setup| {
+            setup.grants.dirs = vec![dir("rw", true), dir("ro", false)];
+            setup.folder = folder;
+        })
+    }
+
+    fn op(&self, op: &str, path: &str) -> Attack {
+        self.attack("file").with("op", op).with("path", path)
+    }
+
+    /// What must not have changed.
+    fn untouched(&self) {
+        assert_eq!(std::fs::read_to_string(self.at("outside/file")).expect("there"), OUTSIDE);
+        let names = |path: &Path| {
+            let mut names: Vec<_> = std::fs::read_dir(path)
+                .expect("a folder")
+                .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&self.at("outside")), ["file"]);
+        assert_eq!(names(self.0.path()), ["outside", "ro", "rw"]);
+        assert_eq!(std::fs::read_to_string(self.at("ro/file")).expect("there"), "to be read");
+        let modified = std::fs::metadata(self.at("ro/file")).expect("there").modified().expect("a time");
+        assert_eq!(
+            modified,
+            std::fs::metadata(self.at("ro/file")).expect("there").created().unwrap_or(modified)
+        );
+    }
+}
+
+#[test]
+fn paths_that_lead_out() {
+    let place = Place::new();
+    for path in [
+        "../outside/file",
+        "real/../../outside/file",
+        "./../outside/file",
+        "/etc/passwd",
+        "//etc/passwd",
+        "/proc/self/environ",
+        "link",
+        "folder-link/file",
+        "absolute-link",
+        "root-link/etc/passwd",
+        "proc-link/environ",
+        "proc-link/root/etc/passwd",
+        "link-to-link",
+        "here/../../outside/file",
+        "here/here/folder-link/file",
+        "self",
+        "",
+        "..",
+        "file\0",
+        "../outside/file\0.txt",
+        "real/../..",
+        "file/",
+        "file/.",
+        "folder-link/",
+        "..\\outside\\file",
+    ] {
+        for folder in [0, 1] {
+            place.op("read", path).with("folder", folder).fails("ErrorCode::");
+        }
+    }
+    place.op("read", "file").answers("inside");
+    place.op("read", "here/real/../file").answers("inside");
+    for path in ["..", "/", "folder-link", "root-link", "proc-link", "proc-link/fd"] {
+        place.op("list", path).fails("ErrorCode::");
+        place.op("stat", path).fails("ErrorCode::");
+    }
+    for op in ["write", "unlink", "make-folder", "remove-folder", "times", "truncate"] {
+        for path in ["../outside/file", "../outside/new", "folder-link/file", "/tmp/purlin-zoo", "../new"] {
+            place.op(op, path).fails("ErrorCode::");
+        }
+    }
+    place.op("write", "link").fails("ErrorCode::");
+    place.untouched();
+}
+
+#[test]
+fn links_that_guests_make() {
+    let place = Place::new();
+    for (target, path) in [
+        ("../outside", "made-link/file"),
+        ("../outside/file", "made-link"),
+        ("/etc", "made-link/passwd"),
+        ("real/../../outside", "made-link/file"),
+        ("folder-link", "made-link/file"),
+        ("/proc/self/cwd", "made-link/Cargo.toml"),
+    ] {
+        place.op("symlink-and-read", target).with("to", path).fails("ErrorCode::");
+        let _ = std::fs::remove_file(place.at("rw/made-link"));
+    }
+    for op in ["link", "link-followed", "rename"] {
+        for (from, to) in
+            [("../outside/file", "stolen"), ("file", "../outside/new"), ("folder-link/file", "stolen")]
+        {
+            place.op(op, from).with("to", to).fails("ErrorCode::");
+        }
+    }
+    place.op("link-followed", "link").with("to", "stolen").fails("ErrorCode::");
+    assert!(!place.at("rw/stolen").exists());
+    place.untouched();
+}
+
+#[test]
+fn what_may_only_be_read() {
+    let place = Place::new();
+    for (op, path) in [
+        ("write", "file"),
+        ("write", "new"),
+        ("write-anyway", "file"),
+        ("append-anyway", "file"),
+        ("truncate", "file"),
+        ("resize", "file"),
+        ("times", "file"),
+        ("times-of-open", "file"),
+        ("unlink", "file"),
+        ("make-folder", "new"),
+        ("remove-folder", "."),
+        ("write", "here/file"),
+    ] {
+        place.op(op, path).with("folder", 1).fails("ErrorCode::");
+    }
+    for op in ["rename", "link", "symlink"] {
+        place.op(op, "file").with("folder", 1).with("to", "new").fails("ErrorCode::");
+    }
+    // Into the folder that may be read only, from the other one.
+    for op in ["rename-across", "link-across"] {
+        place.op(op, "file").with("to", "file").fails("ErrorCode::");
+        place.op(op, "file").with("to", "new").fails("ErrorCode::");
+        place.op(op, "file").with("folder", 1).with("to", "new").fails("ErrorCode::");
+    }
+    assert!(!place.at("ro/new").exists());
+    place.op("read", "file").with("folder", 1).answers("to be read");
+    place.untouched();
+}
+
+#[test]
+fn links_that_change_meanwhile() {
+    let place = Place::new();
+    for _ in 0..3 {
+        place.attack("read-swapped").beside(json!({"attack": "swap-links"})).answers("found");
+    }
+    place.untouched();
+}
+
+#[test]
+fn pipes_that_nobody_fills() {
+    let place = Place::new();
+    let made = quietly(|| std::process::Command::new("mkfifo").arg(place.at("rw/pipe")).status());
+    let made = made.expect("mkfifo");
+    assert!(made.success());
+    place.op("read", "pipe").briefly().harmless();
+    place.op("write", "pipe").briefly().harmless();
+}
+
+#[test]
+fn only_granted_folders_are_there() {
+    attack("folders").answers(r#"{"folders":[]}"#);
+    Place::new().attack("folders").answers(r#"{"folders":["/rw","/ro"]}"#);
+}

@@ -1,0 +1,68 @@
+//! Floods of what the host keeps for a driver, and what a program gets from its host.
+
+use purlin_model::DirGrant;
+
+use crate::harness::{Attack, attack};
+
+fn with_folder(name: &str, folder: &std::path::Path) -> Attack {
+    std::fs::write(folder.join("file"), "text").expect("written");
+    let dir = DirGrant { host: ".".into(), guest: "/data".into(), writable: true };
+    attack(name).set(|setup| {
+        setup.grants.dirs = vec![dir];
+        setup.folder = folder.to_owned();
+    })
+}
+
+#[test]
+fn handles_end_at_their_limit() {
+    for name in ["hold-pollables", "hold-networks", "hold-fields", "hold-requests", "hold-streams"] {
+        attack(name).fails("the driver `acme/bad` crashed: ");
+    }
+    attack("timers").fails("the driver `acme/bad` crashed: ");
+}
+
+#[test]
+fn sockets_and_files_are_few() {
+    attack("hold-tcp").answers(r#"{"held":64}"#);
+    attack("hold-udp").answers(r#"{"held":64}"#);
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["hold-files", "hold-folders"] {
+        with_folder(name, folder.path()).answers(r#"{"held":64}"#);
+    }
+    for name in ["hold-listings", "hold-file-streams"] {
+        with_folder(name, folder.path()).fails("the driver `acme/bad` crashed: ");
+    }
+}
+
+#[test]
+fn long_lists_of_handles() {
+    attack("poll-list").fails("the driver `acme/bad` crashed: ");
+    attack("poll-list").with("handles", 500).answers(r#"{"ready":1}"#);
+    attack("poll-list").with("handles", 900_000).harmless();
+    attack("poll-list-of-ready").briefly().harmless();
+    attack("poll-nothing").fails("empty poll list");
+}
+
+#[test]
+fn headers_without_end() {
+    attack("large-fields").harmless();
+    attack("many-fields").harmless();
+}
+
+#[test]
+fn what_a_program_gets() {
+    attack("exit").fails("exit status");
+    attack("exit").with("status", 7).fails("exit status");
+    attack("abort").fails("it gave up");
+    attack("stdin").answers(r#"{"read":"","ok":true}"#);
+    attack("environment").answers(r#"{"variables":0,"arguments":0}"#);
+    attack("environment")
+        .set(|setup| {
+            setup.grants.env = vec!["A".into()];
+            setup.env = [("A".to_owned(), "x".repeat(100_000))].into();
+        })
+        .harmless();
+    attack("randomness").fails("the driver `acme/bad` crashed: ");
+    attack("insecure-randomness").fails("the driver `acme/bad` crashed: ");
+    attack("zeroes").fails("the driver `acme/bad` crashed: ");
+}
