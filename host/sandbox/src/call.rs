@@ -22,7 +22,7 @@ use crate::context::{CallContext, CancelToken};
 use crate::convert::people;
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
-use crate::limits::Limits;
+use crate::limits::{HANDLES, Limits};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
 use crate::secrets::Needles;
 
@@ -235,6 +235,7 @@ impl Runner {
             Guest::new(&self.granted, &self.limits, call.log.clone(), call.operation).map_err(instantiate)?;
         let mut store = Store::new(&self.shared.engine, guest);
         store.limiter(|guest| &mut guest.meter);
+        store.set_max_component_handles(HANDLES);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
         store.set_hostcall_fuel(self.limits.copied());

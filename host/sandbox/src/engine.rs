@@ -1,7 +1,7 @@
 //! wasmtime's engine, configured once. Components compiled with these settings, and only those,
 //! run here; so whatever influences compiled code has one place.
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, WasmFeatures};
 
 use crate::error::SandboxError;
 use crate::limits::{CORE_INSTANCES, MEMORIES, TABLE_ELEMENTS, TABLES};
@@ -17,6 +17,14 @@ fn settings() -> Config {
     config
         .wasm_component_model(true)
         .epoch_interruption(true)
+        // What no toolchain for drivers needs is refused at load: whatever is wrong with it in
+        // wasmtime cannot be reached. GC is on by default even where its code is left out, and a
+        // cast then ends the process (GHSA-rc4p-x33f-vpr2).
+        .wasm_gc(false)
+        .wasm_features(WasmFeatures::FUNCTION_REFERENCES, false)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .wasm_relaxed_simd(false)
         // Instances are thrown away after one call, so nothing runs concurrently inside one.
         .concurrency_support(false)
         // Offsets in traces would help nobody and are a third of the compiled size.

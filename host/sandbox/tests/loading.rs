@@ -179,3 +179,45 @@ async fn code_compiled_ahead_of_time_runs_or_is_made_anew() {
     deed(&driver, json!({})).await.expect("it works");
     assert!(matches!(precompile(b"text", Target::Portable).await, Err(LoadError::NotWasm)));
 }
+
+/// What a component may be made of is kept small: each of these is a way into the host when
+/// something is wrong with it there. The first three once ended the whole process.
+#[tokio::test]
+async fn what_no_driver_needs_is_refused() {
+    let casts = "(type $f (sub (func))) (elem declare func $t) (func $t (type $f)) (type $g (sub $f (func)))";
+    for (name, inside) in [
+        (
+            "a call through a subtype",
+            "(type $f (sub (func))) (type $g (sub (func (param i32)))) (table 1 funcref) (elem (i32.const 0) $b)
+             (func $b (type $g)) (func $go (type $p) (call_indirect (type $f) (i32.const 0))) (start $go)",
+        ),
+        (
+            "a test of a type",
+            &format!("{casts} (func $s (type $p) (drop (ref.test (ref $g) (ref.func $t)))) (start $s)"),
+        ),
+        ("a cast", &format!("{casts} (func $s (type $p) (drop (ref.cast (ref $g) (ref.func $t)))) (start $s)")),
+        ("a typed reference", "(func $r (param (ref $p)) (call_ref $p (local.get 0)))"),
+        ("a structure", "(type $s (struct (field i32)))"),
+        ("a memory of 64 bits", "(memory i64 1)"),
+        ("two memories", "(memory 1) (memory 1)"),
+        ("shared memory", "(memory 1 1 shared)"),
+        ("an exception", "(tag $e)"),
+        ("relaxed SIMD", "(func (param v128 v128) (result v128) (i8x16.relaxed_swizzle (local.get 0) (local.get 1)))"),
+    ] {
+        let exports: String = LIFECYCLE.iter().map(|name| format!("(export \"{name}\" (func $x))")).collect();
+        let text = format!(
+            "(component
+               (core module $m (type $p (func)) {inside} (func (export \"x\") (type $p)))
+               (core instance $i (instantiate $m))
+               (func $x (canon lift (core func $i \"x\")))
+               (instance $l {exports})
+               (export \"purlin:driver/lifecycle@0.1.0\" (instance $l)))"
+        );
+        let component = wat::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let loaded = sandbox().load(Source::Bytes(component.into()), &setup(Limits::default())).await;
+        assert!(matches!(loaded, Err(LoadError::Invalid { .. })), "{name}: {loaded:?}");
+    }
+}
+
+const LIFECYCLE: [&str; 8] =
+    ["describe", "check", "name", "create", "read", "update-impact", "update", "delete"];
