@@ -73,7 +73,7 @@ fn secrets_in_every_dress() {
         }
         attack("fail").with("dress", dress).with("text", "{secret}").fails("[secret]");
         let outputs = json!({"a": "x {secret} y", "b": ["{secret}"]}).to_string();
-        if dress != "" && dress != "json" {
+        if !dress.is_empty() && dress != "json" {
             attack("answer")
                 .with("dress", dress)
                 .with("outputs", outputs)
