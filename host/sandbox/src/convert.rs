@@ -158,6 +158,18 @@ impl Reader<'_> {
         }
     }
 
+    /// Tells the operator where a secret stands in what has to be shown, and is kept in clear.
+    /// Refusing it would lose what was made; and a short secret is in many texts by chance.
+    fn shown(&self, what: &str, text: &str) {
+        if self.needles.mask(text) != text {
+            tracing::warn!(
+                target: "purlin::driver", driver = self.driver,
+                "the {what} that the driver `{}` gave holds a secret that it was given; it is shown and kept in clear",
+                self.driver
+            );
+        }
+    }
+
     /// Text for people.
     fn people(&self, text: &str) -> String {
         people(self.needles, text)
@@ -177,6 +189,7 @@ impl Reader<'_> {
                 self.junk(format!("its cookie has {} bytes, and 10240 are allowed", state.cookie.len()))
             );
         }
+        self.shown("id", &state.id);
         let mut outputs = self.map("outputs", &state.outputs)?;
         for (name, value) in self.map("secrets", &state.secrets)? {
             if outputs.insert(name.clone(), value.into_secret()).is_some() {
@@ -192,6 +205,7 @@ impl Reader<'_> {
                     self.people(&file.name)
                 )));
             }
+            self.shown("manifest's name", &file.name);
             manifests.push(ManifestFile {
                 name: file.name.clone(),
                 location: file.location.clone(),
@@ -225,6 +239,7 @@ impl Reader<'_> {
         if name.is_empty() || name.len() > LONGEST_ID {
             return Err(self.junk("the name of a resource has 1 to 4096 bytes"));
         }
+        self.shown("name", &name);
         Ok(name)
     }
 

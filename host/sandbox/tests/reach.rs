@@ -101,3 +101,15 @@ async fn a_flood_of_lines_is_cut() {
     assert_eq!(lines.len(), 10, "nine lines, and a word about the rest");
     assert!(lines[9].contains("`drivers.acme/bad.limits.log` in purlin.yaml raises it"), "{}", lines[9]);
 }
+
+#[tokio::test]
+async fn the_operator_hears_of_a_secret_in_an_id() {
+    let heard = Heard::default();
+    let _guard = heard.listen();
+    let driver = guest(Limits::default()).await;
+    let state = create(&driver, &with_password(json!({"do": "leak-id"}))).await.expect("it is made");
+    assert!(state.id.contains(PASSWORD), "what was made can be found again");
+    let lines = heard.lines().concat();
+    assert!(lines.contains("the id that the driver `acme/bad` gave holds a secret"), "{lines}");
+    assert!(!lines.contains(PASSWORD), "{lines}");
+}

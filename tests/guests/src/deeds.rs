@@ -99,6 +99,7 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
             });
             State { manifests: vec![file], ..state(outputs) }
         }
+        "leak-id" => State { id: format!("id-of-{secret}"), ..state(json!({})) },
         "say" => {
             println!("standard output {secret}");
             eprint!("standard error \x1b[31m{secret}");
