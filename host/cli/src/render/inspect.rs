@@ -7,8 +7,11 @@ use crate::report::inspect::{Component, Field, Import, Says, Type};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};
 use crate::text;
 
-/// The whole of it.
-pub(crate) fn render(component: &Component) -> String {
+/// Columns for words beside a name, however narrow the terminal is.
+const NARROWEST: usize = 24;
+
+/// The whole of it, within so many columns where there is a terminal.
+pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
     let mut out = String::new();
     let title = component.name.as_deref().or(component.file.as_deref()).unwrap_or("a component");
     let _ = writeln!(out, "{}", paint(STRONG, text::line(title)));
@@ -20,7 +23,7 @@ pub(crate) fn render(component: &Component) -> String {
         None => "none: it is no driver".to_owned(),
     };
     let _ = writeln!(out, "  contract  {contract}");
-    imports(&mut out, &component.imports);
+    imports(&mut out, &component.imports, columns);
     if let Some(says) = &component.says {
         describe(&mut out, says);
     }
@@ -35,7 +38,7 @@ pub(crate) fn render(component: &Component) -> String {
     out
 }
 
-fn imports(out: &mut String, imports: &[Import]) {
+fn imports(out: &mut String, imports: &[Import], columns: Option<usize>) {
     let _ = writeln!(out, "\n{}", paint(STRONG, "What it imports, as its bytes say"));
     if imports.is_empty() {
         let _ = writeln!(out, "  nothing");
@@ -45,11 +48,12 @@ fn imports(out: &mut String, imports: &[Import]) {
     // What is not known first, then what could reach outside.
     let mut sorted: Vec<&Import> = imports.iter().collect();
     sorted.sort_by_key(|import| (import.offered, import.capability.is_none()));
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 4).max(NARROWEST));
     for import in sorted {
         let name = text::line(&import.name);
         let blanks = " ".repeat(width.saturating_sub(text::width(&name)));
         let purpose = match (import.offered, import.purpose) {
-            (true, Some(purpose)) => purpose.to_owned(),
+            (true, Some(purpose)) => text::wrap(purpose, room).join(&format!("\n{}", " ".repeat(width + 4))),
             (true, None) => paint(UPDATE, "unknown, and linked"),
             (false, _) => paint(DELETE, "unknown: drivers do not get it"),
         };

@@ -69,7 +69,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Text => {
             let shown: Vec<String> = inspections
                 .iter()
-                .map(|inspection| render::inspect::render(&component(inspection)))
+                .map(|inspection| render::inspect::render(&component(inspection), app.ui.columns()))
                 .collect();
             app.ui.data(&shown.join("\n"));
         }
