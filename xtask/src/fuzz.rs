@@ -66,7 +66,8 @@ fn build() -> anyhow::Result<PathBuf> {
     if !step::works(Command::new(&compiler).arg("--version")) {
         bail!("the fuzzer takes a C++ compiler, and `{}` is none; install g++ or clang", compiler.display());
     }
-    let this = std::env::current_exe().context("cannot tell where this program is")?;
+    // Building the workspace has put this program there anew, perhaps; the one that runs is gone then.
+    let this = step::built(false).join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
     let mut command = cargo();
     command.args(["build", "--workspace", "--bin", "purlin-fuzz", "--features", "purlin-fuzz/fuzzer"]);
     command.env("RUSTC_WORKSPACE_WRAPPER", this).env(WRAPS, "1");
