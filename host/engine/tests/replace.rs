@@ -1,19 +1,14 @@
-//! Replacement: who is replaced, in which order, and what is left where it goes wrong.
+//! Replacement: in which order, and what is left where it goes wrong. Who is replaced, and why, is
+//! the matter of `replaced.rs`.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
 
-use purlin_engine::{Cause, PlanOptions};
-use purlin_model::driver::Implements;
+use purlin_engine::PlanOptions;
 use purlin_state::Status;
-use support::{FULL, PLAIN, Platform, at, documents, locked, scope, things};
+use support::{Platform, at, documents, scope, things};
 
 const DBR: &str = "delete_before_replace: true";
-
-fn replacing(names: &[&str]) -> PlanOptions {
-    let replace = names.iter().map(|name| format!("thing#shared.{name}")).collect();
-    PlanOptions { replace, ..PlanOptions::default() }
-}
 
 // case 1
 #[tokio::test]
@@ -208,108 +203,6 @@ async fn the_order_does_not_depend_on_who_answers_first() {
     }
 }
 
-// case 19, and at a distance
-#[tokio::test]
-async fn who_is_replaced_with_another_is_replaced_though_unchanged() {
-    let platform = Platform::new();
-    let of = |fixed: &str| {
-        documents(
-            &[("a", fixed), ("b", "v: b"), ("c", "v: c"), ("d", "v: d")],
-            &[("b", "replace_with: ['<a>']"), ("c", "replace_with: ['<b>']"), ("d", "depends_on: ['<c>']")],
-        )
-    };
-    platform.deploys(&of("fixed: 1")).await;
-    platform.done();
-    assert_eq!(platform.planned(&of("fixed: 2")).await, ["replace a", "replace b", "replace c"]);
-    platform.deploys(&of("fixed: 2")).await;
-    assert_eq!(platform.alive(), ["a~2", "b~2", "c~2", "d"]);
-    // An update of it does not.
-    assert_eq!(platform.planned(&of("fixed: 2, v: other")).await, ["update a"]);
-}
-
-// case 21
-#[tokio::test]
-async fn a_change_may_replace_though_the_driver_would_update() {
-    let platform = Platform::new();
-    let of = |zone: &str| {
-        documents(
-            &[("a", &format!("zone: {zone}, v: 1")), ("b", "zone: <a.zone>")],
-            &[("a", "replace_on_changes: [params.zone]"), ("b", "replace_on_changes: [/params/zone]")],
-        )
-    };
-    platform.deploys(&of("x")).await;
-    platform.done();
-    // What may be another value may replace; it turns out to be the same.
-    assert_eq!(platform.planned(&of("x").replace("v: 1", "v: 2")).await, ["update a", "replace b"]);
-    assert_eq!(platform.deploys(&of("x").replace("v: 1", "v: 2")).await, ["update a"]);
-    assert_eq!(platform.planned(&of("y")).await, ["replace a", "replace b"]);
-    platform.deploys(&of("y")).await;
-    assert_eq!(platform.alive(), ["a~2", "b~2"]);
-}
-
-// case 21, within a cascade
-#[tokio::test]
-async fn it_does_so_where_another_is_deleted_first() {
-    let platform = Platform::new();
-    let of = |fixed: &str| {
-        documents(
-            &[("a", fixed), ("b", "zone: <a.id>")],
-            &[("a", DBR), ("b", "replace_on_changes: [params.zone]")],
-        )
-    };
-    platform.deploys(&of("fixed: 1")).await;
-    platform.done();
-    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["delete b", "delete a", "create a~2", "create b~2"]);
-}
-
-// case 50
-#[tokio::test]
-async fn what_is_marked_is_replaced_once() {
-    let platform = Platform::new();
-    let of = documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[]);
-    platform.deploys(&of).await;
-    let urn = platform.record("shared.a").await.expect("recorded").urn;
-    let marked = purlin_engine::taint(platform.snapshot().await, &urn, true).expect("changes");
-    platform.write(marked).await;
-    platform.done();
-    assert_eq!(platform.deploys(&of).await, ["create a~2", "update b", "delete a"]);
-    assert_eq!(platform.up(&of).await.calls, 0, "the mark is gone");
-}
-
-// case 50, with an old copy
-#[tokio::test]
-async fn a_mark_is_for_the_current_one_only() {
-    let platform = Platform::new();
-    let of = |params: &str| documents(&[("a", params)], &[]);
-    platform.deploys(&of("fixed: 1, fail: delete")).await;
-    platform.up(&of("fixed: 2")).await;
-    let urn = platform.record("shared.a").await.expect("recorded").urn;
-    platform.write(purlin_engine::taint(platform.snapshot().await, &urn, true).expect("changes")).await;
-    assert!(
-        platform
-            .records()
-            .await
-            .iter()
-            .all(|record| record.tainted == (record.superseded.is_none() && record.urn == urn))
-    );
-    platform.done();
-    let summary = platform.up(&of("fixed: 2")).await;
-    assert_eq!((summary.done.replace, summary.failed.len()), (1, 1), "the first still cannot be deleted");
-    assert_eq!(platform.alive(), ["a", "a~3"]);
-}
-
-#[tokio::test]
-async fn it_can_be_asked_for_by_name() {
-    let platform = Platform::new();
-    let of = documents(&[("a", "v: 1"), ("b", "fixed: <a.id>")], &[]);
-    platform.deploys(&of).await;
-    platform.done();
-    assert!(platform.up_with(&of, replacing(&["a"])).await.is_success());
-    assert_eq!(platform.done(), ["create a~2", "create b~2", "delete b", "delete a"]);
-    let faults = platform.refused(&of, replacing(&["nobody"])).await;
-    assert!(faults[0].message.contains("--replace"), "{}", faults[0].message);
-}
-
 // case 52
 #[tokio::test]
 async fn who_demands_to_be_made_first_hands_that_on() {
@@ -383,43 +276,6 @@ async fn nothing_is_deleted_first_under_a_dependent_that_is_out_of_scope() {
     assert_eq!(platform.alive(), ["a", "b"]);
 }
 
-#[tokio::test]
-async fn a_replacement_that_turns_out_not_to_be_needed_is_not_made() {
-    let platform = Platform::new();
-    // What `b` reads is unknown while planning, and comes out the same.
-    let of = |v: &str| {
-        documents(&[("a", &format!("v: same, w: {v}")), ("b", "fixed: <a.v>"), ("c", "fixed: <b.id>")], &[])
-    };
-    platform.deploys(&of("1")).await;
-    platform.done();
-    assert_eq!(platform.planned(&of("2")).await, ["update a", "replace b", "replace c"]);
-    let summary = platform.up(&of("2")).await;
-    assert!(summary.is_success(), "{summary:#?}");
-    assert_eq!(platform.done(), ["update a"]);
-    assert_eq!((summary.done.replace, summary.done.update), (0, 1));
-    assert_eq!(platform.alive(), ["a", "b", "c"]);
-}
-
-#[tokio::test]
-async fn a_driver_that_changes_nothing_in_place_replaces() {
-    let platform = Platform::with(Implements { update: false, update_impact: false, ..PLAIN });
-    let of = |v: &str| documents(&[("a", v)], &[]);
-    platform.deploys(&of("v: 1")).await;
-    platform.done();
-    assert_eq!(platform.deploys(&of("v: 2")).await, ["create a~2", "delete a"]);
-}
-
-#[tokio::test]
-async fn a_resource_of_another_driver_is_made_anew() {
-    let mut platform = Platform::new();
-    let other = platform.add_driver("test/other", PLAIN);
-    let of = |driver: &str| documents(&[("a", "v: 1")], &[]).replace("test/scripted", driver);
-    platform.deploys(&of("test/scripted")).await;
-    platform.done();
-    assert_eq!(platform.deploys(&of("test/other")).await, ["delete a"]);
-    assert_eq!(platform.done_by(&other), ["create a"]);
-}
-
 // case 17
 #[tokio::test]
 async fn what_is_retained_is_never_deleted() {
@@ -449,34 +305,6 @@ async fn a_place_stays_until_who_moves_away_has_moved() {
     assert_eq!(platform.deploys(&then).await, ["delete a", "delete c", "create c~2", "update b"]);
     assert_eq!(platform.records().await.len(), 3);
     assert_eq!(platform.up(&then).await.calls, 0);
-}
-
-#[tokio::test]
-async fn what_would_be_more_than_was_planned_is_not_done() {
-    let platform = Platform::new();
-    let of = |v: &str| documents(&[("a", &format!("v: {v}")), ("b", "fixed: <a.v>, coy: true")], &[]);
-    platform.deploys(&of("1")).await;
-    platform.done();
-    assert_eq!(platform.planned(&of("2")).await, ["update a", "update b"]);
-    let summary = platform.up(&of("2")).await;
-    let cause = summary.failed.first().map(|(_, cause)| cause);
-    assert!(matches!(cause, Some(Cause::MoreThanPlanned { .. })), "{summary:#?}");
-    assert_eq!(platform.done(), ["update a"]);
-    // Planned again, with all that is known by then, it is said and done.
-    assert_eq!(platform.planned(&of("2")).await, ["replace b"]);
-    assert_eq!(platform.deploys(&of("2")).await, ["create b~2", "delete b"]);
-}
-
-#[tokio::test]
-async fn everything_is_provisioned_where_that_is_asked_for() {
-    let platform = Platform::with(FULL);
-    let of = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
-    platform.deploys(&of).await;
-    platform.done();
-    let full = PlanOptions { full: true, ..PlanOptions::default() };
-    assert!(platform.up_with(&of, full).await.is_success());
-    assert_eq!(platform.done(), ["update a", "update b"]);
-    assert!(locked(&platform.driver.lost).is_empty());
 }
 
 #[tokio::test]

@@ -58,6 +58,13 @@ impl fmt::Display for DirGrant {
 }
 
 impl Grants {
+    /// Whether a driver may look a name up: those that sockets may go to, and those of `dns`. The
+    /// names of requests are the host's to look up.
+    pub fn may_look_up(&self, name: &str) -> bool {
+        let sockets = self.tcp.iter().chain(&self.udp).map(|grant| &grant.host);
+        sockets.chain(&self.dns).any(|host| host.matches_name(name))
+    }
+
     /// Every grant as its capability and what is granted, in the order of the fields and, within
     /// one, as written.
     pub fn lines(&self) -> Vec<(&'static str, String)> {

@@ -20,7 +20,7 @@ use purlin_model::{Context, SecretStore, SecretStoreKind, Workspace};
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
-use crate::drivers::Registry;
+use crate::drivers::{Registry, canonical};
 
 /// No secret is larger, in bytes.
 const LARGEST: usize = 1 << 20;
@@ -105,11 +105,6 @@ impl SecretStores for Stores {
             SecretStoreKind::Driver(config) => driver::read(config, &self.drivers, secret, context).await,
         }
     }
-}
-
-/// The name that an alias stands for.
-fn canonical(driver: &str) -> &str {
-    purlin_builtin::driver(driver).map_or(driver, |built_in| built_in.name)
 }
 
 /// The same path as people would write it, without `.` in it.

@@ -330,8 +330,8 @@ impl Drivers for Registry {
 }
 
 /// The name that an alias stands for.
-fn canonical(name: &str) -> &str {
-    purlin_builtin::drivers().iter().find(|b| b.aliases.contains(&name)).map_or(name, |b| b.name)
+pub(crate) fn canonical(name: &str) -> &str {
+    purlin_builtin::driver(name).map_or(name, |built_in| built_in.name)
 }
 
 fn built_in(name: &str) -> Option<&'static purlin_builtin::Builtin> {

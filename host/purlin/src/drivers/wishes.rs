@@ -33,16 +33,11 @@ pub(super) fn granted(wish: &Wish, grants: &Grants) -> Granted {
         "http" => HttpGrant::parse(pattern).is_ok_and(|wanted| same("http", &wanted.to_string())),
         "tcp" => endpoint("tcp", pattern, &grants.tcp, &same),
         "udp" => endpoint("udp", pattern, &grants.udp, &same),
-        "dns" => {
-            let hosts = grants.tcp.iter().chain(&grants.udp).map(|endpoint| &endpoint.host);
-            let hosts = hosts.chain(grants.http.iter().map(|grant| &grant.host)).chain(&grants.dns);
-            let mut hosts = hosts.filter(|host| host.is_of_names());
-            match HostPattern::parse(pattern) {
-                Ok(HostPattern::Name(name)) => hosts.any(|host| host.matches_name(&name)),
-                Ok(wanted) => hosts.any(|host| *host == wanted),
-                Err(_) => false,
-            }
-        }
+        "dns" => match HostPattern::parse(pattern) {
+            Ok(HostPattern::Name(name)) => grants.may_look_up(&name),
+            Ok(wanted) => grants.dns.contains(&wanted),
+            Err(_) => false,
+        },
         "dirs" => grants.dirs.iter().any(|dir| holds(dir, pattern)),
         kind => same(kind, pattern),
     };
@@ -185,7 +180,8 @@ mod tests {
             ("tcp", "db.internal:80", Granted::No),
             ("tcp", "*:*", Granted::No),
             ("dns", "db.internal", Granted::Yes),
-            ("dns", "api.example", Granted::Yes),
+            // That a request may go there is no grant to look it up.
+            ("dns", "api.example", Granted::No),
             ("dns", "elsewhere.example", Granted::No),
             ("tcp", "", Granted::InPart),
             ("udp", "", Granted::No),

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Grants;
-use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, IpNet, Scheme};
+use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, Scheme};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::log::Log;
@@ -20,11 +20,7 @@ use crate::limits::{CONNECTIONS, LOOKUPS, Limits};
 
 /// The network grants of one driver, and what one call may use up of them.
 pub(super) struct Rules {
-    http: Vec<HttpGrant>,
-    tcp: Vec<Endpoint>,
-    udp: Vec<Endpoint>,
-    dns: Vec<HostPattern>,
-    addresses: Vec<IpNet>,
+    grants: Grants,
     requests: u32,
     response: u64,
     lookups: Arc<Semaphore>,
@@ -83,11 +79,7 @@ struct State {
 impl Rules {
     pub(super) fn new(grants: &Grants, limits: &Limits) -> Self {
         Self {
-            http: grants.http.clone(),
-            tcp: grants.tcp.clone(),
-            udp: grants.udp.clone(),
-            dns: grants.dns.clone(),
-            addresses: grants.addresses.clone(),
+            grants: grants.clone(),
             requests: limits.requests,
             response: limits.response,
             lookups: Arc::new(Semaphore::new(LOOKUPS)),
@@ -120,20 +112,14 @@ impl Rules {
 
     fn sockets(&self, transport: Transport) -> &[Endpoint] {
         match transport {
-            Transport::Tcp => &self.tcp,
-            Transport::Udp => &self.udp,
+            Transport::Tcp => &self.grants.tcp,
+            Transport::Udp => &self.grants.udp,
         }
     }
 
     /// Whether a name may lead to an address.
     fn leads_to(&self, address: IpAddr) -> bool {
-        address::is_public(address) || self.addresses.iter().any(|network| network.contains(&address))
-    }
-
-    fn may_look_up(&self, name: &str) -> bool {
-        let sockets = self.tcp.iter().chain(&self.udp).map(|grant| &grant.host);
-        let mut hosts = self.dns.iter().chain(sockets);
-        hosts.any(|host| host.is_of_names() && host.matches_name(name))
+        address::is_public(address) || self.grants.addresses.iter().any(|network| network.contains(&address))
     }
 }
 
@@ -228,7 +214,7 @@ impl Reach {
                 && grant.port.matches(target.port)
                 && grant.path.matches(target.path)
         };
-        let grants: Vec<&HttpGrant> = rules.http.iter().filter(fits).collect();
+        let grants: Vec<&HttpGrant> = rules.grants.http.iter().filter(fits).collect();
         let named = |address: IpAddr| grants.iter().any(|grant| grant.host.names_address(address));
         let at = |address: IpAddr| SocketAddr::new(address, target.port);
         let denied = || {
@@ -271,12 +257,12 @@ impl Reach {
             return Ok(vec![address]);
         }
         self.spend()?;
-        if !rules.may_look_up(name) {
+        if !rules.grants.may_look_up(name) {
             self.deny(&format!("looking up `{name}` is not granted"), "dns", name);
             return Err(Refusal::Denied);
         }
         let found = rules.look_up(name).await?;
-        let sockets = || rules.tcp.iter().chain(&rules.udp);
+        let sockets = || rules.grants.tcp.iter().chain(&rules.grants.udp);
         let named = |address| sockets().any(|grant| grant.host.names_address(address));
         let (open, closed): (Vec<IpAddr>, Vec<IpAddr>) =
             found.into_iter().partition(|address| rules.leads_to(*address) || named(*address));
