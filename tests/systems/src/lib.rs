@@ -1,0 +1,15 @@
+//! What the tests against real systems share: servers that are started on loopback and stopped
+//! again, workspaces in which the real program runs, and a wire that kills it at any message.
+//!
+//! It knows neither wasmtime nor any crate of the host: what is tested is the program as people
+//! run it.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+pub mod interrupt;
+pub mod server;
+pub mod tools;
+pub mod workspace;
+
+pub use interrupt::{Proxy, at_every_message};
+pub use server::{Server, free_port};
+pub use workspace::{Done, Workspace};

@@ -1,0 +1,106 @@
+//! A server that a test starts on loopback, and that ends with the test, whatever becomes of it.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long a server may take until it answers.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A port on loopback that nobody listens on at the moment.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Whether somebody listens on a port of loopback.
+pub fn listens(port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    TcpStream::connect_timeout(&address, Duration::from_millis(500)).is_ok()
+}
+
+/// A command that ends when the thread that starts it ends, even if that is killed; as `user` where
+/// one is given and this is root, for some servers refuse to run as root.
+pub fn guarded(program: impl AsRef<OsStr>, user: Option<&str>) -> Command {
+    let mut command = Command::new("setpriv");
+    if let Some(user) = user.filter(|_| is_root()) {
+        command.args(["--reuid", user, "--regid", user, "--clear-groups"]);
+    }
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
+}
+
+/// Whether the tests run as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Hands a folder and all in it to a user, where this is root.
+pub fn hand_over(folder: &Path, user: &str) {
+    if is_root() {
+        let done = Command::new("chown").arg("-R").arg(user).arg(folder).status();
+        assert!(done.expect("chown runs").success(), "cannot hand {} to {user}", folder.display());
+    }
+}
+
+/// A server that runs. Dropping it kills it with all it started.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Server {
+    /// Starts a server whose files are in `folder`, and waits until `ready`. What it prints goes to
+    /// `log` there.
+    ///
+    /// # Panics
+    /// When it ends, or is not ready in time; with what it printed.
+    pub fn start(mut command: Command, folder: TempDir, mut ready: impl FnMut() -> bool) -> Self {
+        use std::os::unix::process::CommandExt as _;
+        let log = File::create(folder.path().join("log")).expect("a log");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("the log twice"))
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let mut server = Self { child, folder };
+        let begun = Instant::now();
+        while !ready() {
+            if let Some(status) = server.child.try_wait().expect("the server's status") {
+                panic!("{command:?} ended with {status}:\n{}", server.log());
+            }
+            assert!(begun.elapsed() < PATIENCE, "{command:?} is not ready:\n{}", server.log());
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        server
+    }
+
+    /// What it printed until now.
+    pub fn log(&self) -> String {
+        let log = std::fs::read(self.folder.path().join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
+    /// The folder with its files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(group) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) {
+            // It may be gone already.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
