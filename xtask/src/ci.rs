@@ -1,10 +1,11 @@
 //! `cargo xtask ci`: what has to pass before a change goes in.
 
 use crate::step::{self, cargo, step};
-use crate::{drivers, fuzz, test};
+use crate::{drivers, fuzz, test, tools};
 
 pub(crate) fn run() -> anyhow::Result<()> {
     step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
+    tools::run_all(&tools::Arguments::default())?;
     drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
     step("lints", || {
         step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))

@@ -13,6 +13,7 @@ mod simulate;
 mod step;
 mod targets;
 mod test;
+mod tools;
 
 use clap::{Parser, Subcommand};
 
@@ -42,6 +43,8 @@ enum Command {
     Fuzz(fuzz::Arguments),
     /// Measures the released program, next to its peers.
     Bench(bench::Arguments),
+    /// Installs the servers and compilers that tests of real systems and other languages use.
+    Tools(tools::Arguments),
     /// What has to pass before a change goes in: format, lints, tests.
     Ci,
 }
@@ -59,6 +62,7 @@ fn main() -> anyhow::Result<()> {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Tools(arguments) => tools::run_all(&arguments),
         Command::Ci => ci::run(),
     }
 }
