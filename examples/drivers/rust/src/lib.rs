@@ -1,0 +1,150 @@
+//! The driver `acme/note`: a note in a folder that the operator granted.
+
+mod inputs;
+mod notes;
+#[cfg(test)]
+mod tests;
+
+use purlin_sdk::{
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact,
+    ImpactRequest, Name, NameRequest, Observed, Read, ReadRequest, State, TypeSchema, Update,
+    UpdateImpact, UpdateRequest, Wish, log, operation,
+};
+use serde_json::json;
+
+use inputs::NoteInputs;
+
+/// A note in a folder that the operator granted.
+pub struct Note;
+
+impl Driver for Note {
+    const NAME: &str = "acme/note";
+    const DESCRIPTION: &str = "A note in a folder that the operator granted.";
+    /// A note with the same content is an earlier attempt's.
+    const REPEAT_CREATE: bool = true;
+    type Inputs = NoteInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema {
+            type_name: "note".into(),
+            inputs: inputs::input_schema(),
+            outputs: inputs::output_schema(),
+        }]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "dirs".into(),
+            pattern: String::new(),
+            reason: "the folder of the notes, as /notes with mode `rw`".into(),
+        }]
+    }
+
+    fn create(request: CreateRequest<NoteInputs>) -> Result<State, Failure> {
+        let inputs = &request.inputs.given;
+        if let Some(there) = notes::read(&request.name)?
+            && there != inputs.content()
+        {
+            return Err(Failure::Conflict(format!(
+                "there is a note `{}` already",
+                request.name
+            )));
+        }
+        // From here on a crash is found out about by this id.
+        operation::checkpoint(&request.name);
+        operation::progress("writing the note", None);
+        notes::write(&request.name, &inputs.content())?;
+        log::info(format!("wrote the note `{}`", request.name));
+        state(&request.name, inputs)
+    }
+
+    fn delete(request: DeleteRequest<NoteInputs>) -> Result<(), Failure> {
+        notes::remove(&request.state.id)
+    }
+}
+
+impl Check for Note {
+    fn check(mut request: CheckRequest<NoteInputs>) -> Result<Checked, Failure> {
+        inputs::faults(&request.inputs).into_result()?;
+        inputs::set_defaults(&mut request.inputs, &request.resource.guresid);
+        Ok(Checked::unchanged(request.inputs))
+    }
+}
+
+impl Name for Note {
+    fn name(request: NameRequest<NoteInputs>) -> Result<String, Failure> {
+        Ok(request.inputs.values.title.clone())
+    }
+}
+
+impl Read for Note {
+    fn read(request: ReadRequest<NoteInputs>) -> Result<Option<Observed>, Failure> {
+        let title = request.id.as_ref().unwrap_or(&request.name);
+        let Some(content) = notes::read(title)? else {
+            return Ok(None);
+        };
+        let mut given = request.inputs.parse()?;
+        if request.id.is_none() && content != given.content() {
+            return Err(Failure::Conflict(format!(
+                "the note `{title}` is not this resource's"
+            )));
+        }
+        given.values.title.clone_from(title);
+        given.values.text = notes::text(&content).to_owned();
+        let state = State {
+            outputs: outputs(title, &content),
+            ..state(title, &given)?
+        };
+        Observed::new(state, &given.values).map(Some)
+    }
+}
+
+impl UpdateImpact for Note {
+    fn update_impact(request: ImpactRequest<NoteInputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        if request.changes("/values/title") {
+            impact.replaces.push("/values/title".into());
+        } else {
+            impact
+                .stable_outputs
+                .extend(["title".into(), "path".into()]);
+        }
+        Ok(impact)
+    }
+}
+
+impl Update for Note {
+    fn update(request: UpdateRequest<NoteInputs>) -> Result<State, Failure> {
+        let inputs = &request.after.given;
+        if inputs.values.title != request.state.id {
+            return Err(Failure::input(
+                "/values/title",
+                "a note keeps its title; another is another note",
+            ));
+        }
+        notes::write(&request.state.id, &inputs.content())?;
+        state(&request.state.id, inputs)
+    }
+}
+
+purlin_sdk::export!(Note);
+
+fn state(title: &str, inputs: &NoteInputs) -> Result<State, Failure> {
+    let state = State {
+        outputs: outputs(title, &inputs.content()),
+        ..State::new(title)
+    };
+    match &inputs.secrets.signature {
+        Some(signature) => state.secrets(json!({"mark": format!("{title}:{signature}")})),
+        None => Ok(state),
+    }
+}
+
+fn outputs(title: &str, content: &str) -> purlin_sdk::Object {
+    let path = notes::path(title).display().to_string();
+    purlin_sdk::Object::from_iter([
+        ("title".to_owned(), title.into()),
+        ("path".to_owned(), path.into()),
+        ("bytes".to_owned(), content.len().into()),
+    ])
+}
