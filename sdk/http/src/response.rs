@@ -1,0 +1,163 @@
+//! What is answered, and which failure it is.
+
+use std::time::{Duration, SystemTime};
+
+use purlin_sdk::{Failure, Json};
+use serde::de::DeserializeOwned;
+
+use crate::{Request, request};
+
+/// Characters of a body that a message quotes.
+const QUOTED: usize = 300;
+/// How long to wait where a server asks for patience and does not say for how long.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// An answer, whatever its status.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Response {
+    /// Such as 200.
+    pub status: u16,
+    /// As they came; names in any case.
+    pub headers: Vec<(String, String)>,
+    /// All of the body.
+    pub body: Vec<u8>,
+    /// What it answers, as people may see it.
+    target: String,
+    repeatable: bool,
+}
+
+impl Response {
+    /// An answer that a transport received.
+    pub fn new(status: u16, headers: Vec<(String, String)>, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, headers, body: body.into(), target: String::new(), repeatable: false }
+    }
+
+    pub(crate) fn to(mut self, request: &Request) -> Self {
+        self.target = request.target();
+        self.repeatable = request.is_repeatable();
+        self
+    }
+
+    /// The first header of a name, in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        request::find(&self.headers, name)
+    }
+
+    /// Whether the status is one of 200 to 299.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Whether the request may have been carried out although the answer is a failure: somebody on
+    /// the way, or the server itself, gave up in the middle. Of a `create` this is no failure.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self.status, 408 | 500 | 502 | 504) || (self.status == 503 && self.retry_after().is_none())
+    }
+
+    /// After how long the server wants to be asked again, if it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let text = self.header("retry-after")?.trim();
+        match text.parse::<u64>() {
+            Ok(seconds) => Some(Duration::from_secs(seconds)),
+            Err(_) => {
+                let then = httpdate::parse_http_date(text).ok()?;
+                Some(then.duration_since(SystemTime::now()).unwrap_or_default())
+            }
+        }
+    }
+
+    /// Whether asking again makes sense and does no harm, and when.
+    pub(crate) fn asks_for_patience(&self) -> Option<Option<Duration>> {
+        let after = self.retry_after();
+        let again = match self.status {
+            429 => true,
+            503 => after.is_some() || self.repeatable,
+            408 | 425 | 502 | 504 => self.repeatable,
+            _ => false,
+        };
+        again.then_some(after)
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] that quotes what is no JSON, or not what was expected.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let text = quoted(&self.text());
+            Failure::failed(format!("{}: the answer is not the JSON expected ({error}): {text}", self.target))
+        })
+    }
+
+    /// The body as text; what is none is replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The answer itself where its status is one of 200 to 299.
+    ///
+    /// # Errors
+    /// What [`Response::failure`] says.
+    pub fn success(self) -> Result<Self, Failure> {
+        if self.is_success() { Ok(self) } else { Err(self.failure()) }
+    }
+
+    /// The answer itself where its status is one of these.
+    ///
+    /// # Errors
+    /// What [`Response::failure`] says.
+    pub fn expect_status(self, statuses: &[u16]) -> Result<Self, Failure> {
+        if statuses.contains(&self.status) { Ok(self) } else { Err(self.failure()) }
+    }
+
+    /// What this answer means where it is not the one hoped for: 404 and 410 are not found, 409 and
+    /// 412 a conflict, and a server that asks for patience gets it where nothing can have happened.
+    pub fn failure(&self) -> Failure {
+        let message = self.message();
+        if let Some(after) = self.asks_for_patience() {
+            return Failure::RetryAfter { after: after.unwrap_or(PATIENCE), message };
+        }
+        match self.status {
+            404 | 410 => Failure::NotFound(message),
+            409 | 412 => Failure::Conflict(message),
+            _ => Failure::Failed(message),
+        }
+    }
+
+    /// Method, URL, status, and what the server says about it.
+    pub fn message(&self) -> String {
+        let said = serde_json::from_slice::<Json>(&self.body).ok().and_then(|body| said(&body));
+        let said = quoted(&said.unwrap_or_else(|| self.text()));
+        let target = &self.target;
+        let mark = if said.is_empty() { "" } else { ": " };
+        format!("{target}: status {}{mark}{said}", self.status)
+    }
+}
+
+/// Where APIs say what went wrong.
+fn said(body: &Json) -> Option<String> {
+    let places = [
+        "/message",
+        "/error/message",
+        "/error_description",
+        "/error",
+        "/detail",
+        "/errors/0/message",
+        "/errors/0/detail",
+        "/errors/0",
+        "/Message",
+        "/title",
+        "/reason",
+    ];
+    places.iter().find_map(|place| body.pointer(place).and_then(Json::as_str)).map(str::to_owned)
+}
+
+/// A line of it.
+fn quoted(text: &str) -> String {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let line = words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
