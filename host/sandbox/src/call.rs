@@ -143,7 +143,7 @@ impl Runner {
         let needles = Arc::new(Needles::default());
         let cancel = CancelToken::default();
         let call = OneCall {
-            log: Log::new(&self.name, None, &needles, self.limits.log),
+            log: Log::new(&self.name, None, &needles, self.limits.log, None),
             operation: Operation::none(&cancel),
             time: self.limits.time,
             needles,
@@ -159,7 +159,8 @@ impl Runner {
         function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         let context = given.context;
-        let log = Log::new(&self.name, Some(&context.subject.key), &given.needles, self.limits.log);
+        let (key, witness) = (Some(&context.subject.key), context.witness.clone());
+        let log = Log::new(&self.name, key, &given.needles, self.limits.log, witness);
         let call = OneCall {
             operation: Operation::new(context, given.creates, &given.needles),
             log,

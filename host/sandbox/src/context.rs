@@ -8,6 +8,8 @@ use std::time::Duration;
 use purlin_model::driver::Subject;
 use tokio::sync::watch;
 
+use crate::witness::Witness;
+
 /// Facts about one call.
 #[derive(Clone)]
 pub struct CallContext<'a> {
@@ -23,6 +25,8 @@ pub struct CallContext<'a> {
     pub progress: Option<ProgressSink>,
     /// How the call can be stopped.
     pub cancel: CancelToken,
+    /// Who looks over the driver's shoulder, unmasked. None but for examining drivers.
+    pub witness: Option<Arc<dyn Witness>>,
 }
 
 impl<'a> CallContext<'a> {
@@ -35,6 +39,7 @@ impl<'a> CallContext<'a> {
             checkpoint: None,
             progress: None,
             cancel: CancelToken::default(),
+            witness: None,
         }
     }
 }

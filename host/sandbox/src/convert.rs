@@ -16,6 +16,7 @@ use crate::bindings::purlin::driver::types;
 use crate::error::CallError;
 use crate::json;
 use crate::secrets::{Needles, neutralise};
+use crate::witness::{Deed, Witness};
 
 /// Bytes of a provider id or a name.
 pub(crate) const LONGEST_ID: usize = 4 << 10;
@@ -131,11 +132,19 @@ pub(crate) struct Reader<'a> {
     pub(crate) driver: &'a str,
     pub(crate) limit: u64,
     pub(crate) needles: &'a Needles,
+    pub(crate) witness: Option<&'a dyn Witness>,
 }
 
 impl Reader<'_> {
     pub(crate) fn junk(&self, what: impl Into<String>) -> CallError {
         CallError::Junk { driver: self.driver.to_owned(), what: what.into() }
+    }
+
+    /// Tells the witness what was answered.
+    fn sees(&self, part: &'static str, text: &str) {
+        if let Some(witness) = self.witness {
+            witness.sees(Deed::Answers { part, text });
+        }
     }
 
     fn fits(&self, sizes: impl IntoIterator<Item = usize>) -> Result<(), CallError> {
@@ -172,6 +181,7 @@ impl Reader<'_> {
 
     /// Text for people.
     fn people(&self, text: &str) -> String {
+        self.sees("message", text);
         people(self.needles, text)
     }
 
@@ -181,6 +191,8 @@ impl Reader<'_> {
                 .into_iter()
                 .chain(state.manifests.iter().map(|f| f.name.len() + f.location.len() + f.data.len())),
         )?;
+        self.sees("id", &state.id);
+        self.sees("outputs", &state.outputs);
         if state.id.is_empty() || state.id.len() > LONGEST_ID {
             return Err(self.junk("the id of a resource has 1 to 4096 bytes"));
         }
@@ -206,6 +218,7 @@ impl Reader<'_> {
                 )));
             }
             self.shown("manifest's name", &file.name);
+            self.sees("manifest", &file.name);
             manifests.push(ManifestFile {
                 name: file.name.clone(),
                 location: file.location.clone(),
@@ -227,6 +240,7 @@ impl Reader<'_> {
         let state = self.state(observed.state)?;
         let values = match &observed.values {
             Some(text) => {
+                self.sees("values", text);
                 let values = remark(Value::Map(self.map("observed values", text)?), &given.values);
                 Some(self.needles.taint(values))
             }
@@ -239,6 +253,7 @@ impl Reader<'_> {
         if name.is_empty() || name.len() > LONGEST_ID {
             return Err(self.junk("the name of a resource has 1 to 4096 bytes"));
         }
+        self.sees("name", &name);
         self.shown("name", &name);
         Ok(name)
     }
@@ -246,6 +261,7 @@ impl Reader<'_> {
     pub(crate) fn checked(&self, mut checked: wit::Checked, given: &Inputs) -> Result<Checked, CallError> {
         let warnings = checked.warnings.iter().map(|w| w.pointer.len() + w.message.len()).sum();
         self.fits([checked.values.len(), checked.secrets.len(), warnings])?;
+        self.sees("checked values", &checked.values);
         let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
         let secrets = remark(Value::Map(self.map("secrets", &checked.secrets)?), &given.secrets);
         // Values of secrets are secret anyway; their names are shown.

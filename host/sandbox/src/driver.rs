@@ -68,7 +68,12 @@ impl Driver {
     }
 
     fn reader<'a>(&'a self, given: &'a Given<'_>) -> Reader<'a> {
-        Reader { driver: &self.0.runner.name, limit: self.0.runner.limits.output, needles: &given.needles }
+        Reader {
+            driver: &self.0.runner.name,
+            limit: self.0.runner.limits.output,
+            needles: &given.needles,
+            witness: given.context.witness.as_deref(),
+        }
     }
 
     /// Validates inputs and fills in defaults. `previous` is what it returned when the resource

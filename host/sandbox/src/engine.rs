@@ -23,7 +23,9 @@ fn settings() -> Config {
         .wasm_gc(false)
         .wasm_features(WasmFeatures::FUNCTION_REFERENCES, false)
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
+        // For what wasmtime makes to hand texts from one component inside to another. Modules of
+        // drivers with several memories are refused all the same, see `modules`.
+        .wasm_multi_memory(true)
         .wasm_relaxed_simd(false)
         // Instances are thrown away after one call, so nothing runs concurrently inside one.
         .concurrency_support(false)

@@ -28,9 +28,11 @@ mod instances;
 mod json;
 mod limits;
 mod manifest;
+mod modules;
 mod sandbox;
 mod secrets;
 mod ticker;
+mod witness;
 
 pub use artifact::Precompiled;
 pub use compile::{Target, precompile};
@@ -39,6 +41,7 @@ pub use driver::{Change, Driver};
 pub use error::{CallError, LoadError, SandboxError};
 pub use inspect::{Import, Interfaces, interfaces};
 pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, read_component};
+pub use witness::{Asked, Deed, Witness};
 
 /// The version of the contract in `wit/` that this host speaks.
 pub const CONTRACT_VERSION: &str = "0.1.0";

@@ -21,7 +21,7 @@ use crate::capability::{self, Guest};
 use crate::driver::Driver;
 use crate::error::{LoadError, SandboxError};
 use crate::ticker::Ticker;
-use crate::{component, engine, instances, manifest};
+use crate::{component, engine, instances, manifest, modules};
 
 /// Components larger than this are refused unread.
 const LARGEST_COMPONENT: u64 = 512 << 20;
@@ -233,6 +233,7 @@ impl Sandbox {
             return Ok(Compiled { digest, component, manifest: Some(artifact.manifest) });
         }
         instances::check(&bytes)?;
+        modules::check(&bytes)?;
         let start = Instant::now();
         let component = std::thread::scope(|scope| {
             let (done, waiting) = std::sync::mpsc::channel::<()>();

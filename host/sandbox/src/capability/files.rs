@@ -13,6 +13,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 
 use super::Guest;
 use crate::limits::FILES;
+use crate::witness::Asked;
 
 /// The interface as wasmtime links it. A test opens files without end, and so notices another name.
 const TYPES: &str = "wasi:filesystem/types@0.2.12";
@@ -27,6 +28,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         |mut store: StoreContextMut<'_, Guest>, opening: Opening| {
             Box::new(async move {
                 let guest = store.data_mut();
+                guest.log.asks(Asked::Files);
                 let opened = guest.open(opening).await;
                 let opened = match opened {
                     Ok(file) => Ok(file),

@@ -21,6 +21,7 @@ use wasmtime_wasi_http::{
 
 use super::Guest;
 use super::reach::{Reach, Refusal, Target};
+use crate::witness::Asked;
 pub(super) use tls::Trust;
 
 /// Bytes of a body that are kept for the network at once, for each request.
@@ -51,6 +52,7 @@ impl Http {
 
 impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.log.asks(Asked::Other);
         let reach = self.reach();
         let Self { http, granted, table, .. } = self;
         let Http { context, hooks } = http.get_or_insert_with(|| Http::new(reach, &granted.trust));

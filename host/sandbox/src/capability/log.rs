@@ -13,6 +13,7 @@ use crate::bindings::purlin::driver::log;
 use crate::convert::people;
 use crate::error::size;
 use crate::secrets::{Needles, neutralise};
+use crate::witness::{Asked, Deed, Watching};
 
 /// Bytes of one line; the rest of a longer one is dropped.
 const LONGEST_LINE: usize = 16 << 10;
@@ -32,6 +33,7 @@ struct Inner {
     resource: Option<Key>,
     needles: Arc<Needles>,
     limit: u64,
+    witness: Watching,
     state: Mutex<State>,
 }
 
@@ -42,6 +44,7 @@ struct State {
     stdout: Line,
     stderr: Line,
     last: Vec<String>,
+    errors: Vec<String>,
     refused: Vec<String>,
 }
 
@@ -68,18 +71,26 @@ impl log::Host for Guest {
             log::Level::Warn => tracing::Level::WARN,
             log::Level::Error => tracing::Level::ERROR,
         };
+        self.log.asks(Asked::Contract);
         self.log.message(level, &message);
         Ok(())
     }
 }
 
 impl Log {
-    pub(crate) fn new(driver: &Arc<str>, resource: Option<&Key>, needles: &Arc<Needles>, limit: u64) -> Self {
+    pub(crate) fn new(
+        driver: &Arc<str>,
+        resource: Option<&Key>,
+        needles: &Arc<Needles>,
+        limit: u64,
+        witness: Watching,
+    ) -> Self {
         Self(Arc::new(Inner {
             driver: Arc::clone(driver),
             resource: resource.cloned(),
             needles: Arc::clone(needles),
             limit,
+            witness,
             state: Mutex::default(),
         }))
     }
@@ -88,12 +99,25 @@ impl Log {
         &self.0.driver
     }
 
+    /// Tells the witness what is asked of the host.
+    pub(super) fn asks(&self, what: Asked) {
+        self.sees(Deed::Asks(what));
+    }
+
+    /// Tells the witness.
+    pub(super) fn sees(&self, deed: Deed<'_>) {
+        if let Some(witness) = &self.0.witness {
+            witness.sees(deed);
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A message of the driver, each of its lines an event.
     fn message(&self, level: tracing::Level, message: &str) {
+        self.sees(Deed::Says(message));
         let mut state = self.state();
         // Masked before it is cut into lines: a secret can have several.
         for line in self.0.needles.mask(message).lines() {
@@ -123,14 +147,17 @@ impl Log {
         }
     }
 
-    /// The last lines that tell of a fault.
+    /// The last lines that tell of a fault. What a driver calls an error counts before what it
+    /// warns of and what its language's runtime says on standard error.
     pub(crate) fn last_words(&self) -> Option<String> {
         let state = self.state();
-        (!state.last.is_empty()).then(|| state.last.join(" / "))
+        let said = if state.errors.is_empty() { &state.last } else { &state.errors };
+        (!said.is_empty()).then(|| said.join(" / "))
     }
 
     /// Tells the operator what a call was refused: each thing once, and not without end.
     pub(super) fn refused(&self, what: &str) {
+        self.sees(Deed::Refused(what));
         let what = people(&self.0.needles, what).replace(['\n', '\t'], " ");
         let mut state = self.state();
         if state.refused.len() >= MOST_REFUSED || state.refused.contains(&what) {
@@ -165,6 +192,7 @@ impl Log {
     fn end_of_line(&self, state: &mut State, origin: Origin) {
         let Line { bytes, cut } = std::mem::take(state.line(origin));
         let text = String::from_utf8_lossy(&bytes);
+        self.sees(Deed::Says(&text));
         let mut masked = self.0.needles.mask(&text).into_owned();
         if cut {
             // The beginning of a secret may stand at the end.
@@ -189,9 +217,10 @@ impl Log {
         if level <= tracing::Level::WARN && !line.trim().is_empty() {
             let mut last = line.trim().to_owned();
             last.truncate(last.floor_char_boundary(512));
-            state.last.push(last);
-            if state.last.len() > LAST_LINES {
-                state.last.remove(0);
+            let said = if level == tracing::Level::ERROR { &mut state.errors } else { &mut state.last };
+            said.push(last);
+            if said.len() > LAST_LINES {
+                said.remove(0);
             }
         }
         if !self.take(state, line.len() + LINE_COST) {

@@ -2,9 +2,11 @@
 
 use super::Guest;
 use crate::bindings::purlin::driver::metrics;
+use crate::witness::Asked;
 
 impl metrics::Host for Guest {
     fn count(&mut self, name: String, by: u64) -> wasmtime::Result<()> {
+        self.log.asks(Asked::Contract);
         if valid(&name) {
             self.log.metric(&name, format_args!("+{by}"));
         }
@@ -12,6 +14,7 @@ impl metrics::Host for Guest {
     }
 
     fn record_value(&mut self, name: String, value: f64) -> wasmtime::Result<()> {
+        self.log.asks(Asked::Contract);
         if valid(&name) {
             self.log.metric(&name, format_args!("{value}"));
         }

@@ -24,6 +24,7 @@ use crate::bindings::{self, purlin::driver::types};
 use crate::error::{CallError, LoadError};
 use crate::limits::{HANDLES, Limits, Meter, RANDOM_BYTES};
 use crate::sandbox::DriverSetup;
+use crate::witness::Asked;
 
 use http::{Http, Trust};
 pub(crate) use log::Log;
@@ -112,6 +113,7 @@ impl Guest {
 
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.log.asks(Asked::Other);
         let reach = if self.wasi.is_none() { Some(self.reach()) } else { None };
         let Self { granted, wasi, log, table, .. } = self;
         // Building fails over folders only, and those are built at once.

@@ -8,6 +8,7 @@ use crate::context::{CallContext, CancelToken, CheckpointSink, Progress, Progres
 use crate::convert::{LONGEST_ID, people};
 use crate::error::CallError;
 use crate::secrets::Needles;
+use crate::witness::{Asked, Deed};
 
 /// What `operation` answers with in one call.
 pub(crate) struct Operation {
@@ -43,6 +44,7 @@ impl Operation {
 
 impl operation::Host for Guest {
     async fn checkpoint(&mut self, id: String) -> wasmtime::Result<()> {
+        self.log.asks(Asked::Contract);
         let driver = self.log.driver().to_string();
         let stop = |error| Err(wasmtime::Error::new(Stop(error)));
         if !self.operation.creates {
@@ -61,6 +63,8 @@ impl operation::Host for Guest {
     }
 
     fn progress(&mut self, message: String, percent: Option<u8>) -> wasmtime::Result<()> {
+        self.log.asks(Asked::Contract);
+        self.log.sees(Deed::Says(&message));
         if let Some(hear) = &self.operation.progress
             && self.log.spend(message.len() + 16)
         {
@@ -71,6 +75,7 @@ impl operation::Host for Guest {
     }
 
     fn cancelled(&mut self) -> wasmtime::Result<bool> {
+        self.log.asks(Asked::Contract);
         Ok(self.operation.cancel.is_requested())
     }
 }

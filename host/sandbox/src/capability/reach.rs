@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::log::Log;
 use crate::limits::{CONNECTIONS, LOOKUPS, Limits};
+use crate::witness::Asked;
 
 /// The network grants of one driver, and what one call may use up of them.
 pub(super) struct Rules {
@@ -146,6 +147,7 @@ impl Reach {
 
     /// Counts a request, a socket, a connection or a look-up.
     pub(super) fn spend(&self) -> Result<(), Refusal> {
+        self.0.log.asks(Asked::Network);
         let mut state = self.state();
         match state.requests.checked_sub(1) {
             Some(left) => {
