@@ -1,0 +1,109 @@
+//! What a core module imports and exports, and whether that makes a driver.
+
+use std::collections::BTreeSet;
+
+use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME as WASI_0_1;
+use wasmparser::{Encoding, Parser, Payload};
+
+use crate::Error;
+use crate::wit::{CONTRACT, World};
+
+/// Names of a core module.
+pub(crate) struct Module {
+    exports: BTreeSet<String>,
+    /// Module and name.
+    imports: Vec<(String, String)>,
+    /// Whether it brings a description of its types.
+    pub(crate) describes_itself: bool,
+}
+
+impl Module {
+    /// Reads the names; what is in the functions is not looked at.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        if !bytes.starts_with(b"\0asm") {
+            return Err(Error::NotWasm);
+        }
+        let mut found = Self { exports: BTreeSet::new(), imports: Vec::new(), describes_itself: false };
+        for payload in Parser::new(0).parse_all(bytes) {
+            match payload.map_err(Error::invalid)? {
+                Payload::Version { encoding: Encoding::Component, .. } => return Err(Error::Component),
+                Payload::ImportSection(section) => {
+                    for import in section.into_imports() {
+                        let import = import.map_err(Error::invalid)?;
+                        found.imports.push((import.module.to_owned(), import.name.to_owned()));
+                    }
+                }
+                Payload::ExportSection(section) => {
+                    for export in section {
+                        found.exports.insert(export.map_err(Error::invalid)?.name.to_owned());
+                    }
+                }
+                Payload::CustomSection(section) => {
+                    found.describes_itself |= section.name().starts_with("component-type");
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether it imports anything from a module of this name.
+    pub(crate) fn imports_from(&self, module: &str) -> bool {
+        self.imports.iter().any(|(from, _)| from == module)
+    }
+
+    /// Whether it can be made a driver of that world, with that adapter for WASI 0.1.
+    pub(crate) fn check(&self, world: &World, adapter: &Self) -> Result<(), Error> {
+        check_contract(world)?;
+        // Names of the younger kind are the encoder's to judge.
+        if self.exports.iter().any(|name| name.starts_with("cm32p2")) {
+            return Ok(());
+        }
+        let needed = world.functions().into_iter().chain(["memory".to_owned(), "cabi_realloc".to_owned()]);
+        let missing: Vec<String> = needed.filter(|name| !self.exports.contains(name)).collect();
+        // A program is told first: its compiler leaves out whatever `main` does not use.
+        if self.exports.contains("_start") && !self.exports.contains("_initialize") {
+            return Err(Error::Program);
+        }
+        if let Some(other) = self.other_contract().filter(|_| !missing.is_empty()) {
+            return Err(Error::ContractVersion { found: other });
+        }
+        if !missing.is_empty() {
+            return Err(Error::MissingExports { exports: missing });
+        }
+        // With `[export]` before their names exported interfaces give what handles their resources.
+        let given: BTreeSet<String> = world.imported().chain(world.exported()).collect();
+        let unknown = self.imports.iter().filter(|(module, name)| match module.as_str() {
+            WASI_0_1 => !adapter.exports.contains(name),
+            "$root" => false,
+            module => !given.contains(module.strip_prefix("[export]").unwrap_or(module)),
+        });
+        let unknown: Vec<String> = unknown.map(|(module, name)| format!("{module}.{name}")).collect();
+        if unknown.is_empty() { Ok(()) } else { Err(Error::UnknownImports { imports: unknown }) }
+    }
+
+    /// The version of the contract that it was made for, where that is another one.
+    fn other_contract(&self) -> Option<String> {
+        let name = |export: &String| Some(export.split_once('#')?.0.to_owned());
+        self.exports.iter().filter_map(name).find_map(|name| other_version(&name))
+    }
+}
+
+/// Whether what a module says of itself makes a driver.
+fn check_contract(world: &World) -> Result<(), Error> {
+    let exported: Vec<String> = world.exported().collect();
+    if exported.iter().any(|name| name == CONTRACT) {
+        return Ok(());
+    }
+    match exported.iter().find_map(|name| other_version(name)) {
+        Some(found) => Err(Error::ContractVersion { found }),
+        None => Err(Error::NoDriver),
+    }
+}
+
+/// The version, where this names the contract's interface in another one.
+fn other_version(interface: &str) -> Option<String> {
+    let version = |name: &str| name.strip_prefix("purlin:driver/lifecycle@").map(str::to_owned);
+    let found = version(interface)?;
+    (version(CONTRACT).as_ref() != Some(&found)).then_some(found)
+}

@@ -1,0 +1,102 @@
+//! The contract, as text and as what the tools read.
+
+use wit_component::metadata;
+use wit_parser::{FunctionKind, Resolve, SourceMap, WorldId, WorldItem};
+
+use crate::Error;
+
+/// The contract's files: their names, and what is in them. They are what a project in another
+/// language generates its bindings from.
+pub const WIT: &[(&str, &str)] = &[
+    ("host.wit", include_str!("../../../wit/host.wit")),
+    ("lifecycle.wit", include_str!("../../../wit/lifecycle.wit")),
+    ("types.wit", include_str!("../../../wit/types.wit")),
+    ("world.wit", include_str!("../../../wit/world.wit")),
+];
+
+/// The interface that makes a component a driver.
+pub const CONTRACT: &str = "purlin:driver/lifecycle@0.1.0";
+
+/// What a module is to import and export.
+pub(crate) struct World {
+    pub(crate) resolve: Resolve,
+    pub(crate) id: WorldId,
+}
+
+impl World {
+    /// The contract's world `driver`.
+    pub(crate) fn driver() -> Result<Self, Error> {
+        let mut sources = SourceMap::default();
+        for (name, text) in WIT {
+            sources.push_str(name, *text);
+        }
+        let mut resolve = Resolve::default();
+        let group = sources.parse().map_err(|(_, error)| Error::encode(error))?;
+        let package = resolve.push_group(group).map_err(Error::encode)?;
+        let id = resolve.select_world(&[package], Some("driver")).map_err(Error::encode)?;
+        Ok(Self { resolve, id })
+    }
+
+    /// The world that a module describes in its own sections.
+    pub(crate) fn of(core: &[u8]) -> Result<Self, Error> {
+        let (_, found) = metadata::decode(core).map_err(Error::encode)?;
+        Ok(Self { resolve: found.resolve, id: found.world })
+    }
+
+    /// Names of the interfaces that it exports.
+    pub(crate) fn exported(&self) -> impl Iterator<Item = String> + '_ {
+        self.interfaces(|world| &world.exports).map(|(name, _)| name)
+    }
+
+    /// Names of the interfaces that it imports.
+    pub(crate) fn imported(&self) -> impl Iterator<Item = String> + '_ {
+        self.interfaces(|world| &world.imports).map(|(name, _)| name)
+    }
+
+    /// Names that the functions of its exported interfaces have in a core module.
+    pub(crate) fn functions(&self) -> Vec<String> {
+        let named = |(interface, item): (String, &WorldItem)| {
+            let WorldItem::Interface { id, .. } = item else { return Vec::new() };
+            let functions =
+                self.resolve.interfaces.get(*id).into_iter().flat_map(|one| one.functions.values());
+            let plain = functions.filter(|function| matches!(function.kind, FunctionKind::Freestanding));
+            plain.map(|function| format!("{interface}#{}", function.name)).collect()
+        };
+        self.interfaces(|world| &world.exports).flat_map(named).collect()
+    }
+
+    fn interfaces<'a>(
+        &'a self,
+        side: impl Fn(&'a wit_parser::World) -> &'a wit_parser::IndexMap<wit_parser::WorldKey, WorldItem>,
+    ) -> impl Iterator<Item = (String, &'a WorldItem)> {
+        let items = self.resolve.worlds.get(self.id).map(side).into_iter().flatten();
+        items.map(|(key, item)| (self.resolve.name_world_key(key), item))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_contract_is_there() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit");
+        let mut there: Vec<String> = std::fs::read_dir(folder)
+            .expect("the contract")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .filter(|name| name.ends_with(".wit"))
+            .collect();
+        there.sort();
+        assert_eq!(there, WIT.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_world_is_the_contracts() {
+        let world = World::driver().expect("read");
+        assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
+        let functions = world.functions();
+        assert_eq!(functions.len(), 8, "{functions:?}");
+        assert!(functions.contains(&format!("{CONTRACT}#update-impact")), "{functions:?}");
+        assert!(world.imported().any(|name| name == "purlin:driver/log@0.1.0"));
+    }
+}
