@@ -1,0 +1,206 @@
+//! Requests as the declaration has them, and what an answer to one that changes something means.
+
+use std::time::Duration;
+
+use purlin_sdk::{Call, Failure, Json, Object, Resource};
+use purlin_sdk_http::{Client, Parts, Request, Response};
+
+use crate::inputs::{HttpInputs, Operation};
+use crate::template::{self, Scope};
+
+/// Attempts within one call at what may be repeated.
+const ATTEMPTS: u32 = 3;
+/// How long to wait where a status means patience and the server does not say for how long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// An API, for one call.
+pub(crate) struct Api<'a> {
+    pub(crate) inputs: &'a HttpInputs,
+    pub(crate) client: Client,
+    pub(crate) scope: Scope,
+    key: String,
+}
+
+/// What came of a request that changes something.
+pub(crate) enum Sent {
+    /// It was carried out.
+    Done(Response),
+    /// It may have been carried out.
+    Doubt {
+        message: String,
+        /// The server itself gave up: nothing comes after this any more.
+        over: bool,
+    },
+}
+
+impl<'a> Api<'a> {
+    pub(crate) fn new(inputs: &'a HttpInputs, resource: &Resource, name: &str, call: &Call) -> Self {
+        let scope = Scope {
+            id: None,
+            name: name.to_owned(),
+            guresid: resource.guresid.clone(),
+            outputs: Object::new(),
+            params: inputs.params.clone(),
+            vars: inputs.values.vars.clone(),
+        };
+        let reason = format!("to manage {}", resource.urn);
+        let client = Client::new(call).reason(reason).patience(ATTEMPTS);
+        Self { inputs, client, scope, key: call.idempotency_key.clone() }
+    }
+
+    /// The URL of a path of the API.
+    pub(crate) fn url(&self, template: &str, scope: &Scope) -> Result<String, Failure> {
+        let base = self.inputs.values.base_url.trim_end_matches('/');
+        Ok(format!("{base}{}", template::expand(template, scope).map_err(Failure::failed)?))
+    }
+
+    /// The URL that an answer names, which has to be one of the same server: credentials go with
+    /// the request.
+    pub(crate) fn linked(&self, link: &str) -> Result<String, Failure> {
+        let base = Parts::of(&self.inputs.values.base_url).map_err(Failure::failed)?;
+        let scheme = if base.secure { "https" } else { "http" };
+        if link.starts_with('/') && !link.starts_with("//") {
+            return Ok(format!("{scheme}://{}{link}", base.authority));
+        }
+        match Parts::of(link) {
+            Ok(there) if there.secure == base.secure && there.authority == base.authority => {
+                Ok(link.to_owned())
+            }
+            _ => Err(Failure::failed(format!(
+                "the server names `{link}`, which is not a place of {scheme}://{}",
+                base.authority
+            ))),
+        }
+    }
+
+    /// A request of the declaration.
+    pub(crate) fn request(
+        &self,
+        operation: &Operation,
+        method: &str,
+        path: &str,
+        scope: &Scope,
+    ) -> Result<Request, Failure> {
+        let url = self.url(operation.path.as_deref().unwrap_or(path), scope)?;
+        let mut request = Request::new(operation.method.as_deref().unwrap_or(method), url);
+        for (name, value) in &operation.headers {
+            request = request.header(name, value);
+        }
+        Ok(request)
+    }
+
+    /// A `GET` of some URL.
+    pub(crate) fn get(&self, url: String) -> Result<Response, Failure> {
+        self.look(Request::get(url))
+    }
+
+    /// One that changes nothing, whatever its method.
+    pub(crate) fn look(&self, request: Request) -> Result<Response, Failure> {
+        let answer = self.send(request.repeatable())?;
+        if self.inputs.values.retry.contains(&answer.status) {
+            let after = answer.retry_after().unwrap_or(PATIENCE);
+            return Err(Failure::RetryAfter { after, message: answer.message() });
+        }
+        Ok(answer)
+    }
+
+    /// One that changes something, with its body.
+    pub(crate) fn change(
+        &self,
+        operation: &Operation,
+        mut request: Request,
+        body: Option<&Json>,
+    ) -> Result<Sent, Failure> {
+        if let Some(body) = self.inputs.body(body) {
+            request = request.json(&body)?;
+        }
+        if let Some(header) = &self.inputs.values.idempotency_header {
+            request = request.header(header, &self.key).repeatable();
+        }
+        self.effect(operation, request)
+    }
+
+    /// One that changes something.
+    pub(crate) fn effect(&self, operation: &Operation, request: Request) -> Result<Sent, Failure> {
+        let answer = match self.send(request) {
+            Ok(answer) => answer,
+            Err(error) if error.is_lost() => {
+                return Ok(Sent::Doubt { message: error.to_string(), over: false });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if self.inputs.values.retry.contains(&answer.status) {
+            let after = answer.retry_after().unwrap_or(PATIENCE);
+            return Err(Failure::RetryAfter { after, message: answer.message() });
+        }
+        let expected = match operation.expect.as_slice() {
+            [] => answer.is_success(),
+            statuses => statuses.contains(&answer.status),
+        };
+        match answer.status {
+            _ if expected => Ok(Sent::Done(answer)),
+            500 => Ok(Sent::Doubt { message: answer.message(), over: true }),
+            502 | 504 => Ok(Sent::Doubt { message: answer.message(), over: false }),
+            408 | 503 => {
+                let after = answer.retry_after().unwrap_or(PATIENCE);
+                Err(Failure::RetryAfter { after, message: answer.message() })
+            }
+            _ => Err(refused(&answer)),
+        }
+    }
+
+    fn send(&self, mut request: Request) -> Result<Response, purlin_sdk_http::Error> {
+        let secrets = &self.inputs.secrets;
+        for (name, value) in &secrets.headers {
+            request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
+            request = request.header(name, value);
+        }
+        for (name, value) in &self.inputs.values.headers {
+            if request.get_header(name).is_none() {
+                request = request.header(name, value);
+            }
+        }
+        if request.get_header("accept").is_none() {
+            request = request.header("accept", "application/json");
+        }
+        if request.get_header("authorization").is_none() {
+            if let Some(token) = &secrets.bearer {
+                request = request.bearer(token);
+            } else if let Some(basic) = &secrets.basic {
+                request = request.basic(&basic.user, &basic.password);
+            }
+        }
+        for (name, value) in &secrets.query {
+            request = request.query(name, value);
+        }
+        self.client.send(request)
+    }
+
+    /// Whether an answer says that there is no such resource.
+    pub(crate) fn is_gone(&self, answer: &Response) -> bool {
+        let values = &self.inputs.values;
+        values.gone.contains(&answer.status)
+            || values.gone_when.as_ref().is_some_and(|gone| {
+                answer.is_success() && answer.json::<Json>().is_ok_and(|document| gone.holds(&document))
+            })
+    }
+}
+
+/// What a refusal means, with a word on redirects.
+pub(crate) fn refused(answer: &Response) -> Failure {
+    match (answer.status, answer.header("location")) {
+        (300..=399, Some(location)) => Failure::failed(format!(
+            "{}; it redirects to `{location}`, which is not followed: give that as `base_url` or path",
+            answer.message()
+        )),
+        (401 | 403, _) => {
+            Failure::failed(format!("{}; look at the credentials in `secrets`", answer.message()))
+        }
+        _ => answer.failure(),
+    }
+}
+
+/// The JSON of an answer; `None` where it has none.
+pub(crate) fn document(answer: &Response) -> Option<Json> {
+    serde_json::from_slice(&answer.body).ok()
+}

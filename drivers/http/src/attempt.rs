@@ -1,0 +1,234 @@
+//! Making a resource so that no crash and no lost answer makes it twice or loses it.
+//!
+//! Before anything is sent a checkpoint says that an attempt begins, and by what the result can be
+//! found. Once the API's id is known, that is the checkpoint. So `read` without a checkpoint means
+//! that nothing was sent.
+
+use std::time::Duration;
+
+use purlin_sdk::{Failure, Json, Object, State, operation};
+use purlin_sdk_http::{Response, end_undecided};
+use serde_json::json;
+
+use crate::api::{Api, Sent, document};
+use crate::inputs::Lacking;
+use crate::look::{Found, as_text};
+use crate::wait::Unmet;
+
+/// When to ask again.
+pub(crate) const AGAIN: Duration = Duration::from_secs(2);
+
+/// What a checkpoint says as long as no id is known. No URL and no id of an API begins like these.
+pub(crate) enum Attempt {
+    /// Nobody had this name when it began.
+    Making(String),
+    /// The API works on it, and tells here how far it is.
+    Operation(String),
+}
+
+const MAKING: &str = "making:";
+const OPERATION: &str = "operation:";
+
+impl Attempt {
+    pub(crate) fn parse(id: &str) -> Option<Self> {
+        let making = || id.strip_prefix(MAKING).map(|name| Self::Making(name.to_owned()));
+        making().or_else(|| id.strip_prefix(OPERATION).map(|url| Self::Operation(url.to_owned())))
+    }
+
+    fn note(&self) {
+        operation::checkpoint(&match self {
+            Self::Making(name) => format!("{MAKING}{name}"),
+            Self::Operation(url) => format!("{OPERATION}{url}"),
+        });
+    }
+
+    /// What came of it.
+    pub(crate) fn result(self, api: &Api<'_>) -> Result<Option<Found>, Failure> {
+        match self {
+            Self::Making(_) if api.can_look() => api.own(true),
+            Self::Making(name) => Err(Failure::failed(format!(
+                "whether `{name}` was made is not known, for the answer was lost and there is no `find`: \
+                 look for it; then import it, or forget it if it is not there"
+            ))),
+            Self::Operation(url) => {
+                let Some(operation) = &api.inputs.values.operation else {
+                    return Err(Failure::failed("the declaration has no `operation` any more"));
+                };
+                let url = api.linked(&url)?;
+                match api.follow(operation, &url) {
+                    Ok(document) => {
+                        let id = operated_id(api, &document)?;
+                        Ok(Some(Found { id, document }))
+                    }
+                    Err(Unmet::Failed(message)) if api.can_look() => {
+                        let found = api.own(true)?;
+                        if found.is_none() {
+                            purlin_sdk::log::warn(&message);
+                        }
+                        Ok(found)
+                    }
+                    Err(Unmet::Failed(message)) => Err(Failure::failed(message)),
+                    Err(Unmet::NotYet(message)) => Err(Failure::RetryAfter { after: AGAIN, message }),
+                }
+            }
+        }
+    }
+}
+
+impl Api<'_> {
+    pub(crate) fn can_look(&self) -> bool {
+        self.inputs.can_look()
+    }
+
+    /// What is recorded of a resource. What the API does not say again is kept from before.
+    pub(crate) fn state(&self, found: &Found, before: &State) -> Result<State, Failure> {
+        let url = self.resource_url(&found.id)?;
+        let values = &self.inputs.values;
+        let mut missing = Vec::new();
+        let mut pick = |wanted: &std::collections::BTreeMap<String, String>, kept: &Object| {
+            let mut picked = Object::new();
+            for (name, place) in wanted {
+                match found.document.pointer(place).or_else(|| kept.get(name)) {
+                    Some(value) => {
+                        picked.insert(name.clone(), value.clone());
+                    }
+                    None => missing.push(format!("`{name}` (nothing at `{place}`)")),
+                }
+            }
+            picked
+        };
+        let mut outputs = Object::new();
+        outputs.insert("id".to_owned(), found.id.as_str().into());
+        outputs.insert("url".to_owned(), url.as_str().into());
+        outputs.extend(pick(&values.outputs, &before.outputs));
+        let secrets = pick(&values.secret_outputs, &before.secrets);
+        let state = State { outputs, secrets, ..State::new(url) };
+        let state = state.cookie(json!({"id": found.id, "name": self.scope.name}))?;
+        if missing.is_empty() {
+            return Ok(state);
+        }
+        let message = format!("it is there, and the API does not tell the outputs {}", missing.join(", "));
+        Err(Failure::Partial { state: Box::new(state), message })
+    }
+}
+
+/// Makes it.
+pub(crate) fn create(api: &Api<'_>) -> Result<State, Failure> {
+    let create = &api.inputs.values.create;
+    if api.can_look() {
+        api.is_free()?;
+    }
+    let method = if api.inputs.values.id.name { "PUT" } else { "POST" };
+    let asked = api.request(create, method, "", &api.scope)?;
+    Attempt::Making(api.scope.name.clone()).note();
+    let (id, said) = match api.change(create, asked, create.body.as_ref())? {
+        Sent::Done(answer) => (made(api, &answer)?, document(&answer)),
+        Sent::Doubt { message, over } => (found_again(api, &message, over)?, None),
+    };
+    operation::checkpoint(&api.resource_url(&id)?);
+    finish(api, &id, said, &State::default())
+}
+
+/// The id of what was made for certain.
+fn made(api: &Api<'_>, answer: &Response) -> Result<String, Failure> {
+    let without_id = |failure: Failure| {
+        let message = format!("it was made, but its id is not known: {failure}");
+        found_again(api, &message, false)
+    };
+    match api.goes_on(answer) {
+        Ok(Some((operation, url))) => {
+            if let (None, Ok(id)) = (&operation.id, api.made_id(answer)) {
+                operation::checkpoint(&api.resource_url(&id)?);
+                let state = || api.resource_url(&id).map(State::new);
+                return match api.follow(operation, &url) {
+                    Ok(_) => Ok(id),
+                    Err(unmet) => Err(Failure::Partial {
+                        state: Box::new(noted(api, &id, state()?)?),
+                        message: unmet.message(),
+                    }),
+                };
+            }
+            Attempt::Operation(url.clone()).note();
+            match api.follow(operation, &url) {
+                Ok(document) => operated_id(api, &document).or_else(without_id),
+                Err(Unmet::Failed(message)) => found_again(api, &message, true),
+                Err(Unmet::NotYet(message)) => {
+                    end_undecided(&format!("{message}; the next run goes on from there"))
+                }
+            }
+        }
+        Ok(None) => api.made_id(answer).or_else(without_id),
+        Err(failure) => without_id(failure),
+    }
+}
+
+fn operated_id(api: &Api<'_>, document: &Json) -> Result<String, Failure> {
+    let place = api.inputs.values.operation.as_ref().and_then(|operation| operation.id.as_deref());
+    match place {
+        None if api.inputs.values.id.name => Ok(api.scope.name.clone()),
+        None => api.own(true)?.map(|found| found.id).ok_or_else(|| Failure::failed("it is not to be found")),
+        Some(place) => document
+            .pointer(place)
+            .and_then(as_text)
+            .ok_or_else(|| Failure::failed(format!("the operation has no id at `{place}`"))),
+    }
+}
+
+/// Looks for what was perhaps made; an answer that says it was not is given for certain only.
+fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failure> {
+    if !api.can_look() {
+        if over {
+            return Err(Failure::failed(message));
+        }
+        end_undecided(&format!("{message}; and there is no `find` to look for it"));
+    }
+    match api.own(true) {
+        Ok(Some(found)) => Ok(found.id),
+        Ok(None) if over => Err(Failure::failed(message)),
+        Ok(None) => end_undecided(&format!("{message}; it is not to be found yet, and may still be made")),
+        Err(failure) => end_undecided(&format!("{message}; and looking for it failed: {failure}")),
+    }
+}
+
+fn noted(api: &Api<'_>, id: &str, state: State) -> Result<State, Failure> {
+    let mut outputs = Object::new();
+    outputs.insert("id".to_owned(), id.into());
+    outputs.insert("url".to_owned(), state.id.as_str().into());
+    State { outputs, ..state }.cookie(json!({"id": id, "name": api.scope.name}))
+}
+
+/// Waits until it is ready, and says what it is. From here on it exists: every failure says so.
+pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State) -> Result<State, Failure> {
+    let mut exists = noted(api, id, State::new(api.resource_url(id)?))?;
+    exists.outputs.extend(before.outputs.clone());
+    exists.secrets = before.secrets.clone();
+    if !before.id.is_empty() {
+        exists.id.clone_from(&before.id);
+    }
+    // What is told once, such as a token, is told when it is made.
+    if let Some(said) = &said {
+        for (name, place) in &api.inputs.values.secret_outputs {
+            if let Some(value) = said.pointer(place) {
+                exists.secrets.insert(name.clone(), value.clone());
+            }
+        }
+        for (name, place) in &api.inputs.values.outputs {
+            if let Some(value) = said.pointer(place) {
+                exists.outputs.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    let partial = |message: String| Failure::Partial { state: Box::new(exists.clone()), message };
+    if let Some(wait) = &api.inputs.values.wait {
+        api.ready(wait, id).map_err(|unmet| partial(unmet.message()))?;
+    }
+    let found = match api.inputs.lacks(Lacking::Read) {
+        true => Found { id: id.to_owned(), document: said.unwrap_or(Json::Null) },
+        false => match api.read(id) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Err(partial("it was made, and is not there when it is read".to_owned())),
+            Err(failure) => return Err(partial(format!("it is there, and cannot be read: {failure}"))),
+        },
+    };
+    api.state(&found, &exists)
+}

@@ -1,0 +1,217 @@
+//! Judges a declaration before anything is sent.
+
+use std::collections::BTreeMap;
+
+use purlin_sdk::{Failure, Faults, Json, Raw};
+use purlin_sdk_http::Parts;
+
+use crate::inputs::{Condition, HttpInputs, Lacking, Operation};
+use crate::template;
+
+const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
+
+impl HttpInputs {
+    /// Every fault at once.
+    pub(crate) fn validate(&self, document: &Json) -> Result<(), Failure> {
+        let mut faults = Faults::default();
+        let values = &self.values;
+        base_url(&values.base_url, &mut faults);
+        if values.name.as_ref().is_some_and(|name| name.is_empty() || name.len() > 1024) {
+            faults.add("/values/name", "has 1 to 1024 bytes");
+        }
+        self.id(&mut faults);
+        let operations = [
+            ("create", Some(&values.create)),
+            ("read", Some(&values.read)),
+            ("update", values.update.as_ref()),
+            ("delete", Some(&values.delete)),
+        ];
+        for (name, operation) in operations {
+            if let Some(operation) = operation {
+                check_operation(name, operation, &mut faults);
+            }
+        }
+        match values.create.path.as_deref() {
+            None => faults.add("/values/create/path", "is missing"),
+            Some(path) if path.contains('?') && values.read.path.is_none() => {
+                faults.add("/values/create/path", "has a query, so `read.path` has to be given");
+            }
+            Some(_) => {}
+        }
+        if self.lacks(Lacking::Read) && (values.wait.is_some() || !values.observe.is_empty()) {
+            faults
+                .add("/values/without", "an API that cannot be read can be neither observed nor waited for");
+        }
+        for (name, outputs) in [("outputs", &values.outputs), ("secret_outputs", &values.secret_outputs)] {
+            pointers(&format!("/values/{name}"), outputs, &mut faults);
+        }
+        for name in values.outputs.keys().filter(|name| values.secret_outputs.contains_key(*name)) {
+            faults.add(format!("/values/secret_outputs/{}", escaped(name)), "stands in `outputs` too");
+        }
+        if let Some(find) = &values.find {
+            path("/values/find/path", &find.path, &mut faults);
+            pointer("/values/find/items", &find.items, &mut faults);
+            pointer("/values/find/name", &find.name, &mut faults);
+            if let Some(id) = &find.id {
+                pointer("/values/find/id", id, &mut faults);
+            }
+            if find.next.as_ref().is_some_and(|next| next != "link" && !is_pointer(next)) {
+                faults.add(
+                    "/values/find/next",
+                    "is a JSON Pointer such as `/links/next`, or `link` for the header",
+                );
+            }
+        }
+        if let Some(mark) = &values.mark {
+            pointer("/values/mark", mark, &mut faults);
+        }
+        pointers("/values/observe", &values.observe, &mut faults);
+        for place in values.observe.keys() {
+            let is_sent =
+                ["/create/body", "/update/body", "/vars"].iter().any(|root| place.starts_with(root));
+            let there = document.pointer(&format!("/values{place}"));
+            if !is_sent || there.is_none() {
+                let message = "is no place in `/create/body`, `/update/body` or `/vars` of the values";
+                faults.add(format!("/values/observe/{}", escaped(place)), message);
+            }
+        }
+        for (index, place) in values.replaces.iter().enumerate() {
+            pointer(&format!("/values/replaces/{index}"), place, &mut faults);
+        }
+        self.waits(&mut faults);
+        if let Some(gone) = &values.gone_when {
+            condition("/values/gone_when", gone, &mut faults);
+        }
+        if self.secrets.bearer.is_some() && self.secrets.basic.is_some() {
+            faults.add("/secrets/basic", "stands beside `bearer`: give one of them");
+        }
+        faults.into_result()
+    }
+
+    fn id(&self, faults: &mut Faults) {
+        let id = &self.values.id;
+        let ways =
+            usize::from(id.pointer.is_some()) + usize::from(id.header.is_some()) + usize::from(id.name);
+        if ways > 1 {
+            faults.add("/values/id", "comes from one place: `pointer`, `header`, or `name: true`");
+        }
+        if let Some(place) = &id.pointer {
+            pointer("/values/id/pointer", place, faults);
+        }
+        let path = self.read_path();
+        if !id.name && !path.contains("{id}") {
+            faults
+                .add("/values/read/path", "has no `{id}` in it, so that all resources would be the same one");
+        }
+        if path.contains("{outputs.") {
+            faults.add("/values/read/path", "cannot need outputs: a resource is known by it");
+        }
+        if path.matches("{id}").count() > 1 {
+            faults.add("/values/read/path", "has `{id}` in it more than once");
+        }
+    }
+
+    fn waits(&self, faults: &mut Faults) {
+        let mut waits = Vec::new();
+        if let Some(wait) = &self.values.wait {
+            if let Some(place) = &wait.path {
+                path("/values/wait/path", place, faults);
+            }
+            waits.push(("wait", &wait.until, &wait.fail, wait.every_ms));
+        }
+        if let Some(operation) = &self.values.operation {
+            if let Some(id) = &operation.id {
+                pointer("/values/operation/id", id, faults);
+            }
+            waits.push(("operation", &operation.until, &operation.fail, operation.every_ms));
+        }
+        for (name, until, fail, every) in waits {
+            condition(&format!("/values/{name}/until"), until, faults);
+            if let Some(fail) = fail {
+                condition(&format!("/values/{name}/fail"), fail, faults);
+            }
+            if !(20..=60_000).contains(&every) {
+                faults.add(format!("/values/{name}/every_ms"), "is 20 to 60000 milliseconds");
+            }
+        }
+    }
+}
+
+/// What can be judged of inputs that are not known as a whole.
+pub(crate) fn what_is_known(inputs: &Raw<HttpInputs>) -> Result<(), Failure> {
+    let mut faults = Faults::default();
+    if let (false, Some(url)) =
+        (inputs.is_unknown("/values/base_url"), inputs.get("/values/base_url").and_then(Json::as_str))
+    {
+        base_url(url, &mut faults);
+    }
+    faults.into_result()
+}
+
+/// A base without the slashes at its end.
+pub(crate) fn normalise(inputs: &mut Raw<HttpInputs>) {
+    if let Some(Json::String(url)) = inputs.document_mut().pointer_mut("/values/base_url") {
+        url.truncate(url.trim_end_matches('/').len());
+    }
+}
+
+fn base_url(url: &str, faults: &mut Faults) {
+    match Parts::of(url) {
+        Ok(parts) if parts.path.contains('?') => faults.add("/values/base_url", "has no query"),
+        Ok(_) => {}
+        Err(message) => faults.add("/values/base_url", message),
+    }
+}
+
+fn check_operation(name: &str, operation: &Operation, faults: &mut Faults) {
+    let place = format!("/values/{name}");
+    if let Some(method) = &operation.method
+        && !METHODS.contains(&method.as_str())
+    {
+        faults.add(format!("{place}/method"), format!("is none of {}", METHODS.join(", ")));
+    }
+    if let Some(template) = &operation.path {
+        path(&format!("{place}/path"), template, faults);
+    }
+    if name == "create" && operation.path.as_ref().is_some_and(|path| path.contains("{id}")) {
+        faults.add("/values/create/path", "cannot have `{id}` in it: there is none yet; `{name}` is there");
+    }
+    for (index, status) in operation.expect.iter().enumerate() {
+        if !(200..600).contains(status) {
+            faults.add(format!("{place}/expect/{index}"), "is a status from 200 to 599");
+        }
+    }
+}
+
+fn path(place: &str, template: &str, faults: &mut Faults) {
+    if let Err(message) = template::validate(template) {
+        faults.add(place, message);
+    }
+}
+
+fn pointers(place: &str, all: &BTreeMap<String, String>, faults: &mut Faults) {
+    for (name, there) in all {
+        pointer(&format!("{place}/{}", escaped(name)), there, faults);
+    }
+}
+
+fn pointer(place: &str, text: &str, faults: &mut Faults) {
+    if !is_pointer(text) {
+        faults.add(place, "is no JSON Pointer: begin with `/`, such as `/data/id`");
+    }
+}
+
+fn is_pointer(text: &str) -> bool {
+    text.is_empty() || text.starts_with('/')
+}
+
+fn condition(place: &str, condition: &Condition, faults: &mut Faults) {
+    pointer(&format!("{place}/pointer"), &condition.pointer, faults);
+    if condition.equals.is_none() == condition.one_of.is_empty() {
+        faults.add(place, "says either `equals` or `in`");
+    }
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

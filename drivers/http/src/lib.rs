@@ -1,0 +1,283 @@
+//! The built-in driver purlin/http: any resource of a REST API, from a declaration of how the API
+//! is spoken to.
+
+mod api;
+mod attempt;
+mod check;
+mod inputs;
+mod look;
+mod schema;
+mod template;
+mod wait;
+
+use purlin_sdk::{
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
+    Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
+    UpdateRequest, Wish,
+};
+
+use api::{Api, Sent};
+use attempt::Attempt;
+use inputs::{HttpInputs, Lacking};
+use look::Found;
+
+/// Any resource of a REST API.
+pub struct Http;
+
+impl Driver for Http {
+    const NAME: &str = "purlin/http";
+    const DESCRIPTION: &str = "Any resource of a REST API, from a declaration of its requests.";
+    type Inputs = HttpInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "http".to_owned(),
+            pattern: String::new(),
+            reason: "the API that the inputs name, with the methods and paths that they have".to_owned(),
+        }]
+    }
+
+    fn create(request: CreateRequest<HttpInputs>) -> Result<State, Failure> {
+        let inputs = &request.inputs.given;
+        let api = Api::new(inputs, &request.resource, &request.name, &request.call);
+        attempt::create(&api)
+    }
+
+    fn delete(request: DeleteRequest<HttpInputs>) -> Result<(), Failure> {
+        let inputs = request.inputs.parse()?;
+        if inputs.lacks(Lacking::Delete) {
+            return Ok(());
+        }
+        let name = name_in(&request.state).unwrap_or_else(|| inputs.name(&request.resource.guresid));
+        let mut api = Api::new(&inputs, &request.resource, &name, &request.call);
+        api.scope.outputs = recorded(&request.state);
+        let id = api.id_of(&request.state.id)?;
+        let delete = &inputs.values.delete;
+        let asked = api.request(delete, "DELETE", &inputs.read_path(), &api.scope.with_id(&id))?;
+        let asked = match &delete.body {
+            Some(body) => asked.json(body)?,
+            None => asked,
+        };
+        let answer = match api.effect(delete, asked) {
+            Ok(Sent::Done(answer)) => answer,
+            Ok(Sent::Doubt { message, .. }) => {
+                return Err(Failure::RetryAfter { after: attempt::AGAIN, message });
+            }
+            Err(Failure::NotFound(_)) => return Ok(()),
+            Err(failure)
+                if !inputs.lacks(Lacking::Read) && api.read(&id).is_ok_and(|found| found.is_none()) =>
+            {
+                purlin_sdk::log::debug(format!("it is gone, although {failure}"));
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        };
+        if let Some((operation, url)) = api.goes_on(&answer)? {
+            api.follow(operation, &url).map_err(|unmet| Failure::failed(unmet.message()))?;
+        }
+        if inputs.lacks(Lacking::Read) || (answer.status != 202 && inputs.values.wait.is_none()) {
+            return Ok(());
+        }
+        api.until_gone(&id)
+    }
+}
+
+impl Check for Http {
+    fn check(mut request: CheckRequest<HttpInputs>) -> Result<Checked, Failure> {
+        check::normalise(&mut request.inputs);
+        match request.inputs.known()? {
+            Some(inputs) => inputs.validate(request.inputs.document())?,
+            None => check::what_is_known(&request.inputs)?,
+        }
+        let lacks_update = request.inputs.get("/values/update").is_none_or(Json::is_null);
+        let unread = request.inputs.get("/values/find").is_none_or(Json::is_null)
+            && request.inputs.get("/values/id/name") != Some(&Json::Bool(true));
+        let mut checked = Checked::unchanged(request.inputs);
+        if unread {
+            let message = "without `find` and with an id that the server chooses, a `create` whose answer \
+                           is lost has to be decided by a person";
+            checked = checked.warning("/values", message);
+        }
+        if lacks_update && checked.values.pointer("/create/body").is_some() {
+            checked = checked.warning("/values", "without `update` every change of the body replaces");
+        }
+        Ok(checked)
+    }
+}
+
+impl Name for Http {
+    fn name(request: NameRequest<HttpInputs>) -> Result<String, Failure> {
+        Ok(request.inputs.name(&request.resource.guresid))
+    }
+}
+
+impl Read for Http {
+    fn read(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
+        let inputs = request.inputs.parse()?;
+        let mut api = Api::new(&inputs, &request.resource, &request.name, &request.call);
+        let recorded_state = request.state.clone().unwrap_or_default();
+        api.scope.outputs = recorded(&recorded_state);
+        if let Some(name) = name_in(&recorded_state) {
+            api.scope.name = name;
+        }
+        if inputs.lacks(Lacking::Read) && request.state.is_some() {
+            return Ok(request.state.map(Observed::from));
+        }
+        let found = match &request.id {
+            // Whatever makes something leaves word before it does.
+            None if !inputs.can_look() => None,
+            None => api.own(false)?,
+            Some(id) => match Attempt::parse(id) {
+                Some(attempt) => attempt.result(&api)?,
+                None => Some(Found { id: api.id_of(id)?, document: Json::Null }),
+            },
+        };
+        let Some(found) = found else { return Ok(None) };
+        if inputs.lacks(Lacking::Read) {
+            return Err(Failure::failed("the API has nothing to read it with, so nothing is known about it"));
+        }
+        let Some(found) = api.read(&found.id)? else { return Ok(None) };
+        if !api.is_ready(&found.id, &found.document)? {
+            return Err(Failure::RetryAfter {
+                after: attempt::AGAIN,
+                message: "it is there, and not ready yet".to_owned(),
+            });
+        }
+        let mut state = api.state(&found, &recorded_state)?;
+        if let Some(recorded) = &request.state {
+            state.id.clone_from(&recorded.id);
+        }
+        Observed::new(state, observed(&inputs, &request.inputs, &found.document)).map(Some)
+    }
+}
+
+impl UpdateImpact for Http {
+    fn update_impact(request: ImpactRequest<HttpInputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        let mut places = vec!["/base_url", "/name"];
+        let lists = request.after.get("/values/replaces").and_then(Json::as_array);
+        places.extend(lists.into_iter().flatten().filter_map(Json::as_str));
+        if request.after.get("/values/update").is_none_or(Json::is_null) {
+            places.extend(["/create", "/vars"]);
+            if request.changes("/secrets/body") {
+                impact.replaces.push("/secrets/body".to_owned());
+            }
+        }
+        let changed =
+            places.iter().map(|place| format!("/values{place}")).filter(|place| request.changes(place));
+        impact.replaces.extend(changed);
+        impact.replaces.dedup();
+        if impact.replaces.is_empty() && moves(&request) {
+            impact.replaces.push(match request.changes("/values/read/path") {
+                true => "/values/read/path".to_owned(),
+                false => "/values/create/path".to_owned(),
+            });
+        }
+        // Two cannot have the same name at the same time.
+        let named = request.after.get("/values/find").is_some_and(|find| !find.is_null())
+            || request.after.get("/values/id/name") == Some(&Json::Bool(true));
+        impact.delete_before_replace = named && !request.changes("/values/name");
+        impact.stable_outputs = vec!["id".to_owned(), "url".to_owned()];
+        Ok(impact)
+    }
+}
+
+/// Whether a resource would be somewhere else afterwards: then it is another one.
+fn moves(request: &ImpactRequest<HttpInputs>) -> bool {
+    let Ok(Some(after)) = request.after.known() else {
+        return ["/values/read/path", "/values/create/path", "/params", "/values/vars"]
+            .iter()
+            .any(|place| request.after.is_unknown(place));
+    };
+    let name = name_in(&request.state).unwrap_or_else(|| request.name.clone());
+    let api = Api::new(&after, &request.resource, &name, &request.call);
+    id_in(&request.state).is_some_and(|id| {
+        api.resource_url(&id).is_ok_and(|url| request.state.id.contains("://") && url != request.state.id)
+    })
+}
+
+impl Update for Http {
+    fn update(request: UpdateRequest<HttpInputs>) -> Result<State, Failure> {
+        let inputs = &request.after.given;
+        let name = name_in(&request.state).unwrap_or_else(|| request.name.clone());
+        let mut api = Api::new(inputs, &request.resource, &name, &request.call);
+        api.scope.outputs = recorded(&request.state);
+        let id = match id_in(&request.state) {
+            Some(id) => id,
+            None => api.id_of(&request.state.id)?,
+        };
+        let partial = |message: String| Failure::Partial { state: Box::new(request.state.clone()), message };
+        if let Some(update) = &inputs.values.update {
+            let asked = api.request(update, "PUT", &inputs.read_path(), &api.scope.with_id(&id))?;
+            let body = update.body.as_ref().or(inputs.values.create.body.as_ref());
+            match api.change(update, asked, body)? {
+                Sent::Done(answer) => {
+                    if let Some((operation, url)) = api.goes_on(&answer)? {
+                        api.follow(operation, &url).map_err(|unmet| partial(unmet.message()))?;
+                    }
+                }
+                Sent::Doubt { message, .. } => return Err(partial(message)),
+            }
+        }
+        let mut state = attempt::finish(&api, &id, None, &request.state)?;
+        state.id.clone_from(&request.state.id);
+        Ok(state)
+    }
+}
+
+purlin_sdk::export!(Http);
+
+impl HttpInputs {
+    fn name(&self, guresid: &str) -> String {
+        self.values.name.clone().unwrap_or_else(|| guresid.to_owned())
+    }
+}
+
+/// Outputs that were recorded, for `{outputs.X}`.
+fn recorded(state: &State) -> Object {
+    let mut outputs = state.outputs.clone();
+    outputs.extend(state.secrets.clone());
+    outputs
+}
+
+fn cookie(state: &State, name: &str) -> Option<String> {
+    let cookie = state.read_cookie::<Object>().ok().flatten()?;
+    cookie.get(name).and_then(Json::as_str).map(str::to_owned)
+}
+
+/// The API's id, as it was noted.
+fn id_in(state: &State) -> Option<String> {
+    cookie(state, "id")
+}
+
+/// The name that it was made with, as it was noted.
+fn name_in(state: &State) -> Option<String> {
+    cookie(state, "name")
+}
+
+/// The values, with what the API says of those that can be observed.
+fn observed(inputs: &HttpInputs, raw: &Raw<HttpInputs>, document: &Json) -> Object {
+    let mut values = raw.get("/values").cloned().unwrap_or_default();
+    for (place, there) in &inputs.values.observe {
+        let pointer = format!("/values{place}");
+        // What is secret stays as it is recorded.
+        let secret = raw
+            .sensitive
+            .iter()
+            .any(|secret| *secret == pointer || pointer.starts_with(&format!("{secret}/")));
+        if let (false, Some(value)) = (secret, values.pointer_mut(place)) {
+            *value = document.pointer(there).cloned().unwrap_or_default();
+        }
+    }
+    match values {
+        Json::Object(values) => values,
+        _ => Object::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

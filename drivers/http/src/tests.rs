@@ -1,0 +1,119 @@
+//! What can be told without a server; the rest is proved against real ones.
+
+use purlin_sdk::testing::inputs;
+use purlin_sdk::{Failure, Json, State, testing};
+use serde_json::json;
+
+use crate::Http;
+use crate::inputs::HttpInputs;
+
+fn declaration() -> Json {
+    json!({
+        "values": {
+            "base_url": "http://127.0.0.1:1/v1//",
+            "name": "n",
+            "create": {"path": "/things", "body": {"size": 1}},
+            "update": {},
+            "find": {"path": "/things?name={name}", "items": "/items", "name": "/name"},
+        },
+    })
+}
+
+fn with(place: &str, value: Json) -> Json {
+    let mut declaration = declaration();
+    let (parent, name) = place.rsplit_once('/').expect("a pointer");
+    declaration
+        .pointer_mut(parent)
+        .and_then(Json::as_object_mut)
+        .expect("an object")
+        .insert(name.to_owned(), value);
+    declaration
+}
+
+fn faults(declaration: &Json) -> String {
+    match testing::check::<Http>(inputs(declaration), None) {
+        Ok(_) => String::new(),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+#[test]
+fn a_declaration_is_judged_before_anything_is_sent() {
+    let checked = testing::check::<Http>(inputs(&declaration()), None).expect("valid");
+    assert_eq!(checked.values["base_url"], "http://127.0.0.1:1/v1");
+    assert!(checked.warnings.is_empty(), "{:?}", checked.warnings);
+    for (place, value, said) in [
+        ("/values/base_url", json!("ftp://a"), "/values/base_url"),
+        ("/values/base_url", json!("http://u:p@a"), "/values/base_url"),
+        ("/values/base_url", json!("http://a/?x=1"), "has no query"),
+        ("/values/create/path", json!("/things/{id}"), "there is none yet"),
+        ("/values/create/method", json!("get"), "/values/create/method"),
+        ("/values/read", json!({"path": "/things/1"}), "has no `{id}`"),
+        ("/values/read", json!({"path": "/things/{outputs.a}/{id}"}), "cannot need outputs"),
+        ("/values/read", json!({"pth": "/x"}), "unknown field `pth`"),
+        ("/values/id", json!({"name": true, "header": "location"}), "comes from one place"),
+        ("/values/outputs", json!({"a": "b"}), "/values/outputs/a"),
+        ("/values/secret_outputs", json!({"a/b": "c"}), "/values/secret_outputs/a~1b"),
+        ("/values/observe", json!({"/create/body/colour": "/colour"}), "is no place in"),
+        ("/values/observe", json!({"/base_url": "/url"}), "is no place in"),
+        ("/values/wait", json!({"until": {"pointer": "/status"}}), "either `equals` or `in`"),
+        ("/values/wait", json!({"until": {"pointer": "/a", "equals": 1}, "every_ms": 0}), "every_ms"),
+        ("/values/find", json!({"path": "things", "name": "/name"}), "/values/find/path"),
+        ("/values/without", json!(["create"]), "/values/without/0"),
+        ("/secrets", json!({"bearer": "t", "basic": {"user": "u", "password": "p"}}), "/secrets/basic"),
+    ] {
+        let text = faults(&with(place, value));
+        assert!(text.contains(said), "{place}: {text:?} does not say {said:?}");
+    }
+    let text = faults(&with("/values/create", json!({"path": "x", "method": "no"})));
+    assert!(text.contains("/values/create/path") && text.contains("/values/create/method"), "{text}");
+}
+
+#[test]
+fn what_is_not_known_yet_is_no_fault() {
+    let given = testing::unknown(inputs(&with("/values/name", Json::Null)), &["/values/name"]);
+    assert!(testing::check::<Http>(given, None).is_ok());
+    let wrong = with("/values/base_url", json!("nowhere"));
+    let given = testing::unknown(inputs(&wrong), &["/values/create/body/size"]);
+    assert!(testing::check::<Http>(given, None).is_err());
+}
+
+#[test]
+fn a_change_replaces_where_it_leads_elsewhere_or_is_said_to() {
+    let state =
+        State::new("http://127.0.0.1:1/v1/things/7").cookie(json!({"id": "7", "name": "n"})).expect("JSON");
+    let impact = |after: Json| {
+        testing::update_impact::<Http>(inputs(&declaration()), inputs(&after), &state)
+            .expect("asked")
+            .replaces
+    };
+    assert!(impact(with("/values/create/body/size", json!(2))).is_empty());
+    assert_eq!(impact(with("/values/base_url", json!("http://other"))), ["/values/base_url"]);
+    assert_eq!(impact(with("/values/name", json!("m"))), ["/values/name"]);
+    assert_eq!(impact(with("/values/read", json!({"path": "/other/{id}"}))), ["/values/read/path"]);
+    let mut after = with("/values/create/body/size", json!(2));
+    after["values"]["replaces"] = json!(["/create/body/size"]);
+    assert_eq!(impact(after), ["/values/create/body/size"]);
+    let mut after = with("/values/create/body/size", json!(2));
+    after["values"]["update"] = Json::Null;
+    assert_eq!(impact(after), ["/values/create"]);
+}
+
+#[test]
+fn nobody_there_is_no_failure_for_good() {
+    assert!(matches!(testing::create::<Http>(inputs(&declaration())), Err(Failure::RetryAfter { .. })));
+    assert!(
+        testing::said().iter().all(|said| !matches!(said, testing::Said::Checkpoint(_))),
+        "nothing was begun"
+    );
+}
+
+#[test]
+fn secrets_are_laid_over_the_body() {
+    let mut document = declaration();
+    document["secrets"] = json!({"body": {"auth": {"key": "s"}, "size": 9}});
+    document["values"]["create"]["body"] = json!({"auth": {"user": "u"}, "size": 1});
+    let inputs: HttpInputs = serde_json::from_value(document).expect("inputs");
+    let body = inputs.body(inputs.values.create.body.as_ref());
+    assert_eq!(body, Some(json!({"auth": {"user": "u", "key": "s"}, "size": 9})));
+}
