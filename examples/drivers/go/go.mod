@@ -1,0 +1,3 @@
+module acme/note
+
+go 1.24

@@ -1,0 +1,142 @@
+package purlin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Inputs are what a resource is made from.
+type Inputs struct {
+	// Values are the definition's. What is not known yet is nil, and named in Unknown.
+	Values Object
+	// Secrets are the definition's. Never log them.
+	Secrets Object
+	// Params are what the developer gave.
+	Params Object
+	// Account is the definition's driver_account, empty where there is none.
+	Account string
+	// Unknown are the places not known yet, as pointers into {"values":…,"secrets":…,"params":…}.
+	Unknown []string
+	// Sensitive are places outside of Secrets that hold secrets. What is made from them belongs in
+	// State.Secrets.
+	Sensitive []string
+}
+
+// Get returns what stands at a pointer such as /values/title, nil where nothing does.
+func (in Inputs) Get(pointer string) any {
+	at := any(Object{"values": in.Values, "secrets": in.Secrets, "params": in.Params})
+	if pointer == "" {
+		return at
+	}
+	for _, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		switch above := at.(type) {
+		case Object:
+			at = above[unescape.Replace(step)]
+		case []any:
+			index, err := strconv.Atoi(step)
+			if err != nil || index < 0 || index >= len(above) {
+				return nil
+			}
+			at = above[index]
+		default:
+			return nil
+		}
+	}
+	return at
+}
+
+// IsUnknown tells whether what stands at a pointer, above it or below it is not known yet.
+func (in Inputs) IsUnknown(pointer string) bool {
+	for _, unknown := range in.Unknown {
+		if within(unknown, pointer) || within(pointer, unknown) {
+			return true
+		}
+	}
+	return false
+}
+
+// Changes tells whether what stands at a pointer changes. What is not known yet counts as changed.
+func (change Change) Changes(pointer string) bool {
+	return change.After.IsUnknown(pointer) ||
+		!reflect.DeepEqual(change.Before.Get(pointer), change.After.Get(pointer))
+}
+
+// Decode reads the inputs into a struct with the fields that are wanted of `values`, `secrets` and
+// `params`. What does not fit is InvalidInputs with a pointer to the place.
+func (in Inputs) Decode(into any) error {
+	text, err := json.Marshal(Object{"values": in.Values, "secrets": in.Secrets, "params": in.Params})
+	if err != nil {
+		return err
+	}
+	err = json.Unmarshal(text, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		pointer := "/" + strings.ReplaceAll(wrong.Field, ".", "/")
+		return Invalid(pointer, fmt.Sprintf("has to be a %s, not a %s", wrong.Type, wrong.Value))
+	}
+	return err
+}
+
+// Pointer makes a JSON Pointer of names, such as /values/a~1b of "values" and "a/b".
+func Pointer(names ...string) string {
+	pointer := ""
+	for _, name := range names {
+		pointer += "/" + escape.Replace(name)
+	}
+	return pointer
+}
+
+var (
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// within tells whether a pointer leads to a place or below it.
+func within(outer, inner string) bool {
+	rest, found := strings.CutPrefix(inner, outer)
+	return found && (rest == "" || strings.HasPrefix(rest, "/"))
+}
+
+// parse reads a JSON object.
+func parse(text string) (Object, error) {
+	object := Object{}
+	err := parseInto(text, &object)
+	return object, err
+}
+
+// parseInputs reads {"values":…,"secrets":…,"params":…}.
+func parseInputs(text string) (Inputs, error) {
+	var all struct{ Values, Secrets, Params Object }
+	err := parseInto(text, &all)
+	return Inputs{Values: all.Values, Secrets: all.Secrets, Params: all.Params}, err
+}
+
+func parseInto(text string, into any) error {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(into)
+}
+
+// write turns an object into JSON, nil into an empty one.
+func write(object Object) (string, error) {
+	if object == nil {
+		return "{}", nil
+	}
+	return text(object)
+}
+
+// text turns something into JSON.
+func text(value any) (string, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(buffer.String(), "\n"), nil
+}

@@ -1,0 +1,86 @@
+package purlin
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestPointersLeadThroughInputs(t *testing.T) {
+	values, err := parse(`{"a/b":{"~":[1,{"x":"found"}]},"big":12345678901234567890}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := Inputs{Values: values}
+	if got := inputs.Get(Pointer("values", "a/b", "~", "1", "x")); got != "found" {
+		t.Fatal(got)
+	}
+	for _, nothing := range []string{"/values/none", "/values/a~1b/~0/2", "/values/a~1b/~0/-1", "/values/big/x", "/x"} {
+		if got := inputs.Get(nothing); got != nil {
+			t.Fatal(nothing, got)
+		}
+	}
+	if back, err := write(values); err != nil || back != `{"a/b":{"~":[1,{"x":"found"}]},"big":12345678901234567890}` {
+		t.Fatal("digits were lost:", back, err)
+	}
+}
+
+func TestWhatIsUnknownIsKnownToBe(t *testing.T) {
+	inputs := Inputs{Unknown: []string{"/values/a/b"}}
+	for pointer, unknown := range map[string]bool{
+		"": true, "/values/a": true, "/values/a/b": true, "/values/a/b/c": true, "/values/ab": false, "/values/a/bc": false,
+	} {
+		if inputs.IsUnknown(pointer) != unknown {
+			t.Fatal(pointer)
+		}
+	}
+	change := Change{Before: inputs, After: inputs}
+	if !change.Changes("/values/a") || change.Changes("/values/ab") {
+		t.Fatal("what is unknown counts as changed, and only that")
+	}
+}
+
+func TestWhatDoesNotFitIsPointedAt(t *testing.T) {
+	var wanted struct {
+		Values struct {
+			Size struct{ Width int }
+		}
+	}
+	inputs := Inputs{Values: Object{"size": Object{"width": "wide"}}}
+	var faults InvalidInputs
+	if err := inputs.Decode(&wanted); !errors.As(err, &faults) || faults[0].Pointer != "/values/size/width" {
+		t.Fatal(err)
+	}
+}
+
+func TestAbsentObjectsAreEmpty(t *testing.T) {
+	if text, err := write(nil); err != nil || text != "{}" {
+		t.Fatal(text, err)
+	}
+	if text, err := write(Object{"html": "<&>"}); err != nil || text != `{"html":"<&>"}` {
+		t.Fatal(text, err)
+	}
+	if _, err := write(Object{"no": func() {}}); err == nil {
+		t.Fatal("a function is no JSON")
+	}
+	if inputs, err := parseInputs(`{"values":{"a":1}}`); err != nil || fmt.Sprint(inputs.Values["a"]) != "1" {
+		t.Fatal(inputs, err)
+	}
+}
+
+func TestWrappedFailuresAreFound(t *testing.T) {
+	err := fmt.Errorf("while looking: %w", Denied{"tcp", "db:5432", "to look"})
+	var denied Denied
+	if !errors.As(err, &denied) || denied.Target != "db:5432" {
+		t.Fatal(err)
+	}
+	var faults InvalidInputs
+	if faults.Err() != nil {
+		t.Fatal("no fault is no error")
+	}
+	faults.Add("/values/a", "is wrong")
+	if !slices.Equal(faults, InvalidInputs{{"/values/a", "is wrong"}}) || faults.Err() == nil {
+		t.Fatal(faults)
+	}
+}
