@@ -1,0 +1,180 @@
+//! Signed requests, asked again where that does no harm, and what they have done so far.
+
+use std::cell::Cell;
+use std::time::{Duration, SystemTime};
+
+use purlin_sdk::{Call, Failure, State};
+use purlin_sdk_http::{Client, Request, Response, Transport, end_undecided};
+
+use crate::sign::{Scope, signed};
+use crate::{AwsError, Credentials, Fault};
+
+/// Attempts at one request within a call. After that the host waits, and calls again.
+const ATTEMPTS: u32 = 4;
+/// The first wait between two attempts; each further one is twice as long.
+const WAIT: Duration = Duration::from_millis(250);
+
+/// The longest wait for what AWS has made and does not know everywhere yet.
+const NOT_YET: Duration = Duration::from_secs(4);
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It only looks.
+    None,
+    /// It changes something, and twice is the same as once.
+    Same,
+    /// It makes something, and twice would make two.
+    Another,
+}
+
+/// A client of one service of AWS for one call of a driver.
+pub struct Aws {
+    http: Client,
+    scope: Scope,
+    credentials: Credentials,
+    /// Whether this call has changed anything.
+    changed: Cell<bool>,
+    /// Whether a change may have been made that nobody can tell of.
+    undecided: Cell<bool>,
+    /// Whether an answer to the last request was lost.
+    lost: Cell<bool>,
+}
+
+impl Aws {
+    /// A client for a service, as it is called in signatures.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidInputs`] where a part of the credentials is missing.
+    pub fn new(
+        call: &Call,
+        service: &'static str,
+        region: &str,
+        credentials: &Credentials,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            http: Client::new(call).reason(format!("to provision in {}", service.to_uppercase())),
+            scope: Scope { service, region: region.to_owned() },
+            credentials: credentials.whole()?.clone(),
+            changed: Cell::new(false),
+            undecided: Cell::new(false),
+            lost: Cell::new(false),
+        })
+    }
+
+    /// The same over another transport.
+    #[must_use]
+    pub fn with_transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.http = self.http.with_transport(transport);
+        self
+    }
+
+    /// Sends a request, signed anew for each attempt. `action` is what AWS calls it, such as
+    /// `s3:CreateBucket`.
+    ///
+    /// # Errors
+    /// Where AWS says no, or there is no answer.
+    pub fn send(&self, action: &str, effect: Effect, request: Request) -> Result<Response, Fault> {
+        let request = if effect == Effect::Another { request } else { request.repeatable() };
+        let mut wait = WAIT;
+        // Once an answer was lost it may have been done, whatever later attempts are told.
+        let mut lost_once = false;
+        self.lost.set(false);
+        for attempt in 1.. {
+            let signed = signed(request.clone(), &self.scope, &self.credentials, SystemTime::now())?;
+            let (fault, again, lost) = match self.http.send(signed) {
+                Ok(answer) if answer.is_success() => {
+                    self.changed.set(self.changed.get() || effect != Effect::None);
+                    return Ok(answer);
+                }
+                Ok(answer) => {
+                    let error = AwsError::of(&answer, action);
+                    let lost = error.is_internal();
+                    let again = error.is_busy() || lost && effect != Effect::Another;
+                    wait = error.patience().unwrap_or(wait);
+                    (Fault::Aws(error), again, lost)
+                }
+                Err(error) => {
+                    let lost = error.is_lost();
+                    let failure = Failure::from(error);
+                    let again = matches!(failure, Failure::RetryAfter { .. });
+                    (Fault::Failed(failure), again, lost)
+                }
+            };
+            lost_once |= lost && effect != Effect::None;
+            self.lost.set(lost_once);
+            if !again || attempt >= ATTEMPTS || self.http.pause(wait).is_err() {
+                self.undecided.set(self.undecided.get() || lost_once);
+                return Err(fault);
+            }
+            wait *= 2;
+        }
+        Err(Fault::Failed(Failure::failed("it was never asked")))
+    }
+
+    /// Waits for what AWS does in its own time.
+    ///
+    /// # Errors
+    /// Where the call's time is over, or the operator wants it to end.
+    pub fn pause(&self, time: Duration) -> Result<(), Failure> {
+        self.http.pause(time)
+    }
+
+    /// What is left of the call's time.
+    pub fn remaining(&self) -> Duration {
+        self.http.remaining()
+    }
+
+    /// Does something again and again that AWS refuses with one of these errors only because what
+    /// was made a moment ago is not known everywhere yet; for ten seconds at most.
+    ///
+    /// # Errors
+    /// The last refusal, or any other.
+    pub fn until_known<T>(&self, codes: &[&str], attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+        let mut wait = WAIT;
+        loop {
+            match attempt() {
+                Err(fault) if fault.is(codes) && wait <= NOT_YET && self.http.pause(wait).is_ok() => {
+                    wait *= 2
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Whether the last request that was sent had an attempt whose answer was lost.
+    pub fn was_lost(&self) -> bool {
+        self.lost.get()
+    }
+
+    /// What was not known before has been looked at.
+    pub fn decided(&self) {
+        self.undecided.set(false);
+    }
+
+    /// The failure of a `create` that failed in the middle. Once something was made, `made` tells what
+    /// exists, and the rest is finished later. Where nobody can say whether anything was made the call
+    /// ends without an answer, and the host finds out.
+    pub fn settle_create(&self, failure: Failure, made: Option<State>) -> Failure {
+        match made {
+            _ if matches!(failure, Failure::Partial { .. }) => failure,
+            Some(state) if self.changed.get() => partial(state, &failure),
+            _ if self.changed.get() || self.undecided.get() => end_undecided(&failure.to_string()),
+            _ => failure,
+        }
+    }
+
+    /// The failure of an `update` that failed in the middle: once something may have changed, the
+    /// rest is to be finished later.
+    pub fn settle_update(&self, failure: Failure, state: State) -> Failure {
+        match failure {
+            Failure::Partial { .. } => failure,
+            _ if self.changed.get() || self.undecided.get() => partial(state, &failure),
+            _ => failure,
+        }
+    }
+}
+
+fn partial(state: State, failure: &Failure) -> Failure {
+    Failure::Partial { state: Box::new(state), message: failure.to_string() }
+}

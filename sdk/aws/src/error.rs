@@ -1,0 +1,237 @@
+//! What AWS answers when it does not do what it was asked, and which failure that is.
+
+use std::time::Duration;
+
+use purlin_sdk::Failure;
+use purlin_sdk_http::{Error, Response};
+
+use crate::xml::Element;
+
+/// After how long to ask again where AWS is busy and does not say.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// An answer that says no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AwsError {
+    /// Status of HTTP.
+    pub status: u16,
+    /// What kind of error, such as `NoSuchBucket`.
+    pub code: String,
+    /// What AWS says about it.
+    pub message: String,
+    /// What was asked, such as `s3:PutBucketTagging`.
+    pub action: String,
+    retry_after: Option<Duration>,
+    /// Where the bucket is, if elsewhere.
+    region: Option<String>,
+    /// The server's time.
+    date: Option<String>,
+}
+
+/// Why there is no good answer.
+pub enum Fault {
+    /// AWS said no.
+    Aws(AwsError),
+    /// There is no answer, or none that can be read.
+    Failed(Failure),
+}
+
+impl AwsError {
+    /// Reads an answer; a bodiless one is told by its status.
+    pub(crate) fn of(response: &Response, action: &str) -> Self {
+        let body = Element::parse(&response.text()).unwrap_or_default();
+        let error = body.at(&["Error"]).unwrap_or(&body);
+        let text = |name: &str| error.text_of(name).map(str::to_owned);
+        let code = text("Code").filter(|code| !code.is_empty()).unwrap_or_else(|| {
+            let code = match response.status {
+                301 | 307 => "PermanentRedirect",
+                403 => "AccessDenied",
+                404 => "NotFound",
+                429 => "TooManyRequests",
+                503 => "ServiceUnavailable",
+                status => return format!("status {status}"),
+            };
+            code.to_owned()
+        });
+        Self {
+            status: response.status,
+            code,
+            message: text("Message").unwrap_or_default(),
+            action: action.to_owned(),
+            retry_after: response.retry_after(),
+            region: response.header("x-amz-bucket-region").map(str::to_owned).or_else(|| text("Region")),
+            date: response.header("date").map(str::to_owned),
+        }
+    }
+
+    /// Whether this is one of these errors.
+    pub fn is(&self, codes: &[&str]) -> bool {
+        codes.contains(&self.code.as_str())
+    }
+
+    /// Whether what was asked about does not exist.
+    pub fn is_missing(&self) -> bool {
+        self.code.starts_with("NoSuch") || self.code == "NotFound" || self.status == 404
+    }
+
+    /// Whether AWS did nothing and wants to be asked later.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is(&[
+            "Throttling",
+            "ThrottlingException",
+            "ThrottledException",
+            "RequestThrottled",
+            "RequestLimitExceeded",
+            "TooManyRequests",
+            "SlowDown",
+            "OperationAborted",
+            "ConcurrentModification",
+            "EntityTemporarilyUnmodifiable",
+        ]) || self.status == 429
+    }
+
+    /// Whether it is AWS that failed, and may have done what it was asked for.
+    pub(crate) fn is_internal(&self) -> bool {
+        self.status >= 500 || self.is(&["RequestTimeout", "InternalFailure", "ServiceUnavailable"])
+    }
+
+    /// How long AWS wants to be left alone, where it says so.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// What AWS said, for people.
+    pub fn said(&self) -> String {
+        let Self { action, code, message, .. } = self;
+        if message.is_empty() { format!("{action}: {code}") } else { format!("{action}: {code}: {message}") }
+    }
+
+    fn failure(self) -> Failure {
+        let said = self.said();
+        let secret = |name: &str, advice: &str| {
+            Failure::input(format!("/secrets/{name}"), format!("{advice} ({said})"))
+        };
+        match self.code.as_str() {
+            "InvalidAccessKeyId" | "InvalidClientTokenId" | "UnrecognizedClientException" => {
+                secret("access_key_id", "is not known to AWS, or no longer active")
+            }
+            "SignatureDoesNotMatch" => secret("secret_access_key", "does not belong to `access_key_id`"),
+            "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired" => {
+                secret("session_token", "has expired: get new temporary credentials")
+            }
+            "InvalidToken" => secret("session_token", "is not one that AWS gave out for this access key"),
+            "RequestTimeTooSkewed" | "RequestExpired" => {
+                let date = self.date.as_deref().unwrap_or("unknown");
+                Failure::failed(format!(
+                    "this machine's clock differs too much from AWS's, where it is {date}: set it right ({said})"
+                ))
+            }
+            "AccessDenied" | "AccessDeniedException" | "UnauthorizedOperation" | "AllAccessDisabled" => {
+                Failure::failed(format!(
+                    "the credentials may not do `{}`: allow it in a policy of theirs ({said})",
+                    self.action
+                ))
+            }
+            "PermanentRedirect" | "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException" => {
+                let there = self.region.map(|region| format!(", `{region}`")).unwrap_or_default();
+                Failure::input(
+                    "/values/endpoint/region",
+                    format!("is not the one where this is{there} ({said})"),
+                )
+            }
+            "EntityAlreadyExists"
+            | "BucketAlreadyExists"
+            | "BucketAlreadyOwnedByYou"
+            | "DeleteConflict"
+            | "BucketNotEmpty"
+            | "LimitExceeded"
+            | "TooManyBuckets" => Failure::Conflict(said),
+            _ if self.is_busy() || self.is_internal() => {
+                Failure::RetryAfter { after: self.retry_after.unwrap_or(BUSY), message: said }
+            }
+            _ if self.is_missing() => Failure::NotFound(said),
+            _ => Failure::failed(said),
+        }
+    }
+}
+
+impl Fault {
+    /// Whether AWS said that what was asked about does not exist.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Aws(error) if error.is_missing())
+    }
+
+    /// Whether AWS answered with one of these errors.
+    pub fn is(&self, codes: &[&str]) -> bool {
+        matches!(self, Self::Aws(error) if error.is(codes))
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Aws(error) => error.failure(),
+            Fault::Failed(failure) => failure,
+        }
+    }
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(status: u16, body: &str) -> AwsError {
+        AwsError::of(&Response::new(status, Vec::new(), body), "s3:Try")
+    }
+
+    #[test]
+    fn both_dialects_are_read() {
+        let s3 = error(404, "<Error><Code>NoSuchBucket</Code><Message>None &amp; gone</Message></Error>");
+        assert_eq!(s3.said(), "s3:Try: NoSuchBucket: None & gone");
+        let iam = error(
+            409,
+            "<ErrorResponse><Error><Type>Sender</Type><Code>DeleteConflict</Code><Message>x</Message></Error>\
+             <RequestId>1</RequestId></ErrorResponse>",
+        );
+        assert!(iam.is(&["DeleteConflict"]) && !iam.is_missing());
+        assert!(error(404, "").is_missing() && error(503, "<html>").is_internal());
+    }
+
+    #[test]
+    fn each_error_is_the_failure_that_it_means() {
+        let told = |status, code: &str| {
+            let body = format!("<Error><Code>{code}</Code><Message>m</Message></Error>");
+            Failure::from(Fault::Aws(error(status, &body))).to_string()
+        };
+        for (status, code, said) in [
+            (403, "SignatureDoesNotMatch", "invalid inputs: /secrets/secret_access_key: does not belong"),
+            (403, "InvalidClientTokenId", "invalid inputs: /secrets/access_key_id: is not known"),
+            (400, "ExpiredToken", "invalid inputs: /secrets/session_token: has expired"),
+            (403, "RequestTimeTooSkewed", "this machine's clock"),
+            (403, "AccessDenied", "the credentials may not do `s3:Try`"),
+            (409, "BucketAlreadyExists", "conflict: "),
+            (409, "DeleteConflict", "conflict: "),
+            (503, "SlowDown", "busy for 2000 ms"),
+            (400, "Throttling", "busy for 2000 ms"),
+            (500, "InternalError", "busy for 2000 ms"),
+            (404, "NoSuchEntity", "not found: "),
+            (301, "PermanentRedirect", "invalid inputs: /values/endpoint/region: is not the one"),
+            (400, "MalformedPolicy", "s3:Try: MalformedPolicy: m"),
+        ] {
+            let text = told(status, code);
+            assert!(text.starts_with(said), "{code}: {text}");
+        }
+    }
+}

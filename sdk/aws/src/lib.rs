@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod client;
+pub mod encode;
+mod endpoint;
+mod error;
+pub mod policy;
+mod sign;
+pub mod tags;
+pub mod xml;
+
+pub use client::{Aws, Effect};
+pub use endpoint::{Credentials, Endpoint, Partition, credentials_schema, endpoint_schema};
+pub use error::{AwsError, Fault};

@@ -1,0 +1,102 @@
+//! Tags, and the one that says whose a thing is.
+
+use std::collections::BTreeMap;
+
+use purlin_sdk::{Failure, Faults, Object};
+
+/// The tag that names the resource, by its `guresid`, that a thing was made for.
+pub const MARK: &str = "purlin:resource";
+
+/// Tags by their keys.
+pub type Tags = BTreeMap<String, String>;
+
+/// Refuses what AWS does not take as tags, and keys that are not the user's to set. `pointer` is
+/// where they stand.
+pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
+    let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || " +-=._:/@".contains(c));
+    for (key, value) in tags {
+        let place = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+        let fault = if key.is_empty() || key.chars().count() > 128 {
+            "a tag's key has 1 to 128 characters"
+        } else if value.chars().count() > 256 {
+            "a tag's value has at most 256 characters"
+        } else if key.to_ascii_lowercase().starts_with("aws:") {
+            "keys that begin with `aws:` are AWS's own"
+        } else if !plain(key) || !plain(value) {
+            "a tag has letters, digits, blanks and `+-=._:/@` only"
+        } else {
+            continue;
+        };
+        faults.add(place, fault);
+    }
+    if tags.len() > 49 {
+        faults.add(pointer, "are more than 49; AWS allows 50, and one is Purlin's own");
+    }
+}
+
+/// Puts the mark of a resource among its tags, as `check` returns them. What a user wrote in its
+/// place is refused.
+pub fn mark(tags: &mut Object, guresid: &str, pointer: &str, faults: &mut Faults) {
+    match tags.get(MARK) {
+        Some(given) if given.as_str() != Some(guresid) => {
+            faults.add(format!("{pointer}/{MARK}"), "is set by Purlin, to tell its own resources");
+        }
+        _ => {
+            tags.insert(MARK.to_owned(), guresid.into());
+        }
+    }
+}
+
+/// Refuses a thing that another resource is marked as the owner of. What bears no mark is nobody's.
+///
+/// # Errors
+/// [`Failure::Conflict`].
+pub fn not_another_s(tags: &Tags, owners: &[&str], what: &str) -> Result<(), Failure> {
+    match tags.get(MARK) {
+        Some(owner) if !owners.contains(&owner.as_str()) => Err(Failure::Conflict(format!(
+            "{what} belongs to another resource: its tag `{MARK}` is `{owner}`"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a thing bears the mark of a resource.
+pub fn is_marked(tags: &Tags, guresid: &str) -> bool {
+    tags.get(MARK).is_some_and(|owner| owner == guresid)
+}
+
+/// Tags without those that AWS sets itself.
+pub fn of_users(tags: &Tags) -> Tags {
+    let own = |key: &str| !key.starts_with("aws:");
+    tags.iter().filter(|(key, _)| own(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_mark_is_purlin_s_and_checking_twice_changes_nothing() {
+        let mut faults = Faults::default();
+        let mut tags = Object::new();
+        tags.insert("team".to_owned(), json!("a"));
+        mark(&mut tags, "0123", "/values/bucket/tags", &mut faults);
+        let once = tags.clone();
+        mark(&mut tags, "0123", "/values/bucket/tags", &mut faults);
+        assert!(faults.is_empty() && tags == once && tags[MARK] == "0123");
+        mark(&mut tags, "4567", "/values/bucket/tags", &mut faults);
+        assert!(!faults.is_empty(), "nobody can claim another's");
+    }
+
+    #[test]
+    fn tags_that_aws_refuses_are_refused_before() {
+        let mut faults = Faults::default();
+        let long = "x".repeat(129);
+        let tags = [("aws:x", "1"), ("", "1"), (long.as_str(), "1"), ("a{b}", "1"), ("grün", "ja, +-=._:/@")];
+        let tags = tags.map(|(key, value)| (key.to_owned(), value.replace(", ", " "))).into_iter().collect();
+        validate(&tags, "/values/tags", &mut faults);
+        let said = faults.into_result().expect_err("faults").to_string();
+        assert_eq!(said.matches("/values/tags").count(), 4, "{said}");
+    }
+}
