@@ -1,0 +1,376 @@
+//! Talking to an API server: requests within the call, and what its answers mean.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use purlin_sdk::{Call, Failure, Json};
+use purlin_sdk_http::{Client, Request, Response};
+
+use crate::discovery::Kinds;
+use crate::inputs::KubernetesInputs;
+
+/// Attempts at a request that may be repeated, which all of this driver's are.
+const ATTEMPTS: u32 = 4;
+/// Bytes of the largest answer. etcd keeps no object of more than 1.5 MiB.
+const LARGEST: usize = 8 << 20;
+
+/// An API server, within one call.
+pub(crate) struct Api {
+    pub(crate) client: Client,
+    server: String,
+    manager: String,
+    /// What was found out about API versions in this call; none for one that the server lacks.
+    pub(crate) known: RefCell<BTreeMap<String, Option<Kinds>>>,
+}
+
+/// What an API server answered that is not what was wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: u16,
+    pub(crate) reason: String,
+    pub(crate) message: String,
+    pub(crate) causes: Vec<Blame>,
+    after: Option<Duration>,
+}
+
+/// One cause of a refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Blame {
+    pub(crate) reason: String,
+    pub(crate) message: String,
+    pub(crate) field: String,
+}
+
+/// Why a request came to nothing.
+pub(crate) enum Trouble {
+    /// The API server refused.
+    Refused(Box<Refusal>),
+    /// There is no answer of an API server; whether the request was carried out may not be known.
+    Silent {
+        /// What it means for the call.
+        failure: Failure,
+        /// Whether the request may have been carried out all the same.
+        lost: bool,
+        /// Whether there is simply nothing at this path.
+        no_path: bool,
+    },
+}
+
+impl Api {
+    /// The API server of some inputs.
+    pub(crate) fn new(inputs: &KubernetesInputs, call: &Call) -> Self {
+        let mut client = Client::new(call)
+            .patience(ATTEMPTS)
+            .largest(LARGEST)
+            .reason("to manage the objects of the inputs")
+            .header("accept", "application/json");
+        let secrets = &inputs.secrets;
+        if let Some(token) = &secrets.token {
+            client = client.header("authorization", format!("Bearer {token}"));
+        } else if let (Some(user), Some(password)) = (&secrets.username, &secrets.password) {
+            let basic = Request::get("").basic(user, password);
+            client = client.header("authorization", basic.get_header("authorization").unwrap_or_default());
+        }
+        Self {
+            client,
+            server: inputs.values.cluster.server.trim_end_matches('/').to_owned(),
+            manager: inputs.values.cluster.manager().to_owned(),
+            known: RefCell::default(),
+        }
+    }
+
+    /// What is at a path; none where there is nothing.
+    pub(crate) fn get(&self, path: &str) -> Result<Option<Json>, Trouble> {
+        match self.send(Request::get(self.url(path))) {
+            Ok(found) => Ok(Some(found)),
+            Err(Trouble::Refused(refusal)) if refusal.code == 404 => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Applies an object on the server's side. A rehearsal changes nothing.
+    pub(crate) fn apply(&self, path: &str, object: &Json, how: Apply<'_>) -> Result<Json, Trouble> {
+        let mut request = Request::patch(self.url(path))
+            .query("fieldManager", how.manager.unwrap_or(&self.manager))
+            .query("force", if how.force { "true" } else { "false" })
+            .query("fieldValidation", "Strict");
+        if how.rehearse {
+            request = request.query("dryRun", "All");
+        }
+        // JSON is YAML. To apply the same again changes nothing.
+        let request = request.header("content-type", "application/apply-patch+yaml").repeatable();
+        let request = request.json(object).map_err(Trouble::unsent)?;
+        self.send(request)
+    }
+
+    /// Deletes what is at a path, if it is still the object with this uid.
+    pub(crate) fn delete(&self, path: &str, uid: &str, policy: &str) -> Result<(), Trouble> {
+        let options = serde_json::json!({
+            "apiVersion": "v1", "kind": "DeleteOptions",
+            "propagationPolicy": policy, "preconditions": {"uid": uid},
+        });
+        let request = Request::delete(self.url(path)).repeatable().json(&options);
+        let request = request.map_err(Trouble::unsent)?;
+        match self.send(request) {
+            Ok(_) => Ok(()),
+            Err(Trouble::Refused(refusal)) if refusal.code == 404 => Ok(()),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// The pods that a selector finds; none where they cannot be seen.
+    pub(crate) fn pods(&self, namespace: &str, selector: &str) -> Vec<Json> {
+        let path = format!("/api/v1/namespaces/{}/pods", purlin_sdk_http::segment(namespace));
+        let request = Request::get(self.url(&path)).query("labelSelector", selector).query("limit", "50");
+        let mut found = self.send(request).unwrap_or_default();
+        match found.get_mut("items").map(Json::take) {
+            Some(Json::Array(pods)) => pods,
+            _ => Vec::new(),
+        }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.server)
+    }
+
+    fn send(&self, request: Request) -> Result<Json, Trouble> {
+        let answer = self.client.send(request).map_err(|error| {
+            let lost = error.is_lost();
+            Trouble::Silent { failure: error.into(), lost, no_path: false }
+        })?;
+        if answer.is_success() {
+            return answer.json().map_err(|failure| Trouble::Silent { failure, lost: true, no_path: false });
+        }
+        Err(refused(&answer))
+    }
+}
+
+/// How something is applied.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Apply<'a> {
+    /// Another manager than the inputs' one.
+    pub(crate) manager: Option<&'a str>,
+    /// Takes fields from other managers.
+    pub(crate) force: bool,
+    /// Only says what would be.
+    pub(crate) rehearse: bool,
+}
+
+fn refused(answer: &Response) -> Trouble {
+    let status: Json = answer.json().unwrap_or_default();
+    if status.get("kind").and_then(Json::as_str) != Some("Status") {
+        // Somebody on the way, or no API server at all; but where an API server has no such API, it
+        // says so without a Status, too.
+        let failure = match (answer.status, answer.failure()) {
+            (401 | 403, _) => Failure::failed(format!("{}; are the credentials right?", answer.message())),
+            // Nothing is said about the object by someone who is no API server.
+            (_, Failure::NotFound(text)) => {
+                Failure::failed(format!("{text}; is `cluster.server` the API server?"))
+            }
+            (_, failure) => failure,
+        };
+        return Trouble::Silent { failure, lost: answer.is_undecided(), no_path: answer.status == 404 };
+    }
+    let text = |value: &Json, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let causes = status.pointer("/details/causes").and_then(Json::as_array).into_iter().flatten();
+    let seconds = status.pointer("/details/retryAfterSeconds").and_then(Json::as_u64).filter(|it| *it > 0);
+    Trouble::Refused(Box::new(Refusal {
+        code: answer.status,
+        reason: text(&status, "reason"),
+        message: text(&status, "message"),
+        causes: causes
+            .map(|cause| Blame {
+                reason: text(cause, "reason"),
+                message: text(cause, "message"),
+                field: text(cause, "field"),
+            })
+            .collect(),
+        after: answer.retry_after().or(seconds.map(Duration::from_secs)),
+    }))
+}
+
+impl Refusal {
+    /// Whether fields belong to other managers.
+    pub(crate) fn is_conflict_of_managers(&self) -> bool {
+        self.code == 409 && self.causes.iter().any(|cause| cause.reason == "FieldManagerConflict")
+    }
+
+    /// The fields that belong to others.
+    pub(crate) fn contested(&self) -> impl Iterator<Item = &Blame> {
+        self.causes.iter().filter(|cause| cause.reason == "FieldManagerConflict")
+    }
+
+    /// What it means for a call; `pointer` is where the object was given.
+    pub(crate) fn failure(&self, what: &str, pointer: &str) -> Failure {
+        let Self { code, message, .. } = self;
+        match code {
+            _ if self.is_conflict_of_managers() => Failure::Conflict(format!(
+                "{what}: other managers own fields of it: {}. Leave these fields out, or take them over with \
+                 `force_conflicts: true`",
+                self.owners()
+            )),
+            401 => Failure::failed(format!(
+                "the API server does not know who asks (401 {message}): `secrets.token` is wrong, out of date or \
+                 missing"
+            )),
+            // A namespace of this name can be made anew once it is gone.
+            403 if self.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") => {
+                Failure::RetryAfter { after: Duration::from_secs(2), message: format!("{what}: {message}") }
+            }
+            403 => Failure::failed(format!("{what}: {message} (the user of the token lacks this right)")),
+            429 | 503 | 504 => Failure::RetryAfter {
+                after: self.after.unwrap_or(Duration::from_secs(1)),
+                message: format!("{what}: {message}"),
+            },
+            404 => Failure::NotFound(format!("{what}: {message}")),
+            409 => Failure::Conflict(format!("{what}: {message}")),
+            400 | 422 => self.invalid(what, pointer),
+            _ => Failure::failed(format!("{what}: {code} {message}")),
+        }
+    }
+
+    fn invalid(&self, what: &str, pointer: &str) -> Failure {
+        let hint = if self.is_immutable() {
+            ": it cannot be changed in place; replace the resource with `--replace`"
+        } else {
+            ""
+        };
+        let located = |cause: &Blame| purlin_sdk::InvalidInput {
+            pointer: format!("{pointer}{}", field_pointer(&cause.field)),
+            message: format!("{what}: {}{hint}", cause.message),
+        };
+        let mut faults: Vec<_> =
+            self.causes.iter().filter(|cause| !cause.field.is_empty()).map(located).collect();
+        if faults.is_empty() {
+            let message = format!("{what}: {}{hint}", self.message);
+            faults.push(purlin_sdk::InvalidInput { pointer: pointer.to_owned(), message });
+        }
+        Failure::InvalidInputs(faults)
+    }
+
+    /// Whether it says that a field never changes.
+    pub(crate) fn is_immutable(&self) -> bool {
+        let says = |text: &str| text.contains("immutable") || text.contains("updates to statefulset spec");
+        self.code == 422 && (says(&self.message) || self.causes.iter().any(|cause| says(&cause.message)))
+    }
+
+    fn owners(&self) -> String {
+        let all: Vec<String> = self
+            .contested()
+            .map(|cause| {
+                let owner = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
+                format!("`{}` ({owner})", cause.field)
+            })
+            .collect();
+        all.join(", ")
+    }
+}
+
+impl Trouble {
+    fn unsent(failure: Failure) -> Self {
+        Self::Silent { failure, lost: false, no_path: false }
+    }
+
+    /// Whether there is no such path, and so no such API.
+    pub(crate) fn is_no_path(&self) -> bool {
+        matches!(self, Self::Silent { no_path: true, .. })
+    }
+
+    /// What an API server refused with.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Refused(refusal) => Some(refusal),
+            Self::Silent { .. } => None,
+        }
+    }
+
+    /// What it means for a call; `pointer` is where the object was given.
+    pub(crate) fn failure(&self, what: &str, pointer: &str) -> Failure {
+        match self {
+            Self::Refused(refusal) => refusal.failure(what, pointer),
+            Self::Silent { failure, .. } => failure.clone(),
+        }
+    }
+
+    /// Whether the request may have been carried out all the same.
+    pub(crate) fn is_undecided(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => matches!(refusal.code, 500 | 504),
+            Self::Silent { lost, .. } => *lost,
+        }
+    }
+}
+
+/// `spec.template.spec.containers[0].image` as a pointer; keys with dots or brackets in them are
+/// not told apart, so the pointer is for people.
+fn field_pointer(field: &str) -> String {
+    let mut pointer = String::new();
+    for part in field.split(['.', '[']).filter(|part| !part.is_empty()) {
+        pointer = crate::object::pointer(&pointer, part.trim_end_matches(']'));
+    }
+    pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn status(code: u16, body: &Json) -> Trouble {
+        refused(&Response::new(code, Vec::new(), body.to_string()))
+    }
+
+    #[test]
+    fn a_conflict_names_managers_and_fields() {
+        let trouble = status(
+            409,
+            &json!({
+                "kind": "Status", "reason": "Conflict", "message": "Apply failed with 1 conflict", "code": 409,
+                "details": {"causes": [{
+                    "reason": "FieldManagerConflict", "field": ".spec.replicas",
+                    "message": "conflict with \"kubectl-scale\" with subresource \"scale\" using apps/v1",
+                }]},
+            }),
+        );
+        let text = trouble.failure("Deployment web", "/values/manifest").to_string();
+        assert!(text.contains("`.spec.replicas` (\"kubectl-scale\""), "{text}");
+        assert!(text.starts_with("conflict: "), "{text}");
+    }
+
+    #[test]
+    fn a_fault_is_pointed_at() {
+        let trouble = status(
+            422,
+            &json!({
+                "kind": "Status", "reason": "Invalid", "message": "Deployment \"web\" is invalid",
+                "details": {"causes": [{
+                    "reason": "FieldValueInvalid", "field": "spec.template.spec.containers[0].image",
+                    "message": "Invalid value",
+                }]},
+            }),
+        );
+        let text = trouble.failure("Deployment web", "/values/manifests/1").to_string();
+        assert!(
+            text.contains("/values/manifests/1/spec/template/spec/containers/0/image: Deployment web"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn who_is_no_api_server_says_nothing_about_objects() {
+        let trouble = refused(&Response::new(404, Vec::new(), "<html>no such page</html>"));
+        assert!(matches!(
+            trouble,
+            Trouble::Silent { failure: Failure::Failed(_), lost: false, no_path: true }
+        ));
+        let trouble = status(
+            503,
+            &json!({"kind": "Status", "message": "starting", "details": {"retryAfterSeconds": 7}}),
+        );
+        let Failure::RetryAfter { after, .. } = trouble.failure("x", "") else {
+            panic!("patience is asked for")
+        };
+        assert_eq!(after, Duration::from_secs(7));
+    }
+}

@@ -1,0 +1,115 @@
+//! The driver purlin/kubernetes: objects of a Kubernetes cluster, applied on the server's side.
+
+mod api;
+mod discovery;
+mod immutable;
+mod impact;
+mod inputs;
+mod live;
+mod look;
+mod object;
+mod observe;
+mod provision;
+mod ready;
+mod remove;
+mod schema;
+mod wait;
+
+use std::cell::Cell;
+
+use purlin_sdk::{
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
+    Observed, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact, UpdateRequest, Wish,
+};
+
+use api::Api;
+use inputs::KubernetesInputs;
+use live::Known;
+use provision::Task;
+
+/// Objects of a Kubernetes cluster.
+pub struct Kubernetes;
+
+impl Driver for Kubernetes {
+    const NAME: &str = "purlin/kubernetes";
+    const DESCRIPTION: &str = "Objects of a Kubernetes cluster, applied on the server's side and waited for.";
+    /// What an earlier attempt made is recognised by its mark, and to apply it again changes nothing.
+    const REPEAT_CREATE: bool = true;
+    type Inputs = KubernetesInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "http".to_owned(),
+            pattern: String::new(),
+            reason: "the API server of the cluster, `cluster.server`, with the methods GET, PATCH and DELETE"
+                .to_owned(),
+        }]
+    }
+
+    fn create(request: CreateRequest<KubernetesInputs>) -> Result<State, Failure> {
+        Task {
+            inputs: &request.inputs.given,
+            guresid: &request.resource.guresid,
+            recorded: None,
+            before: None,
+            secrets_seen: Cell::default(),
+            digest: None,
+            call: &request.call,
+        }
+        .run()
+    }
+
+    fn delete(request: DeleteRequest<KubernetesInputs>) -> Result<(), Failure> {
+        let inputs = request.inputs.parse()?;
+        let known = Known::recorded(&request.state)?;
+        let api = Api::new(&inputs, &request.call);
+        let namespace = inputs.values.cluster.namespace();
+        remove::all(&api, &known, &request.resource.guresid, namespace, &inputs.values.delete)
+    }
+}
+
+impl Check for Kubernetes {
+    fn check(request: CheckRequest<KubernetesInputs>) -> Result<Checked, Failure> {
+        inputs::validate(&request.inputs)?;
+        let mut inputs = request.inputs;
+        inputs::normalise(&mut inputs);
+        Ok(Checked::unchanged(inputs))
+    }
+}
+
+impl Read for Kubernetes {
+    fn read(request: ReadRequest<KubernetesInputs>) -> Result<Option<Observed>, Failure> {
+        look::read(&request)
+    }
+}
+
+impl UpdateImpact for Kubernetes {
+    fn update_impact(request: ImpactRequest<KubernetesInputs>) -> Result<Impact, Failure> {
+        Ok(impact::of(&request))
+    }
+}
+
+impl Update for Kubernetes {
+    fn update(request: UpdateRequest<KubernetesInputs>) -> Result<State, Failure> {
+        let known = Known::recorded(&request.state)?;
+        Task {
+            inputs: &request.after.given,
+            guresid: &request.resource.guresid,
+            recorded: Some((&request.state.id, known)),
+            before: Some(request.before.document()),
+            secrets_seen: Cell::default(),
+            digest: request.state.outputs.get("digest").and_then(Json::as_str),
+            call: &request.call,
+        }
+        .run()
+    }
+}
+
+purlin_sdk::export!(Kubernetes);
+
+#[cfg(test)]
+mod tests;

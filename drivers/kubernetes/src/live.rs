@@ -1,0 +1,159 @@
+//! The objects that a resource consists of: what is kept of them, whose they are, what they tell.
+
+use data_encoding::{BASE64, HEXLOWER};
+use purlin_sdk::{Failure, Json, Object, State};
+use serde_json::{Map, json};
+use sha2::{Digest, Sha256};
+
+use crate::inputs::{Given, KubernetesInputs};
+use crate::object::{self, Identity, MARK};
+use crate::observe;
+
+/// Outputs that every resource has, so that none of its own can be called so.
+pub(crate) const OUTPUTS: [&str; 7] =
+    ["api_version", "kind", "namespace", "name", "uid", "objects", "digest"];
+
+/// An object that is there, or was when it was last seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) identity: Identity,
+    /// Empty where it is not known.
+    pub(crate) uid: String,
+}
+
+impl Known {
+    /// The objects of a resource, as its record tells them.
+    pub(crate) fn recorded(state: &State) -> Result<Vec<Self>, Failure> {
+        let listed = state.outputs.get("objects").and_then(Json::as_array).into_iter().flatten();
+        let known: Vec<Self> = listed.filter_map(Self::read).collect();
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        let named = object::read_id(&state.id)?.0.into_iter().flatten();
+        Ok(named.map(|identity| Self { identity, uid: String::new() }).collect())
+    }
+
+    fn read(listed: &Json) -> Option<Self> {
+        let text = |name: &str| listed[name].as_str().map(str::to_owned);
+        let identity = Identity {
+            api_version: text("api_version")?,
+            kind: text("kind")?,
+            namespace: text("namespace"),
+            name: text("name")?,
+        };
+        Some(Self { identity, uid: text("uid").unwrap_or_default() })
+    }
+
+    fn listed(&self) -> Json {
+        let Identity { api_version, kind, namespace, name } = &self.identity;
+        let mut listed = json!({"api_version": api_version, "kind": kind, "name": name, "uid": self.uid});
+        if let Some(namespace) = namespace {
+            listed["namespace"] = namespace.as_str().into();
+        }
+        listed
+    }
+}
+
+/// Whose a live object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Ours,
+    /// Another resource of Purlin has it; its mark.
+    Another(String),
+    Nobodys,
+}
+
+/// An object is ours by the mark, or because it is the one that is recorded, whatever somebody did
+/// to its labels since.
+pub(crate) fn whose(live: &Json, guresid: &str, recorded: &[Known]) -> Whose {
+    let uid = object::uid(live);
+    if object::mark(live) == Some(guresid) || recorded.iter().any(|known| !uid.is_empty() && known.uid == uid)
+    {
+        return Whose::Ours;
+    }
+    match object::mark(live) {
+        Some(mark) => Whose::Another(mark.to_owned()),
+        None => Whose::Nobodys,
+    }
+}
+
+/// Why an object of another resource is left alone.
+pub(crate) fn of_another(identity: &Identity, mark: &str) -> Failure {
+    Failure::Conflict(format!(
+        "{} belongs to another resource of Purlin: its label `{MARK}` is `{mark}`",
+        identity.short()
+    ))
+}
+
+/// The state of a resource of these objects; `live` has those that are there, in the order of the
+/// manifests.
+pub(crate) fn state(
+    id: &str,
+    inputs: &KubernetesInputs,
+    known: &[Known],
+    live: &[Option<Json>],
+) -> Result<State, Failure> {
+    let mut outputs = Object::new();
+    if let Some(first) = known.first() {
+        let Identity { api_version, kind, namespace, name } = &first.identity;
+        outputs.insert("api_version".to_owned(), api_version.as_str().into());
+        outputs.insert("kind".to_owned(), kind.as_str().into());
+        if let Some(namespace) = namespace {
+            outputs.insert("namespace".to_owned(), namespace.as_str().into());
+        }
+        outputs.insert("name".to_owned(), name.as_str().into());
+        outputs.insert("uid".to_owned(), first.uid.as_str().into());
+    }
+    outputs.insert("objects".to_owned(), known.iter().map(Known::listed).collect::<Vec<_>>().into());
+    if inputs.has_secret_parts() {
+        outputs.insert("digest".to_owned(), digest(&inputs.manifests(), live).into());
+    }
+    let mut secrets = Map::new();
+    for (wanted, secret) in [(&inputs.values.outputs, false), (&inputs.values.secret_outputs, true)] {
+        for (name, pointer) in wanted {
+            let Some((value, hidden)) = pointer.as_str().and_then(|place| output(inputs, live, place)) else {
+                continue;
+            };
+            let to = if secret || hidden { &mut secrets } else { &mut outputs };
+            to.insert(name.clone(), value);
+        }
+    }
+    let mut state = State::new(id).outputs(outputs)?;
+    state.secrets = secrets;
+    Ok(state)
+}
+
+/// What stands at a pointer into the live objects, and whether it comes from a Secret, whose data is
+/// given as text where it is text.
+fn output(inputs: &KubernetesInputs, live: &[Option<Json>], place: &str) -> Option<(Json, bool)> {
+    let (index, place) = match inputs.is_single() {
+        true => (0, place.to_owned()),
+        false => {
+            let (index, rest) = place.strip_prefix('/')?.split_once('/')?;
+            (index.parse::<usize>().ok()?, format!("/{rest}"))
+        }
+    };
+    let object = live.get(index)?.as_ref()?;
+    let value = object.pointer(&place)?;
+    if !object::is_secret(object) {
+        return Some((value.clone(), false));
+    }
+    let hidden = place.starts_with("/data");
+    let decoded = value
+        .as_str()
+        .filter(|_| place.starts_with("/data/"))
+        .and_then(|text| String::from_utf8(BASE64.decode(text.as_bytes()).ok()?).ok());
+    Some((decoded.map_or_else(|| value.clone(), Json::String), hidden))
+}
+
+/// A digest of what is there in the places of the secret parts: it changes when somebody changes
+/// them, and tells nothing else.
+pub(crate) fn digest(given: &[Given<'_>], live: &[Option<Json>]) -> String {
+    let mut hasher = Sha256::new();
+    for (given, live) in given.iter().zip(live) {
+        let (Some(secret), Some(live)) = (given.secret, live) else { continue };
+        hasher.update(observe::raw(secret, live).to_string());
+        hasher.update([0]);
+    }
+    HEXLOWER.encode(&hasher.finalize())
+}

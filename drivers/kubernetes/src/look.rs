@@ -1,0 +1,160 @@
+//! Looking at the objects of a resource as they are.
+
+use purlin_sdk::{Failure, Json, Observed, ReadRequest};
+
+use crate::api::{Api, Apply};
+use crate::discovery::Place;
+use crate::inputs::{Given, KubernetesInputs, WaitFor};
+use crate::live::{self, Known, Whose};
+use crate::object::{self, Identity};
+use crate::{observe, provision};
+
+/// Why the objects are looked for, which says whose they may be.
+enum Reason {
+    /// They are recorded.
+    Record(Vec<Known>),
+    /// A person named them, to take them over.
+    Import(Vec<Identity>),
+    /// This resource may have made them. By an id of ours or by name; by name a stranger is told.
+    Recovery { by_name: bool },
+}
+
+struct Look<'a> {
+    api: Api,
+    inputs: &'a KubernetesInputs,
+    guresid: &'a str,
+    reason: Reason,
+}
+
+/// What there is of a resource; none where nothing is.
+pub(crate) fn read(request: &ReadRequest<KubernetesInputs>) -> Result<Option<Observed>, Failure> {
+    let inputs = request.inputs.parse()?;
+    let reason = match (&request.state, &request.id) {
+        (Some(state), _) => Reason::Record(Known::recorded(state)?),
+        (None, Some(id)) => match object::read_id(id)? {
+            (_, Some(_)) | (None, _) => Reason::Recovery { by_name: false },
+            (Some(named), None) => Reason::Import(named),
+        },
+        (None, None) => Reason::Recovery { by_name: true },
+    };
+    let api = Api::new(&inputs, &request.call);
+    let look = Look { api, inputs: &inputs, guresid: &request.resource.guresid, reason };
+    look.observe(request)
+}
+
+impl Look<'_> {
+    fn observe(&self, request: &ReadRequest<KubernetesInputs>) -> Result<Option<Observed>, Failure> {
+        let given = self.inputs.manifests();
+        let mut live = Vec::with_capacity(given.len());
+        let mut places = Vec::with_capacity(given.len());
+        for given in &given {
+            let place = self.place(given)?;
+            live.push(match &place {
+                Some(place) => self.find(place)?,
+                None => None,
+            });
+            places.push(place);
+        }
+        let mut known: Vec<Known> = Vec::new();
+        for (place, live) in places.iter().zip(&live) {
+            if let (Some(place), Some(live)) = (place, live) {
+                known.push(Known { identity: place.identity.clone(), uid: object::uid(live).to_owned() });
+            }
+        }
+        // What is recorded and not among the inputs waits to be pruned.
+        if let Reason::Record(recorded) = &self.reason {
+            let others = recorded
+                .iter()
+                .filter(|known| !places.iter().flatten().any(|place| place.identity.is(&known.identity)));
+            for other in others {
+                let Some(place) = self.known_place(&other.identity)? else { continue };
+                known.extend(
+                    self.find(&place)?
+                        .map(|live| Known { uid: object::uid(&live).to_owned(), ..other.clone() }),
+                );
+            }
+        }
+        if known.is_empty() {
+            return Ok(None);
+        }
+        let identities = known.iter().map(|known| &known.identity);
+        let id = request.id.clone().unwrap_or_else(|| object::resource_id(identities, self.guresid));
+        let state = live::state(&id, self.inputs, &known, &live)?;
+        let mut values = request.inputs.get("/values").cloned().unwrap_or_default();
+        self.tell(&mut values, &given, &places, &live);
+        Observed::new(state, values).map(Some)
+    }
+
+    /// Where an object is; none where the cluster has no such kind.
+    fn place(&self, given: &Given<'_>) -> Result<Option<Place>, Failure> {
+        let Some(wanted) = Identity::of(given.manifest) else { return Ok(None) };
+        let identity = match &self.reason {
+            // The one object that is asked for, whatever the manifest calls it.
+            Reason::Import(named) if self.inputs.is_single() => match named.as_slice() {
+                [only] => only.clone(),
+                _ => {
+                    return Err(Failure::failed("`values.manifest` is one object, and the id names several"));
+                }
+            },
+            _ => wanted,
+        };
+        self.known_place(&identity)
+    }
+
+    fn known_place(&self, identity: &Identity) -> Result<Option<Place>, Failure> {
+        let place = self.api.place(identity, self.inputs.values.cluster.namespace());
+        place.map_err(|trouble| trouble.failure(&identity.short(), ""))
+    }
+
+    /// A live object, where it is this resource's.
+    fn find(&self, place: &Place) -> Result<Option<Json>, Failure> {
+        let what = place.identity.short();
+        let Some(live) = self.api.get(&place.path).map_err(|trouble| trouble.failure(&what, ""))? else {
+            return Ok(None);
+        };
+        let recorded = match &self.reason {
+            Reason::Record(recorded) => recorded.as_slice(),
+            _ => &[],
+        };
+        match (live::whose(&live, self.guresid, recorded), &self.reason) {
+            (Whose::Ours, _) => Ok(Some(live)),
+            (Whose::Another(_), Reason::Record(_)) => Ok(None),
+            (Whose::Another(mark), _) => Err(live::of_another(&place.identity, &mark)),
+            (Whose::Nobodys, Reason::Import(named)) => {
+                Ok(named.iter().any(|named| named.may_be(&place.identity)).then_some(live))
+            }
+            (Whose::Nobodys, Reason::Recovery { by_name: true }) => {
+                Err(Failure::Conflict(format!("{what} exists, and is not this resource's")))
+            }
+            // It was made by another after ours was gone, or before it was there.
+            (Whose::Nobodys, Reason::Record(_) | Reason::Recovery { .. }) => Ok(None),
+        }
+    }
+
+    /// The inputs as reality has them.
+    fn tell(&self, values: &mut Json, given: &[Given<'_>], places: &[Option<Place>], live: &[Option<Json>]) {
+        let mut seen: Vec<Json> = Vec::with_capacity(given.len());
+        for ((given, place), live) in given.iter().zip(places).zip(live) {
+            let (Some(place), Some(live)) = (place, live) else { continue };
+            let wire = object::wire(given, place.identity.namespace.as_deref(), self.guresid);
+            let how = Apply { force: true, rehearse: true, ..Apply::default() };
+            // Who may not even rehearse it still sees most of what is different.
+            let meant = Identity::of(given.manifest).is_some_and(|meant| meant.may_be(&place.identity));
+            let applied = if meant { self.api.apply(&place.path, &wire, how).ok() } else { None };
+            let seen_one = observe::manifest(given.manifest, live, applied.as_ref());
+            seen.push(seen_one);
+        }
+        if self.inputs.is_single() {
+            values["manifest"] = seen.pop().unwrap_or_default();
+        } else {
+            values["manifests"] = seen.into();
+        }
+        // Reality has come no further than that it exists.
+        if self.inputs.values.wait.until == WaitFor::Ready
+            && !provision::is_ready(live)
+            && let Some(wait) = values.get_mut("wait").and_then(Json::as_object_mut)
+        {
+            wait.insert("for".to_owned(), "exists".into());
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Applying the objects of a resource, one after the other, so that whatever fails in between is
+//! told and nothing of it forgotten.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use purlin_sdk::{Call, Failure, Json, State, log, operation};
+
+use crate::api::{Api, Apply, Trouble};
+use crate::discovery::{Kind, Place};
+use crate::inputs::{Given, KubernetesInputs, WaitFor};
+use crate::live::{self, Known, Whose};
+use crate::object::{self, Identity};
+use crate::{observe, ready, remove, wait};
+
+/// What is done to a resource.
+pub(crate) struct Task<'a> {
+    pub(crate) inputs: &'a KubernetesInputs,
+    pub(crate) guresid: &'a str,
+    /// The id and the objects that are recorded; nothing while it is made.
+    pub(crate) recorded: Option<(&'a str, Vec<Known>)>,
+    /// The inputs as reality was last seen to have them.
+    pub(crate) before: Option<&'a Json>,
+    /// Whether the secret parts are as they were last seen, by their digest.
+    pub(crate) secrets_seen: Cell<bool>,
+    /// The digest of the secret parts as they were last seen.
+    pub(crate) digest: Option<&'a str>,
+    pub(crate) call: &'a Call,
+}
+
+/// An object on its way.
+struct Item<'a> {
+    given: Given<'a>,
+    place: Place,
+    /// Its kind is made by another object of the list.
+    kind_to_come: bool,
+    /// Its namespace is made by another object of the list, and is not there yet.
+    namespace_to_come: bool,
+    live: Option<Json>,
+    applied: bool,
+}
+
+impl Task<'_> {
+    /// Makes the objects what the inputs say, and waits as they say.
+    pub(crate) fn run(&self) -> Result<State, Failure> {
+        let api = Api::new(self.inputs, self.call);
+        let mut items = self.items(&api)?;
+        for item in &mut items {
+            self.look(&api, item)?;
+        }
+        let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
+        let digest = live::digest(&self.inputs.manifests(), &live);
+        self.secrets_seen.set(self.digest.is_some_and(|seen| seen == digest));
+        let id = match &self.recorded {
+            Some((id, _)) => (*id).to_owned(),
+            None => object::resource_id(items.iter().map(|item| &item.place.identity), self.guresid),
+        };
+        // Applied in order of kinds; told in the order of the inputs.
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order
+            .sort_by_key(|index| items.get(*index).map_or(0, |item| object::rank(&item.place.identity.kind)));
+        let result = self.rehearse(&api, &mut items, &order);
+        if let Err(failure) = result {
+            return Err(self.partly(&id, &items, failure));
+        }
+        if self.recorded.is_none() {
+            operation::checkpoint(&id);
+        }
+        for index in order {
+            let result = match items.get_mut(index) {
+                Some(item) => self.apply(&api, item),
+                None => continue,
+            };
+            if let Err(failure) = result {
+                return Err(self.partly(&id, &items, failure));
+            }
+        }
+        if let Err(failure) = self.finish(&api, &mut items) {
+            return Err(self.partly(&id, &items, failure));
+        }
+        self.state(&id, &items)
+    }
+
+    fn namespace(&self) -> &str {
+        self.inputs.values.cluster.namespace()
+    }
+
+    fn recorded(&self) -> &[Known] {
+        self.recorded.as_ref().map_or(&[], |(_, known)| known)
+    }
+
+    /// The objects and where they are. A kind that another object of the list defines counts.
+    fn items(&self, api: &Api) -> Result<Vec<Item<'_>>, Failure> {
+        let given = self.inputs.manifests();
+        let defined: Vec<(String, Kind)> =
+            given.iter().flat_map(|given| Kind::defined_by(given.manifest)).collect();
+        let mut items = Vec::with_capacity(given.len());
+        for given in given {
+            let Some(identity) = Identity::of(given.manifest) else {
+                return Err(Failure::input(given.pointer, "is no manifest"));
+            };
+            let to_come =
+                defined.iter().find(|(version, kind)| *version == identity.api_version && kind.is(&identity));
+            let (place, kind_to_come) = match to_come {
+                Some((_, kind)) => match api.place(&identity, self.namespace()) {
+                    Ok(Some(place)) => (place, false),
+                    Ok(None) => (kind.place(&identity, self.namespace()), true),
+                    Err(trouble) => return Err(trouble.failure(&identity.short(), &given.pointer)),
+                },
+                None => (api.must_place(&identity, self.namespace(), &given.pointer)?, false),
+            };
+            let item =
+                Item { given, place, kind_to_come, namespace_to_come: false, live: None, applied: false };
+            items.push(item);
+        }
+        let namespaces: Vec<String> = items
+            .iter()
+            .filter(|item| item.place.identity.group().is_empty() && item.place.identity.kind == "Namespace")
+            .map(|item| item.place.identity.name.clone())
+            .collect();
+        for item in &mut items {
+            let namespace = item.place.identity.namespace.as_ref();
+            item.namespace_to_come = namespace.is_some_and(|namespace| namespaces.contains(namespace));
+        }
+        Ok(items)
+    }
+
+    /// Looks at what is there, and refuses what is another's. What is on its way out is waited for.
+    fn look(&self, api: &Api, item: &mut Item<'_>) -> Result<(), Failure> {
+        if item.kind_to_come {
+            return Ok(());
+        }
+        let what = item.place.identity.short();
+        let begun = Instant::now();
+        loop {
+            item.live =
+                api.get(&item.place.path).map_err(|trouble| trouble.failure(&what, &item.given.pointer))?;
+            let Some(live) = &item.live else { return Ok(()) };
+            let whose = live::whose(live, self.guresid, self.recorded());
+            if !object::is_terminating(live) {
+                return match whose {
+                    Whose::Ours => Ok(()),
+                    Whose::Another(mark) => Err(live::of_another(&item.place.identity, &mark)),
+                    Whose::Nobodys => Err(Failure::Conflict(format!(
+                        "{what} exists already and is not this resource's; import it to take it over: its id is `{}`",
+                        item.place.identity
+                    ))),
+                };
+            }
+            let message = format!("{what} is being deleted{}", wait::finalizers(live));
+            operation::progress(&message, None);
+            let after = Duration::from_secs(1);
+            if begun.elapsed() > self.inputs.values.wait.timeout() || api.client.pause(after).is_err() {
+                return Err(Failure::RetryAfter { after: Duration::from_secs(2), message });
+            }
+        }
+    }
+
+    /// Where there are several objects, asks the server what it would say to each, so that what it
+    /// refuses is known before anything is made. What has to wait for another one cannot be asked.
+    fn rehearse(&self, api: &Api, items: &mut [Item<'_>], order: &[usize]) -> Result<(), Failure> {
+        if items.len() < 2 {
+            return Ok(());
+        }
+        for index in order {
+            let Some(item) = items.get(*index) else { continue };
+            if item.kind_to_come || (item.namespace_to_come && item.live.is_none()) {
+                continue;
+            }
+            match self.send(api, item, true) {
+                Ok(_) => {}
+                Err(trouble) if is_no_rehearsal(&trouble) => {}
+                Err(trouble) => {
+                    return Err(trouble.failure(&item.place.identity.short(), &item.given.pointer));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies one object.
+    fn apply(&self, api: &Api, item: &mut Item<'_>) -> Result<(), Failure> {
+        if item.kind_to_come {
+            self.kind_came(api, item)?;
+            self.look(api, item)?;
+        }
+        let what = item.place.identity.short();
+        log::debug(format!("applying {what}"));
+        match self.send(api, item, false) {
+            Ok(live) => {
+                (item.live, item.applied) = (Some(live), true);
+                Ok(())
+            }
+            Err(trouble) => {
+                // Perhaps it is there; who deletes it will see.
+                item.applied = trouble.is_undecided();
+                Err(trouble.failure(&what, &item.given.pointer))
+            }
+        }
+    }
+
+    fn send(&self, api: &Api, item: &Item<'_>, rehearse: bool) -> Result<Json, Trouble> {
+        let wire = object::wire(&item.given, item.place.identity.namespace.as_deref(), self.guresid);
+        let mut how = Apply { force: self.inputs.values.force_conflicts, rehearse, ..Apply::default() };
+        match api.apply(&item.place.path, &wire, how) {
+            Err(trouble) if trouble.refusal().is_some_and(|refusal| self.was_seen(item, refusal)) => {
+                how.force = true;
+                api.apply(&item.place.path, &wire, how)
+            }
+            result => result,
+        }
+    }
+
+    /// Whether all that other managers own now was seen and shown before this change was decided:
+    /// then it is drift that is repaired. What nobody has seen is a conflict.
+    fn was_seen(&self, item: &Item<'_>, refusal: &crate::api::Refusal) -> bool {
+        let (Some(before), Some(live)) = (self.before, &item.live) else { return false };
+        if !refusal.is_conflict_of_managers() {
+            return false;
+        }
+        let single = before.pointer("/values/manifest").filter(|manifest| manifest.is_object());
+        let list = before.pointer("/values/manifests").and_then(Json::as_array);
+        let mut manifests = single.into_iter().chain(list.into_iter().flatten());
+        let is_it = |seen: &&Json| {
+            let identity = seen.as_object().and_then(Identity::of);
+            identity.is_some_and(|identity| identity.may_be(&item.place.identity))
+        };
+        let Some(seen) = manifests.find(is_it) else { return false };
+        let seen = observe::comparable(seen);
+        refusal.contested().all(|cause| {
+            // The mark is nobody else's business.
+            let ours = cause.field == format!(".metadata.labels.{}", object::MARK);
+            let (was, is) = (observe::field(&seen, &cause.field), observe::field(live, &cause.field));
+            let secret = item.given.secret.is_some_and(|secret| {
+                let part = observe::comparable(&Json::Object(secret.clone()));
+                self.secrets_seen.get() && observe::field(&part, &cause.field).is_some()
+            });
+            ours || secret || was.is_some_and(|was| observe::is_seen(was, is))
+        })
+    }
+
+    /// Waits until the cluster knows a kind that was just defined.
+    fn kind_came(&self, api: &Api, item: &mut Item<'_>) -> Result<(), Failure> {
+        let begun = Instant::now();
+        loop {
+            api.forget(&item.place.identity.api_version);
+            let identity = Identity::of(item.given.manifest).unwrap_or_else(|| item.place.identity.clone());
+            match api.place(&identity, self.namespace()) {
+                Ok(Some(place)) => {
+                    (item.place, item.kind_to_come) = (place, false);
+                    return Ok(());
+                }
+                Ok(None) if begun.elapsed() < self.inputs.values.wait.timeout() => {
+                    api.client.pause(Duration::from_millis(200))?;
+                }
+                Ok(None) => {
+                    let message = format!("the cluster does not know the kind `{}` yet", identity.kind);
+                    return Err(Failure::RetryAfter { after: Duration::from_secs(2), message });
+                }
+                Err(trouble) => return Err(trouble.failure(&identity.short(), &item.given.pointer)),
+            }
+        }
+    }
+
+    /// Takes away what left the list and what another manager's name holds, then waits.
+    fn finish(&self, api: &Api, items: &mut [Item<'_>]) -> Result<(), Failure> {
+        self.leave_former_manager(api, items)?;
+        let left: Vec<Known> = self.left(items);
+        if self.inputs.values.prune {
+            remove::all(api, &left, self.guresid, self.namespace(), &self.inputs.values.delete)?;
+        } else if !left.is_empty() {
+            let names: Vec<String> = left.iter().map(|known| known.identity.short()).collect();
+            log::warn(format!("`prune` is false: {} stay in the cluster, and nobody's", names.join(", ")));
+        }
+        if self.inputs.values.wait.until == WaitFor::Ready {
+            let objects = items.iter_mut().map(|item| (&item.place, &mut item.live));
+            wait::until_ready(api, objects.collect(), self.inputs.values.wait.timeout())?;
+        }
+        Ok(())
+    }
+
+    /// What is recorded and no longer wanted.
+    fn left(&self, items: &[Item<'_>]) -> Vec<Known> {
+        let wanted = |known: &&Known| !items.iter().any(|item| item.place.identity.is(&known.identity));
+        self.recorded().iter().filter(wanted).cloned().collect()
+    }
+
+    /// Fields under another manager's name would stay for ever: that manager applies nothing.
+    fn leave_former_manager(&self, api: &Api, items: &[Item<'_>]) -> Result<(), Failure> {
+        let former = self.before.and_then(|before| before.pointer("/values/cluster/field_manager")?.as_str());
+        let manager = self.inputs.values.cluster.manager();
+        let Some(former) = former.filter(|former| *former != manager) else { return Ok(()) };
+        for item in items {
+            let Identity { api_version, kind, name, .. } = &item.place.identity;
+            let nothing =
+                serde_json::json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}});
+            let how = Apply { manager: Some(former), force: true, rehearse: false };
+            api.apply(&item.place.path, &nothing, how)
+                .map_err(|trouble| trouble.failure(&item.place.identity.short(), &item.given.pointer))?;
+        }
+        Ok(())
+    }
+
+    fn state(&self, id: &str, items: &[Item<'_>]) -> Result<State, Failure> {
+        let known: Vec<Known> =
+            items.iter().filter(|item| item.live.is_some() || item.applied).map(Item::known).collect();
+        let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
+        live::state(id, self.inputs, &known, &live)
+    }
+
+    /// A failure with something there that must not be forgotten is partial. In an update it is
+    /// partial where something was changed.
+    fn partly(&self, id: &str, items: &[Item<'_>], failure: Failure) -> Failure {
+        let changed = items.iter().any(|item| item.applied);
+        let there = self.recorded.is_none() && items.iter().any(|item| item.live.is_some());
+        if !changed && !there {
+            return failure;
+        }
+        let mut known: Vec<Known> =
+            items.iter().filter(|item| item.live.is_some() || item.applied).map(Item::known).collect();
+        // What was to be pruned may be there still.
+        known.extend(self.left(items).into_iter().filter(|_| self.inputs.values.prune));
+        let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
+        let missing: Vec<String> =
+            items.iter().filter(|item| item.live.is_none()).map(|item| item.place.identity.short()).collect();
+        let message = match (missing.is_empty(), failure) {
+            (_, Failure::Denied { capability, target, message }) => {
+                format!("denied: {capability} {target}: {message}")
+            }
+            (true, Failure::RetryAfter { message, .. }) => message,
+            (false, Failure::RetryAfter { message, .. }) => {
+                format!("{message}; not made: {}", missing.join(", "))
+            }
+            (true, failure) => failure.to_string(),
+            (false, failure) => format!("{failure}; not made: {}", missing.join(", ")),
+        };
+        match live::state(id, self.inputs, &known, &live) {
+            Ok(state) => Failure::Partial { state: Box::new(state), message },
+            Err(failure) => failure,
+        }
+    }
+}
+
+impl Item<'_> {
+    fn known(&self) -> Known {
+        let uid = self.live.as_ref().map(object::uid).unwrap_or_default();
+        Known { identity: self.place.identity.clone(), uid: uid.to_owned() }
+    }
+}
+
+/// A webhook that can rehearse nothing, or a namespace that is only there later, says nothing about
+/// the object.
+fn is_no_rehearsal(trouble: &Trouble) -> bool {
+    trouble.refusal().is_some_and(|refusal| refusal.code == 404 || refusal.message.contains("dry run"))
+}
+
+/// Whether all objects do what they are for.
+pub(crate) fn is_ready(live: &[Option<Json>]) -> bool {
+    live.iter().all(|live| {
+        let ready =
+            |live: &Json| !object::is_terminating(live) && ready::judge(live) == ready::Progress::Ready;
+        live.as_ref().is_some_and(ready)
+    })
+}

@@ -1,0 +1,107 @@
+//! Deleting objects, the last applied first, and waiting until they are gone.
+
+use std::time::{Duration, Instant};
+
+use purlin_sdk::{Failure, log, operation};
+
+use crate::api::Api;
+use crate::discovery::Place;
+use crate::inputs::Deletion;
+use crate::live::{self, Known, Whose};
+use crate::object;
+use crate::wait;
+
+/// The first pause between two looks; the next ones are longer.
+const FIRST: Duration = Duration::from_millis(100);
+/// The longest one.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Deletes what is ours of these objects. What is gone is fine; what others put in its place stays.
+pub(crate) fn all(
+    api: &Api,
+    known: &[Known],
+    guresid: &str,
+    namespace: &str,
+    how: &Deletion,
+) -> Result<(), Failure> {
+    let mut ranks: Vec<u8> = known.iter().map(|known| object::rank(&known.identity.kind)).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let begun = Instant::now();
+    for rank in ranks.into_iter().rev() {
+        let mut going = Vec::new();
+        for known in known.iter().filter(|known| object::rank(&known.identity.kind) == rank) {
+            going.extend(one(api, known, guresid, namespace, how)?);
+        }
+        for (place, uid) in going {
+            until_gone(api, &place, &uid, begun, how.timeout())?;
+        }
+    }
+    Ok(())
+}
+
+/// Has one object deleted; its place and uid where it may still be there.
+fn one(
+    api: &Api,
+    known: &Known,
+    guresid: &str,
+    namespace: &str,
+    how: &Deletion,
+) -> Result<Option<(Place, String)>, Failure> {
+    let what = known.identity.short();
+    let failure = |trouble: crate::api::Trouble| trouble.failure(&what, "");
+    // Without its kind there is no object either.
+    let Some(place) = api.place(&known.identity, namespace).map_err(failure)? else { return Ok(None) };
+    // Somebody may make it anew between the look and the deletion: then it is looked at again.
+    for _ in 0..3 {
+        let Some(live) = api.get(&place.path).map_err(failure)? else { return Ok(None) };
+        if live::whose(&live, guresid, std::slice::from_ref(known)) != Whose::Ours {
+            log::warn(format!("{what} is not this resource's any more, and stays"));
+            return Ok(None);
+        }
+        let uid = object::uid(&live).to_owned();
+        if object::is_terminating(&live) {
+            return Ok(Some((place, uid)));
+        }
+        operation::progress(&format!("deleting {what}"), None);
+        match api.delete(&place.path, &uid, how.propagation.policy()) {
+            Ok(()) => return Ok(Some((place, uid))),
+            Err(trouble) if trouble.refusal().is_some_and(|refusal| refusal.code == 409) => {}
+            Err(trouble) => return Err(failure(trouble)),
+        }
+    }
+    Err(Failure::Conflict(format!("{what}: somebody makes it anew again and again while it is deleted")))
+}
+
+fn until_gone(
+    api: &Api,
+    place: &Place,
+    uid: &str,
+    begun: Instant,
+    patience: Duration,
+) -> Result<(), Failure> {
+    let what = place.identity.short();
+    let mut pause = FIRST;
+    loop {
+        let live = match api.get(&place.path) {
+            Ok(live) => live,
+            // Its kind went with it.
+            Err(trouble) if trouble.is_no_path() => return Ok(()),
+            Err(trouble) => return Err(trouble.failure(&what, "")),
+        };
+        let Some(live) = live.filter(|live| object::uid(live) == uid) else { return Ok(()) };
+        let why = wait::finalizers(&live);
+        let over = begun.elapsed() >= patience || operation::cancelled();
+        if over || api.client.pause(pause).is_err() {
+            let time = begun.elapsed().as_secs_f64();
+            return Err(Failure::RetryAfter {
+                after: LONGEST,
+                message: format!("{what} is not gone after {time:.0} s{why}"),
+            });
+        }
+        if pause >= LONGEST {
+            operation::progress(&format!("{what} is being deleted{why}"), None);
+        }
+        pause = (pause * 3 / 2).min(LONGEST);
+    }
+}

@@ -1,0 +1,165 @@
+use purlin_sdk::testing::{self, inputs};
+use purlin_sdk::{Failure, Json, State};
+use serde_json::json;
+
+use crate::Kubernetes;
+
+fn config_map(name: &str, data: &Json) -> Json {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+}
+
+fn given(manifest: Json) -> testing::GivenInputs {
+    inputs(&json!({"values": {"cluster": {"server": "http://127.0.0.1:1"}, "manifest": manifest}}))
+}
+
+fn checked(values: Json) -> Result<Json, String> {
+    let given = inputs(&json!({"values": values}));
+    testing::check::<Kubernetes>(given, None)
+        .map(|checked| checked.values)
+        .map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn defaults_are_filled_in_once() {
+    let manifest = config_map("a", &json!({"k": null}));
+    let values = json!({
+        "cluster": {"server": "https://k8s.example:6443/", "namespace": null}, "manifest": manifest, "manifests": null,
+    });
+    let once = checked(values).expect("valid");
+    assert_eq!(
+        once["cluster"],
+        json!({
+            "server": "https://k8s.example:6443", "namespace": "default", "field_manager": "purlin",
+        })
+    );
+    assert_eq!(once["wait"], json!({"for": "ready", "timeout": "25s"}));
+    assert_eq!((once["prune"].clone(), once.get("manifests")), (json!(true), None));
+    assert_eq!(checked(once.clone()).expect("valid"), once);
+}
+
+#[test]
+fn faults_are_found_without_a_cluster() {
+    let map = || config_map("a", &json!({}));
+    let with = |path: &str, value: Json| {
+        let mut map = map();
+        map[path] = value;
+        map
+    };
+    let at = |manifest: Json| json!({"cluster": {"server": "https://k"}, "manifest": manifest});
+    let cases = [
+        (json!({"cluster": {"server": "k8s:6443"}, "manifest": map()}), "/values/cluster/server: has to be"),
+        (json!({"cluster": {"server": "https://k"}}), "/values/manifest: is missing"),
+        (json!({"cluster": {"server": "https://k"}, "manifests": []}), "/values/manifests: is empty"),
+        (
+            json!({"cluster": {"server": "https://k"}, "manifests": [map(), map()]}),
+            "stands in the list twice",
+        ),
+        (
+            json!({"cluster": {"server": "https://k"}, "manifest": map(), "manifests": [map()]}),
+            "stands beside",
+        ),
+        (
+            json!({"cluster": {"server": "https://k"}, "manifest": map(), "wait": {"timeout": "soon"}}),
+            "/values/wait/timeout",
+        ),
+        (
+            json!({"cluster": {"server": "https://k"}, "manifest": map(), "wait": {"for": "luck"}}),
+            "unknown variant `luck`",
+        ),
+        (
+            json!({"cluster": {"server": "https://k"}, "manifest": map(), "outputs": {"uid": "/a"}}),
+            "/values/outputs/uid",
+        ),
+        (
+            json!({"cluster": {"server": "https://k"}, "manifest": map(), "outputs": {"ip": "status"}}),
+            "has to be a JSON pointer",
+        ),
+        (at(with("status", json!({}))), "/values/manifest/status: is written by the cluster"),
+        (at(with("kind", json!("List"))), "is a list"),
+        (at(with("metadata", json!({"generateName": "a-"}))), "/values/manifest/metadata/name: is missing"),
+        (at(with("metadata", json!({"name": "../x"}))), "is no name of an object"),
+    ];
+    for (values, wanted) in cases {
+        let said = checked(values.clone()).expect_err("refused");
+        assert!(said.contains(wanted), "{values}: {said}");
+    }
+}
+
+#[test]
+fn secrets_belong_to_manifests() {
+    let values = json!({"cluster": {"server": "https://k"}, "manifests": [config_map("a", &json!({}))]});
+    let check = |secrets: Json| {
+        let given = inputs(&json!({"values": values, "secrets": secrets}));
+        testing::check::<Kubernetes>(given, None).map(drop).map_err(|failure| failure.to_string())
+    };
+    assert_eq!(check(json!({"token": "t", "manifests": {"ConfigMap/a": {"data": {"x": "y"}}}})), Ok(()));
+    for (secrets, wanted) in [
+        (
+            json!({"manifests": {"ConfigMap/b": {}}}),
+            "/secrets/manifests/ConfigMap~1b: belongs to no manifest",
+        ),
+        (json!({"manifest": {}}), "/secrets/manifest: belongs to `values.manifest`"),
+        (json!({"token": "t\n"}), "/secrets/token: has blanks"),
+        (json!({"username": "u"}), "belong together"),
+    ] {
+        let said = check(secrets).expect_err("refused");
+        assert!(said.contains(wanted), "{said}");
+    }
+}
+
+#[test]
+fn what_is_not_known_yet_is_no_fault() {
+    let values = json!({"cluster": {"server": null}, "manifest": {
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": null},
+    }});
+    let unknown = &["/values/cluster/server", "/values/manifest/metadata/name"];
+    let given = testing::unknown(inputs(&json!({"values": values})), unknown);
+    let checked = testing::check::<Kubernetes>(given, None).expect("valid");
+    assert_eq!(checked.values["cluster"]["server"], Json::Null);
+    let given = testing::unknown(
+        inputs(&json!({"values": {"cluster": {"server": "x"}, "manifest": null}})),
+        &["/values/manifest"],
+    );
+    let said =
+        testing::check::<Kubernetes>(given, None).map(drop).expect_err("the server is known").to_string();
+    assert!(said.contains("/values/cluster/server"), "{said}");
+}
+
+#[test]
+fn what_makes_another_object_replaces() {
+    let impact = |before: Json, after: Json| {
+        testing::update_impact::<Kubernetes>(given(before), given(after), &State::new("x")).expect("judged")
+    };
+    let map = config_map("a", &json!({"k": "1"}));
+    assert!(impact(map.clone(), config_map("a", &json!({"k": "2"}))).replaces.is_empty());
+    let other = impact(map.clone(), config_map("b", &json!({"k": "1"})));
+    assert_eq!(
+        (other.replaces, other.delete_before_replace),
+        (vec!["/values/manifest/metadata/name".to_owned()], false)
+    );
+    let deployment = |app: &str| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+            "spec": {"selector": {"matchLabels": {"app": app}}}})
+    };
+    let selector = impact(deployment("x"), deployment("y"));
+    assert_eq!(
+        (selector.replaces, selector.delete_before_replace),
+        (vec!["/values/manifest/spec/selector".to_owned()], true)
+    );
+    let unknown = testing::unknown(given(config_map("a", &json!({"k": null}))), &["/values/manifest/data/k"]);
+    let judged = testing::update_impact::<Kubernetes>(given(map), unknown, &State::new("x")).expect("judged");
+    assert!(judged.replaces.is_empty());
+}
+
+#[test]
+fn a_cluster_that_is_not_there_is_waited_for() {
+    let result = testing::create::<Kubernetes>(given(config_map("a", &json!({}))));
+    assert!(matches!(result, Err(Failure::RetryAfter { .. })), "{:?}", result.err());
+    let read = testing::find::<Kubernetes>(given(config_map("a", &json!({}))), None);
+    assert!(
+        matches!(read, Err(Failure::RetryAfter { .. })),
+        "that nothing answers is not that nothing is there"
+    );
+    let wrong = testing::find::<Kubernetes>(given(config_map("a", &json!({}))), Some("settings"));
+    assert!(matches!(wrong, Err(Failure::Failed(said)) if said.contains("apiVersion/kind/namespace/name")));
+}
