@@ -4,11 +4,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 /// Writes a file so that nobody ever sees half of it: beside it, then renamed over it.
-pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes.as_ref())?;
     file.as_file().sync_all()?;
     readable_by_umask(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;

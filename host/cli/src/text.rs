@@ -103,6 +103,15 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Bytes for people.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => count(usize::try_from(bytes).unwrap_or(0), "byte"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}
+
 /// A time that a person can read at a glance.
 pub(crate) fn duration(time: Duration) -> String {
     let millis = time.as_millis();

@@ -1,8 +1,11 @@
 //! `purlin driver`
 
+mod add;
 mod approve;
+mod build;
 mod inspect;
 mod list;
+mod new;
 
 use std::path::PathBuf;
 
@@ -14,7 +17,7 @@ use crate::args::Format;
 use crate::failure::{Failure, Status};
 use crate::{input, surroundings};
 
-/// Look at drivers, and approve those of others.
+/// Write, build and try drivers; look at those of others, and approve them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -23,6 +26,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    New(new::Args),
+    Build(build::Args),
+    Add(add::Args),
     List(list::Args),
     Inspect(inspect::Args),
     Approve(approve::Args),
@@ -31,6 +37,8 @@ enum Command {
 impl Args {
     pub(super) fn format(&self) -> Format {
         match &self.command {
+            Command::New(_) | Command::Build(_) => Format::Text,
+            Command::Add(args) => args.format.format,
             Command::List(args) => args.format.format,
             Command::Inspect(args) => args.format.format,
             Command::Approve(args) => args.format.format,
@@ -40,6 +48,9 @@ impl Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     match &args.command {
+        Command::New(args) => new::run(args, app),
+        Command::Build(args) => build::run(args, app).await,
+        Command::Add(args) => add::run(args, app).await,
         Command::List(args) => list::run(args, app).await,
         Command::Inspect(args) => inspect::run(args, app).await,
         Command::Approve(args) => approve::run(args, app).await,

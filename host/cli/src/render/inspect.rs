@@ -16,7 +16,7 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
     let title = component.name.as_deref().or(component.file.as_deref()).unwrap_or("a component");
     let _ = writeln!(out, "{}", paint(STRONG, text::line(title)));
     let file = component.file.as_deref().map_or("came with purlin".into(), text::line);
-    let _ = writeln!(out, "  from      {file}, {}", size(component.size));
+    let _ = writeln!(out, "  from      {file}, {}", text::size(component.size));
     let _ = writeln!(out, "  digest    {}", component.digest);
     let contract = match &component.contract {
         Some(version) => format!("purlin:driver@{}", text::line(version)),
@@ -104,13 +104,4 @@ fn marks(field: &Field) -> String {
         .map(|(_, mark)| *mark)
         .collect();
     if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) }
-}
-
-/// Bytes for people.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => text::count(usize::try_from(bytes).unwrap_or(0), "byte"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-    }
 }

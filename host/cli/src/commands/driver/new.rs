@@ -1,0 +1,204 @@
+//! `purlin driver new`
+
+mod kits;
+mod sdk;
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::app::App;
+use crate::failure::{Failure, Status};
+use crate::files;
+use crate::input;
+use crate::text;
+
+use kits::Kit;
+
+/// Write a driver that works, to begin with.
+///
+/// A small project in the language of your choice that builds with that language's ordinary tools:
+/// the driver, what it needs of Purlin, a test, a workspace that uses it, and what `purlin driver
+/// check` is to try. The driver keeps notes in a folder; put your own system in its place. Nothing
+/// that is there is overwritten.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin driver new note --lang rust                      acme/note, in the folder `note`
+  purlin driver new bucket --lang go --name shop/bucket   shop/bucket, in the folder `bucket`
+
+Exit status: 0 done; 2 there are files in the way, or the name is none.")]
+pub(crate) struct Args {
+    /// The folder to write into; it is made if need be.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    /// The language it is written in.
+    #[arg(long, value_name = "LANG")]
+    lang: Language,
+
+    /// The driver's name [default: acme/ and the folder's name].
+    #[arg(long, value_name = "ORG/NAME")]
+    name: Option<String>,
+}
+
+/// What a driver can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Language {
+    /// Rust, by cargo.
+    Rust,
+}
+
+pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let name = match &args.name {
+        Some(name) => Name::parse(name)?,
+        None => Name::of(&app.folder.join(&args.folder)),
+    };
+    let kit = kits::kit(args.lang);
+    let files = files_of(&kit, &name);
+    let taken: Vec<String> = files
+        .iter()
+        .map(|(path, _)| args.folder.join(path))
+        .filter(|path| path.symlink_metadata().is_ok())
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    if let Some(first) = taken.first() {
+        let others = match taken.len() {
+            1 => " is".to_owned(),
+            more => format!(" and {} more files are", more - 1),
+        };
+        return Err(Failure::input(format!("{first}{others} there already; nothing was written"))
+            .hint("`purlin driver new DIR` writes into another folder"));
+    }
+    for (path, content) in &files {
+        let path = args.folder.join(path);
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        written
+            .and_then(|()| files::write_new(&path, content))
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
+        app.ui.data(&format!("{}\n", text::line(&input::short(&path, Path::new(".")).display().to_string())));
+    }
+    app.ui.note(&format!("{name} needs {}", kit.needs));
+    let file = name.file();
+    app.ui.hint(&format!(
+        "`cd {}`, then `purlin driver build` makes {file}, `purlin driver check {file}` tries it, and `purlin up app.yaml` uses it",
+        args.folder.display()
+    ));
+    Ok(Status::Done)
+}
+
+/// All files of a project: the kit's, with the driver's own name in them, and what it needs of ours.
+fn files_of(kit: &Kit, name: &Name) -> Vec<(String, Cow<'static, str>)> {
+    let mut files = Vec::new();
+    for (path, content) in kits::COMMON.iter().chain(kit.files) {
+        files.push(((*path).to_owned(), Cow::Owned(name.put_into(content, kit.words))));
+    }
+    files.extend((kit.sdk)().into_iter().map(|(path, content)| (path, content)));
+    files.sort_by(|(a, _), (b, _)| a.cmp(b));
+    files
+}
+
+/// A driver's name, `ORG/NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    org: String,
+    name: String,
+}
+
+impl Name {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let fault = |what: &str| {
+            Failure::input(format!("`{text}` is no name for a driver: {what}"))
+                .hint("a name is ORG/NAME of lower-case letters, digits and dashes, such as `acme/bucket`")
+        };
+        let Some((org, name)) = text.split_once('/') else { return Err(fault("it has no `/`")) };
+        if matches!(org, "purlin" | "humanitec") {
+            return Err(fault("this organisation's drivers come with purlin"));
+        }
+        match [org, name].into_iter().find(|part| !is_word(part)) {
+            None => Ok(Self { org: org.to_owned(), name: name.to_owned() }),
+            Some("") => Err(fault("a part of it is empty")),
+            Some(part) => Err(fault(&format!("`{part}` is not a word"))),
+        }
+    }
+
+    /// The name that a folder gives, as well as it can.
+    fn of(folder: &Path) -> Self {
+        let last = folder.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase());
+        let mut name = String::new();
+        for c in last.unwrap_or_default().chars() {
+            match c {
+                'a'..='z' | '0'..='9' => name.push(c),
+                _ if name.is_empty() || name.ends_with('-') => {}
+                _ => name.push('-'),
+            }
+        }
+        let name = name.trim_matches('-').trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        let name: String = name.chars().take(40).collect();
+        let name = if name.is_empty() { "note".to_owned() } else { name.trim_end_matches('-').to_owned() };
+        Self { org: "acme".to_owned(), name }
+    }
+
+    /// The file that a build makes.
+    fn file(&self) -> String {
+        format!("{}.wasm", self.name)
+    }
+
+    /// The text of a kit's file for a driver of this name.
+    fn put_into(&self, content: &str, words: &[(&str, &str)]) -> String {
+        let mut text = content.replace("acme/note", &self.to_string()).replace("note.wasm", &self.file());
+        for (word, with) in words {
+            text = text.replace(word, &with.replace("NAME", &self.name));
+        }
+        text
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.org)?;
+        f.write_char('/')?;
+        f.write_str(&self.name)
+    }
+}
+
+/// Letters, digits and single dashes, beginning with a letter: fit for every language's packages.
+fn is_word(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    word.len() <= 40
+        && word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(plain)
+        && !word.ends_with('-')
+        && !word.contains("--")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::Name;
+
+    #[test]
+    fn any_folder_makes_a_name() {
+        for (folder, name) in [
+            ("/a/bucket", "acme/bucket"),
+            ("My Driver!", "acme/my-driver"),
+            ("", "acme/note"),
+            ("漢字", "acme/note"),
+            ("2-redis", "acme/redis"),
+            ("-a--b-", "acme/a-b"),
+        ] {
+            let made = Name::of(Path::new(folder)).to_string();
+            assert_eq!(made, name, "{folder}");
+            assert!(Name::parse(&made).is_ok(), "{made}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_told() {
+        for wrong in ["bucket", "/", "acme/", "a/b/c", "Acme/b", "acme/b_c", "acme/-b", "purlin/echo", "a/2b"]
+        {
+            assert!(Name::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

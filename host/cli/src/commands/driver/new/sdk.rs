@@ -1,0 +1,83 @@
+//! What a project needs of ours, as files of its own: it then depends on no registry, and on no
+//! checkout of this repository.
+
+use std::borrow::Cow;
+
+use super::kits::{folder, repository};
+
+type Files = Vec<(String, Cow<'static, str>)>;
+
+/// The contract, in a folder of the project.
+pub(super) fn wit(folder: &str) -> Files {
+    purlin_component::WIT
+        .iter()
+        .map(|(file, text)| (format!("{folder}/{file}"), Cow::Borrowed(*text)))
+        .collect()
+}
+
+const RUST: &[(&str, &str)] = folder! {
+    "sdk/rust":
+    "README.md",
+    "src/bindings.rs",
+    "src/driver.rs",
+    "src/failure.rs",
+    "src/glue.rs",
+    "src/host.rs",
+    "src/inputs.rs",
+    "src/lib.rs",
+    "src/request.rs",
+    "src/state.rs",
+    "src/testing.rs",
+};
+
+/// The crate `purlin-sdk`, outside of our workspace.
+pub(super) fn rust() -> Files {
+    let manifest = alone(repository!("sdk/rust/Cargo.toml"), repository!("Cargo.toml"));
+    let mut files = vec![("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest))];
+    for (path, text) in RUST {
+        let text = match *path {
+            "src/bindings.rs" => Cow::Owned(text.replace("\"../../wit\"", "\"wit\"")),
+            _ => Cow::Borrowed(*text),
+        };
+        files.push((format!("purlin/{path}"), text));
+    }
+    files.extend(wit("purlin/wit"));
+    files
+}
+
+/// A manifest that takes nothing from a workspace: each `KEY.workspace = true` is what the
+/// workspace says of the key. Lints are the workspace's own affair.
+fn alone(manifest: &str, workspace: &str) -> String {
+    let mut text = String::new();
+    for line in manifest.lines().filter(|line| *line != "workspace = true" && *line != "[lints]") {
+        match line.strip_suffix(".workspace = true") {
+            Some(key) => {
+                let said = workspace.lines().find(|line| line.split(" = ").next() == Some(key));
+                text.push_str(said.unwrap_or(line));
+            }
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    // One blank line is enough where a table was.
+    text.replace("\n\n\n", "\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_manifest_stands_alone() {
+        let files = super::rust();
+        let (_, manifest) = files.iter().find(|(path, _)| path == "purlin/Cargo.toml").expect("a manifest");
+        assert!(!manifest.contains("workspace"), "{manifest}");
+        assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
+        assert!(manifest.contains("\nserde = { version = "), "{manifest}");
+        let (_, bindings) =
+            files.iter().find(|(path, _)| path == "purlin/src/bindings.rs").expect("bindings");
+        assert!(bindings.contains("path: \"wit\""), "{bindings}");
+        let sources = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/rust/src"));
+        let there = sources.expect("the SDK").count();
+        let given = files.iter().filter(|(path, _)| path.starts_with("purlin/src/")).count();
+        assert_eq!(given, there, "every file of the SDK is given");
+    }
+}
