@@ -7,6 +7,7 @@
 mod definition;
 mod deployment;
 mod deployment_set;
+mod driver_cases;
 mod lifecycle;
 mod load;
 mod lock;
@@ -26,6 +27,7 @@ mod walk;
 mod workspace;
 mod yaml;
 
+pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use lock::LOCK_FILE;
 pub use plain::plain_value;

@@ -142,6 +142,11 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         let message = "this is a Porter bundle, and this version does not deploy them yet";
         return Recognised::Other(not_yet(reader, node, message));
     }
+    if root.get("cases").is_some_and(|cases| matches!(cases.kind, Kind::List(_))) {
+        let message = "these are cases that a driver is tried with, nothing to deploy";
+        let help = "`purlin driver check` reads them";
+        return Recognised::Other(other(reader, root, message, Some(help)));
+    }
     let kind = root.get("kind").and_then(Node::as_str).filter(|kind| OWN_KINDS.contains(kind));
     let help = match kind {
         Some(_) => "add `apiVersion: purlin.dev/v1`",

@@ -2,6 +2,7 @@
 
 mod definition;
 mod deployment;
+mod driver_cases;
 mod lifecycle;
 mod lock;
 mod resource_type;
@@ -27,11 +28,13 @@ pub enum SchemaKind {
     Workspace,
     /// `kind: Lock`, the file `purlin.lock`.
     Lock,
+    /// The file `check.yaml` beside a driver.
+    DriverCases,
 }
 
 impl SchemaKind {
     /// Every kind, with its name on the command line.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("definition", Self::Definition),
         ("score", Self::Score),
         ("deployment", Self::Deployment),
@@ -39,6 +42,7 @@ impl SchemaKind {
         ("resource-type", Self::ResourceType),
         ("workspace", Self::Workspace),
         ("lock", Self::Lock),
+        ("driver-cases", Self::DriverCases),
     ];
 
     /// The kind of that name, in any case and with or without dashes.
@@ -58,6 +62,7 @@ pub fn schema(kind: SchemaKind) -> Value {
         SchemaKind::ResourceType => resource_type::schema(),
         SchemaKind::Workspace => workspace::schema(),
         SchemaKind::Lock => lock::schema(),
+        SchemaKind::DriverCases => driver_cases::schema(),
     }
 }
 

@@ -9,6 +9,10 @@ fn verdicts(kind: SchemaKind, document: &Value) -> (bool, bool) {
     let text = document.to_string();
     let loaded = match kind {
         SchemaKind::Lock => crate::load(&[crate::Input::Text { name: crate::LOCK_FILE.into(), text }]),
+        SchemaKind::DriverCases => {
+            let (cases, ..) = crate::cases_in(&"check.yaml".into(), &text.into());
+            return (validator.is_valid(document), cases.is_some());
+        }
         _ => load_text(&text),
     };
     (validator.is_valid(document), !loaded.has_errors())
@@ -403,6 +407,48 @@ fn locks() {
             pin("imports", json!("dirs")),
             pin("grants", json!([1])),
             pin("limits", json!({})),
+        ],
+    );
+}
+
+#[test]
+fn cases_of_drivers() {
+    let good = json!({
+        "cases": [{
+            "name": "a", "type": "acme/db", "class": "big",
+            "inputs": {"values": {"a": 1}, "secrets": {"p": "x"}, "params": {}, "account": "me"},
+            "update": {"values": {"a": null}}, "replace": {},
+            "invalid": [{"values": {"a": "x"}, "at": ["/values/a", "/secrets"]}],
+            "skip": [{"rule": "update.cut", "why": "slow"}],
+        }],
+        "skip": [],
+    });
+    let kind = SchemaKind::DriverCases;
+    let without = |field: &str| with(&good, &format!("/cases/0/{field}"), Value::Null);
+    agree(kind, true, [good.clone(), with(&good, "/skip", Value::Null)]);
+    agree(kind, true, ["type", "class", "update", "replace", "invalid", "skip"].map(without));
+    agree(
+        kind,
+        false,
+        [
+            json!({}),
+            json!([]),
+            with(&good, "/cases", json!([])),
+            with(&good, "/kind", json!("DriverCases")),
+            with(&good, "/cases/0/name", Value::Null),
+            with(&good, "/cases/0/name", json!("a b")),
+            with(&good, "/cases/0/type", json!("a b")),
+            with(&good, "/cases/0/class", json!("Big")),
+            with(&good, "/cases/0/inputs", Value::Null),
+            with(&good, "/cases/0/inputs", json!({"value": {}})),
+            with(&good, "/cases/0/inputs/values", json!([])),
+            with(&good, "/cases/0/inputs/account", json!(" ")),
+            with(&good, "/cases/0/updates", json!({})),
+            with(&good, "/cases/0/invalid", json!([{"values": {}}])),
+            with(&good, "/cases/0/invalid", json!([{"at": ["/value"]}])),
+            with(&good, "/cases/0/invalid", json!([{"at": []}])),
+            with(&good, "/cases/0/skip", json!([{"rule": "x"}])),
+            with(&good, "/skip", json!(["x"])),
         ],
     );
 }

@@ -1,0 +1,407 @@
+//! The bench: every call of an examination goes through here, and what holds for all of them is
+//! looked at here.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceState, Subject};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver};
+use serde_json::{Value as Json, json};
+
+use crate::book::Book;
+use crate::report::{Finding, Left};
+use crate::shown::{self, Shown};
+use crate::trial::Trial;
+use crate::watch::{Cut, Seen, Watch};
+
+/// How often a driver is given the patience that it asks for.
+const PATIENCE: usize = 5;
+/// The most patience at once.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+/// After a call was cut off: what the system was doing for it may still come to its end.
+const SETTLE: Duration = Duration::from_millis(25);
+
+/// How a call is made.
+#[derive(Clone, Default)]
+pub(crate) struct How {
+    /// Another driver than the usual one: without grants, or with less of something.
+    pub(crate) driver: Option<Driver>,
+    /// Another resource.
+    pub(crate) subject: Option<Subject>,
+    /// The idempotency key; a new one when none is given.
+    pub(crate) key: Option<String>,
+    pub(crate) cut: Option<Cut>,
+    pub(crate) time: Option<Duration>,
+    /// The operator wants it to end.
+    pub(crate) cancelled: bool,
+    /// The rule that a call without an answer breaks; none where the host may end it.
+    pub(crate) blame: Blame,
+}
+
+/// Whose fault it is when a call has no answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Blame {
+    /// That of the driver, by the rule `answers`.
+    #[default]
+    Answers,
+    /// That of the driver, by another rule.
+    Rule(&'static str),
+    /// Nobody's: it was asked for.
+    Nobody,
+}
+
+/// What came of a call.
+pub(crate) struct Done<R> {
+    pub(crate) answer: Result<R, CallError>,
+    pub(crate) seen: Seen,
+    pub(crate) took: Duration,
+}
+
+/// Something that was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub(crate) state: ResourceState,
+    pub(crate) inputs: Inputs,
+}
+
+pub(crate) struct Bench {
+    pub(crate) driver: Driver,
+    /// The same without grants; none where nothing is granted.
+    pub(crate) bare: Option<Driver>,
+    pub(crate) book: Book,
+    pub(crate) stop: CancelToken,
+    /// What was made and is not deleted yet.
+    pub(crate) alive: Vec<Made>,
+    pub(crate) left: Vec<Left>,
+    pub(crate) cleared: Vec<String>,
+    last: Option<(Json, Json)>,
+    run: u128,
+    calls: u64,
+}
+
+impl Bench {
+    pub(crate) fn new(driver: Driver, bare: Option<Driver>, book: Book, stop: CancelToken) -> Self {
+        let run = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let (alive, left, cleared) = (Vec::new(), Vec::new(), Vec::new());
+        Self { driver, bare, book, stop, alive, left, cleared, last: None, run, calls: 0 }
+    }
+
+    /// Whether a rule is to be put to the test with a case.
+    pub(crate) fn wants(&mut self, trial: &Trial, rule: &'static str) -> bool {
+        if let Some(why) = trial.excuse(rule) {
+            self.book.skip(rule, format!("{}: {why}", trial.name));
+            return false;
+        }
+        !self.stop.is_requested() && self.book.wants(rule)
+    }
+
+    /// A key that no other call has.
+    pub(crate) fn key(&mut self) -> String {
+        self.calls += 1;
+        format!("driver-check-{:x}-{}", self.run, self.calls)
+    }
+
+    /// Reports that a rule is broken, by the last call.
+    pub(crate) fn fail(&mut self, trial: &Trial, rule: &'static str, what: impl Into<String>, right: &str) {
+        self.fail_with(trial, rule, what, right, None);
+    }
+
+    pub(crate) fn fail_with(
+        &mut self,
+        trial: &Trial,
+        rule: &'static str,
+        what: impl Into<String>,
+        right: &str,
+        hint: Option<&str>,
+    ) {
+        if trial.excuse(rule).is_none() {
+            let finding = self.finding(trial, what, right, hint);
+            self.book.tried(rule);
+            self.book.fail(rule, finding);
+        }
+    }
+
+    pub(crate) fn advise(&mut self, trial: &Trial, rule: &'static str, what: &str, right: &str, hint: &str) {
+        if trial.excuse(rule).is_none() {
+            let finding = self.finding(trial, what, right, Some(hint));
+            self.book.tried(rule);
+            self.book.advise(rule, finding);
+        }
+    }
+
+    fn finding(&self, trial: &Trial, what: impl Into<String>, right: &str, hint: Option<&str>) -> Finding {
+        let (request, answer) = self.last.clone().unzip();
+        Finding {
+            case: Some(trial.name.clone()),
+            what: hidden(trial, what.into()),
+            request,
+            answer: answer.map(|answer| masked(trial, answer)),
+            right: right.to_owned(),
+            hint: hint.map(str::to_owned),
+        }
+    }
+
+    pub(crate) async fn check(
+        &mut self,
+        trial: &Trial,
+        how: How,
+        inputs: &Inputs,
+        previous: Option<&Inputs>,
+    ) -> Done<Checked> {
+        let mut request = json!({"function": "check", "inputs": inputs.shown()});
+        if let Some(previous) = previous {
+            request["previous"] = previous.shown();
+        }
+        self.quiet(trial, how, request, async |driver, context| driver.check(context, inputs, previous).await)
+            .await
+    }
+
+    pub(crate) async fn name(&mut self, trial: &Trial, how: How, inputs: &Inputs) -> Done<String> {
+        let request = json!({"function": "name", "inputs": inputs.shown()});
+        self.quiet(trial, how, request, async |driver, context| driver.name_of(context, inputs).await).await
+    }
+
+    pub(crate) async fn impact(&mut self, trial: &Trial, change: Change<'_>) -> Done<Impact> {
+        let request = json!({
+            "function": "update-impact", "id": change.state.id,
+            "before": change.before.shown(), "after": change.after.shown(),
+        });
+        self.quiet(trial, How::default(), request, async |driver, context| {
+            driver.update_impact(context, change).await
+        })
+        .await
+    }
+
+    pub(crate) async fn create(
+        &mut self,
+        trial: &Trial,
+        how: How,
+        inputs: &Inputs,
+        name: &str,
+    ) -> Done<ResourceState> {
+        let request = json!({"function": "create", "name": name, "inputs": inputs.shown()});
+        let done = self
+            .patient(trial, how, request, async |driver, context| driver.create(context, inputs, name).await)
+            .await;
+        let made = match &done.answer {
+            Ok(state) => Some(state.clone()),
+            Err(CallError::Failure(Failure::Partial { state, .. })) => Some((**state).clone()),
+            Err(_) => None,
+        };
+        if let Some(state) = made
+            && !self.alive.iter().any(|made| made.state.id == state.id)
+        {
+            self.alive.push(Made { state, inputs: inputs.clone() });
+        }
+        done
+    }
+
+    pub(crate) async fn read(
+        &mut self,
+        trial: &Trial,
+        id: Option<&str>,
+        name: &str,
+        inputs: &Inputs,
+        state: Option<&ResourceState>,
+    ) -> Done<Option<Observed>> {
+        let request = json!({
+            "function": "read", "id": id, "name": name, "inputs": inputs.shown(),
+            "state": state.map(Shown::shown),
+        });
+        self.patient(trial, How::default(), request, async |driver, context| {
+            driver.read(context, id, name, inputs, state).await
+        })
+        .await
+    }
+
+    pub(crate) async fn update(
+        &mut self,
+        trial: &Trial,
+        how: How,
+        change: Change<'_>,
+    ) -> Done<ResourceState> {
+        let request = json!({
+            "function": "update", "id": change.state.id,
+            "before": change.before.shown(), "after": change.after.shown(),
+        });
+        let done = self
+            .patient(trial, how, request, async |driver, context| driver.update(context, change).await)
+            .await;
+        if let Ok(state) = &done.answer
+            && let Some(made) = self.alive.iter_mut().find(|made| made.state.id == state.id)
+        {
+            *made = Made { state: state.clone(), inputs: change.after.clone() };
+        }
+        done
+    }
+
+    pub(crate) async fn delete(&mut self, trial: &Trial, state: &ResourceState, inputs: &Inputs) -> Done<()> {
+        let request = json!({"function": "delete", "id": state.id, "inputs": inputs.shown()});
+        let done = self
+            .patient(trial, How::default(), request, async |driver, context| {
+                driver.delete(context, state, inputs).await
+            })
+            .await;
+        if done.answer.is_ok() {
+            self.alive.retain(|made| made.state.id != state.id);
+        }
+        done
+    }
+
+    /// Deletes whatever is there still, and writes down what cannot be.
+    pub(crate) async fn clear(&mut self, trial: &Trial) {
+        for Made { state, inputs } in std::mem::take(&mut self.alive) {
+            if let Err(error) = self.delete(trial, &state, &inputs).await.answer {
+                let why = hidden(trial, error.to_string());
+                self.left.push(Left { case: trial.name.clone(), id: hidden(trial, state.id), why });
+            }
+        }
+    }
+
+    /// A call that may have no effects.
+    async fn quiet<R: Shown>(
+        &mut self,
+        trial: &Trial,
+        how: How,
+        request: Json,
+        call: impl AsyncFnOnce(&Driver, &CallContext<'_>) -> Result<R, CallError>,
+    ) -> Done<R> {
+        let done = self.call(trial, how, request, call).await;
+        self.book.tried("quiet");
+        let what = match (done.seen.reached.first(), done.seen.refused.first()) {
+            (_, Some(refused)) => format!("it was refused something: {refused}"),
+            (Some(purlin_sandbox::Asked::Files), None) => "it opened a file".to_owned(),
+            (Some(_), None) => "it used the network".to_owned(),
+            (None, None) => return done,
+        };
+        self.fail(trial, "quiet", what, "only computing, and drawing defaults at random in `check`");
+        done
+    }
+
+    /// A call to which the outside may ask for patience.
+    async fn patient<R: Shown>(
+        &mut self,
+        trial: &Trial,
+        how: How,
+        request: Json,
+        call: impl AsyncFn(&Driver, &CallContext<'_>) -> Result<R, CallError>,
+    ) -> Done<R> {
+        let how = How { key: Some(how.key.clone().unwrap_or_else(|| self.key())), ..how };
+        let mut left = if how.cut.is_some() || how.cancelled { 0 } else { PATIENCE };
+        loop {
+            let done = self.call(trial, how.clone(), request.clone(), &call).await;
+            match &done.answer {
+                Err(CallError::Failure(Failure::RetryAfter { after, .. })) if left > 0 => {
+                    left -= 1;
+                    tokio::time::sleep((*after).min(LONGEST_WAIT)).await;
+                }
+                _ => return done,
+            }
+        }
+    }
+
+    async fn call<R: Shown>(
+        &mut self,
+        trial: &Trial,
+        how: How,
+        request: Json,
+        call: impl AsyncFnOnce(&Driver, &CallContext<'_>) -> Result<R, CallError>,
+    ) -> Done<R> {
+        let cancel = CancelToken::default();
+        if how.cancelled {
+            cancel.request();
+        }
+        let watch = Arc::new(Watch::new(how.cut, &cancel));
+        let key = how.key.unwrap_or_else(|| self.key());
+        let context = CallContext {
+            time: how.time,
+            cancel,
+            checkpoint: Some(watch.clone()),
+            witness: Some(watch.clone()),
+            ..CallContext::new(how.subject.as_ref().unwrap_or(&trial.subject), &key)
+        };
+        let driver = how.driver.unwrap_or_else(|| self.driver.clone());
+        let begun = Instant::now();
+        let answer = call(&driver, &context).await;
+        let took = begun.elapsed();
+        if matches!(answer, Err(CallError::Cancelled | CallError::TimeLimit { .. })) {
+            tokio::time::sleep(SETTLE).await;
+        }
+        let shown = match &answer {
+            Ok(answer) => answer.shown(),
+            Err(error) => shown::error(error),
+        };
+        self.last = Some((request, shown));
+        let seen = watch.take();
+        self.secrets(trial, &seen);
+        if how.blame != Blame::Nobody {
+            self.answered(trial, how.blame, &answer);
+        }
+        Done { answer, seen, took }
+    }
+
+    /// Whether a secret was said in clear.
+    fn secrets(&mut self, trial: &Trial, seen: &Seen) {
+        const RULE: &str = "secrets.hidden";
+        if trial.canaries.is_empty() {
+            return;
+        }
+        self.book.tried(RULE);
+        for (part, text) in &seen.said {
+            if trial.canaries.iter().any(|secret| says(text, secret)) {
+                let hint = match *part {
+                    "outputs" => "what is made from secrets belongs in the state's `secrets`",
+                    "log" => "leave it out; the host masks what it finds, and finds not all",
+                    _ => "leave it out, or put a digest there",
+                };
+                let what = format!("a secret of the case stands in clear in its {part}");
+                self.fail_with(trial, RULE, what, "no secret in clear", Some(hint));
+            }
+        }
+    }
+
+    /// Whether there was an answer at all.
+    fn answered<R>(&mut self, trial: &Trial, blame: Blame, answer: &Result<R, CallError>) {
+        let rule = match blame {
+            Blame::Rule(rule) => rule,
+            _ => "answers",
+        };
+        self.book.tried("answers");
+        if let Err(error) = answer
+            && is_broken(error)
+        {
+            let hint = match error {
+                CallError::Trap { .. } => Some("find out what it said last: `--verbose` shows its log"),
+                CallError::Junk { .. } => Some("the contract says what an answer holds"),
+                _ => None,
+            };
+            self.fail_with(trial, rule, error.to_string(), "an answer, or a failure of the contract", hint);
+        }
+    }
+}
+
+/// Whether a call ended without an answer that the contract allows.
+pub(crate) fn is_broken(error: &CallError) -> bool {
+    !matches!(error, CallError::Failure(_) | CallError::Cancelled | CallError::Unknown { .. })
+}
+
+/// Whether a text holds a secret, as it is or as JSON writes it.
+fn says(text: &str, secret: &str) -> bool {
+    let json = Json::from(secret).to_string();
+    text.contains(secret) || text.contains(json.trim_matches('"'))
+}
+
+fn hidden(trial: &Trial, text: String) -> String {
+    trial.canaries.iter().fold(text, |text, secret| text.replace(secret.as_str(), "[secret]"))
+}
+
+fn masked(trial: &Trial, json: Json) -> Json {
+    match json {
+        Json::String(text) => hidden(trial, text).into(),
+        Json::Array(items) => items.into_iter().map(|item| masked(trial, item)).collect(),
+        Json::Object(map) => {
+            map.into_iter().map(|(key, item)| (hidden(trial, key), masked(trial, item))).collect()
+        }
+        other => other,
+    }
+}

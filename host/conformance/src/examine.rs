@@ -1,0 +1,94 @@
+//! An examination from its beginning to its end.
+
+use std::borrow::Cow;
+
+use purlin_model::{DriverCases, Grants, Limits};
+use purlin_sandbox::{CancelToken, DriverSetup, Sandbox, Source};
+
+use crate::bench::Bench;
+use crate::book::Book;
+use crate::report::Report;
+use crate::rule::Rule;
+use crate::trial::{self, Trial};
+use crate::{Error, rules};
+
+/// What is examined, and how.
+#[derive(Clone, Debug)]
+pub struct Examination {
+    /// The component.
+    pub component: Cow<'static, [u8]>,
+    /// What it may do, and its limits.
+    pub setup: DriverSetup,
+    /// What it is tried with; made from its schema when none are given.
+    pub cases: Option<DriverCases>,
+    /// One rule alone.
+    pub only: Option<&'static Rule>,
+    /// A request stops it: what was made is deleted, and the report is of what was done.
+    pub stop: CancelToken,
+}
+
+/// Examines a driver.
+///
+/// # Errors
+/// When it is no driver, or there is nothing to try it with.
+pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Report, Error> {
+    let Examination { component, setup, cases, only, stop } = examination;
+    let load = |setup: DriverSetup| {
+        let source = Source::Bytes(component.clone());
+        async move { sandbox.load(source, &setup).await }
+    };
+    let driver = load(setup.clone()).await?;
+    let (trials, from) = trial::trials(driver.manifest(), cases.as_ref())?;
+    let bare = match setup.grants == Grants::default() {
+        true => None,
+        false => Some(load(DriverSetup { grants: Grants::default(), ..setup.clone() }).await?),
+    };
+    let mut bench = Bench::new(driver.clone(), bare, Book::new(only.map(|rule| rule.id)), stop.clone());
+    rules::describe::run(&mut bench, sandbox, component, setup).await?;
+    let mut small = Vec::new();
+    for memory in [4 << 20, 12 << 20] {
+        let memory = setup.limits.memory.map_or(memory, |limit| limit.min(memory));
+        let limits = Limits { memory: Some(memory), ..setup.limits.clone() };
+        // What cannot even be loaded with so little is ended by the host.
+        if let Ok(driver) = load(DriverSetup { limits, ..setup.clone() }).await {
+            small.push(driver);
+        }
+    }
+    for trial in &trials {
+        if !stop.is_requested() {
+            case(&mut bench, trial, &small).await;
+        }
+        bench.clear(trial).await;
+    }
+    if trials.iter().all(|trial| trial.canaries.is_empty()) {
+        bench.book.skip("secrets.hidden", "no case has secrets of six letters or more");
+    }
+    Ok(Report {
+        driver: driver.manifest().name.clone(),
+        version: driver.manifest().version.to_string(),
+        digest: driver.digest().to_owned(),
+        cases: from,
+        names: trials.iter().map(|trial| trial.name.clone()).collect(),
+        grants: setup.grants.lines().into_iter().map(|(name, grant)| format!("{name} {grant}")).collect(),
+        outcomes: bench.book.close(),
+        left: bench.left,
+        cleared: bench.cleared,
+        stopped: stop.is_requested(),
+    })
+}
+
+/// Everything that is tried with one case.
+async fn case(bench: &mut Bench, trial: &Trial, small: &[purlin_sandbox::Driver]) {
+    let Some(inputs) = rules::check::run(bench, trial).await else { return };
+    rules::check::small(bench, trial, small).await;
+    let Some(name) = rules::name::run(bench, trial, &inputs).await else { return };
+    if !rules::read::before(bench, trial, &inputs, &name).await {
+        return;
+    }
+    rules::denied::run(bench, trial, &inputs, &name).await;
+    let Some(life) = rules::life::run(bench, trial, inputs, name).await else { return };
+    rules::cut::create(bench, trial, &life).await;
+    rules::clean::run(bench, trial, &life).await;
+    rules::cancel::run(bench, trial, &life).await;
+    rules::change::run(bench, trial, &life).await;
+}

@@ -1,0 +1,12 @@
+//! The rules, one file a matter.
+
+pub(crate) mod cancel;
+pub(crate) mod change;
+pub(crate) mod check;
+pub(crate) mod clean;
+pub(crate) mod cut;
+pub(crate) mod denied;
+pub(crate) mod describe;
+pub(crate) mod life;
+pub(crate) mod name;
+pub(crate) mod read;

@@ -1,0 +1,51 @@
+//! An operator who wants a call to end.
+
+use std::time::Duration;
+
+use purlin_sandbox::CallError;
+
+use super::life::Life;
+use crate::bench::{Bench, Blame, How};
+use crate::trial::Trial;
+
+/// How long a cancelled call may go on.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
+    const RULE: &str = "cancel";
+    if !bench.wants(trial, RULE) {
+        return;
+    }
+    let time = Some(PATIENCE);
+    let how = How { cancelled: true, time, blame: Blame::Nobody, ..How::default() };
+    let done = bench.create(trial, how, &life.inputs, &life.name).await;
+    bench.book.tried(RULE);
+    let right = "an answer or a failure within ten seconds";
+    match &done.answer {
+        Ok(_) => {}
+        Err(CallError::Failure(_)) => {
+            if bench.driver.manifest().implements.read {
+                super::clean::nothing(bench, trial, life).await;
+            }
+        }
+        Err(CallError::TimeLimit { .. }) => {
+            let hint = "ask `operation.cancelled` each time round";
+            bench.fail_with(trial, RULE, "it goes on after it was cancelled", right, Some(hint));
+            lost(bench, trial, life).await;
+        }
+        Err(_) => {
+            bench.fail(trial, RULE, "being cancelled ends it without an answer", right);
+            lost(bench, trial, life).await;
+        }
+    }
+    bench.clear(trial).await;
+}
+
+/// Something may be there.
+async fn lost(bench: &mut Bench, trial: &Trial, life: &Life) {
+    if bench.driver.manifest().implements.read
+        && let Ok(Some(observed)) = bench.read(trial, None, &life.name, &life.inputs, None).await.answer
+    {
+        bench.alive.push(crate::bench::Made { state: observed.state, inputs: life.inputs.clone() });
+    }
+}

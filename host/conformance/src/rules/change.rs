@@ -1,0 +1,252 @@
+//! Changes: what is done in place, and what replaces.
+
+use purlin_model::driver::{Impact, Inputs, ResourceState};
+use purlin_sandbox::{CallError, Change};
+
+use super::life::{self, Life};
+use crate::bench::{Bench, How, is_broken};
+use crate::merge::{self, same};
+use crate::trial::Trial;
+
+const UPDATING: [&str; 4] = ["impact.stable", "update.works", "update.repeat", "update.cut"];
+
+pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
+    if !bench.driver.manifest().implements.update {
+        for rule in UPDATING.into_iter().chain(["impact.agrees"]) {
+            bench.book.skip(rule, "the driver does not implement `update`: every change replaces");
+        }
+        return;
+    }
+    if let Some(wanted) = &trial.update
+        && let Some(after) = checked(bench, trial, life, wanted, "update.works").await
+        && let Some(asked) = update(bench, trial, life, &after).await
+    {
+        super::cut::update(bench, trial, life, &after, asked).await;
+    }
+    if trial.update.is_none() {
+        for rule in UPDATING {
+            bench.book.skip(rule, format!("{}: the case has no `update`", trial.name));
+        }
+    }
+    if let Some(wanted) = &trial.replace
+        && let Some(after) = checked(bench, trial, life, wanted, "impact.agrees").await
+    {
+        replace(bench, trial, life, &after).await;
+    }
+    if trial.update.is_none() && trial.replace.is_none() {
+        bench
+            .book
+            .skip("impact.agrees", format!("{}: the case has no `update` and no `replace`", trial.name));
+    }
+    bench.clear(trial).await;
+}
+
+/// The changed inputs as the host would have them.
+async fn checked(
+    bench: &mut Bench,
+    trial: &Trial,
+    life: &Life,
+    wanted: &Inputs,
+    rule: &'static str,
+) -> Option<Inputs> {
+    if bench.stop.is_requested() {
+        return None;
+    }
+    match bench.check(trial, How::default(), wanted, Some(&life.inputs)).await.answer {
+        Ok(checked) => Some(merge::checked(wanted, &checked)),
+        Err(error) => {
+            if !is_broken(&error) {
+                let hint = Some("mend the case, or the driver");
+                bench.fail_with(
+                    trial,
+                    rule,
+                    "`check` refuses the inputs after the change",
+                    "the inputs taken",
+                    hint,
+                );
+            }
+            None
+        }
+    }
+}
+
+async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<Impact> {
+    match bench.impact(trial, change).await.answer {
+        Ok(impact) => Some(impact),
+        Err(error) => {
+            if !is_broken(&error) {
+                bench.fail(trial, "impact.agrees", "`update-impact` fails", "what the change would do");
+            }
+            None
+        }
+    }
+}
+
+/// How often `update` called the host; none where it did not succeed.
+async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -> Option<usize> {
+    let created = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer;
+    let state = created.ok()?;
+    let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
+    let impact = impact(bench, trial, change).await?;
+    bench.book.tried("impact.agrees");
+    if !impact.replaces.is_empty() {
+        let hint = "mend the case where this change really replaces";
+        let right = "no place that replaces";
+        bench.fail_with(
+            trial,
+            "impact.agrees",
+            "the case calls this an update, and it would replace",
+            right,
+            Some(hint),
+        );
+        bench.clear(trial).await;
+        return None;
+    }
+    let how = How { key: Some(bench.key()), ..How::default() };
+    let done = bench.update(trial, how.clone(), change).await;
+    bench.book.tried("update.works");
+    let updated = match done.answer {
+        Ok(updated) => updated,
+        Err(error) => {
+            if !is_broken(&error) {
+                let what = "`update-impact` lets this be done in place, and `update` fails";
+                bench.fail(trial, "update.works", what, "done");
+            }
+            bench.clear(trial).await;
+            return None;
+        }
+    };
+    life::outputs(bench, trial, &updated);
+    stable(bench, trial, &impact, &state, &updated);
+    shows(bench, trial, "update.works", life, after, &updated).await;
+    if bench.wants(trial, "update.repeat") {
+        repeat(bench, trial, life, how, change, &updated).await;
+    }
+    bench.clear(trial).await;
+    Some(done.seen.asked)
+}
+
+fn stable(bench: &mut Bench, trial: &Trial, impact: &Impact, before: &ResourceState, after: &ResourceState) {
+    const RULE: &str = "impact.stable";
+    if !bench.wants(trial, RULE) {
+        return;
+    }
+    bench.book.tried(RULE);
+    for name in &impact.stable_outputs {
+        let of =
+            |state: &ResourceState| state.outputs.as_map().and_then(|map| map.get(name.as_str()).cloned());
+        let kept = match (of(before), of(after)) {
+            (Some(before), Some(after)) => same(&before, &after),
+            (None, None) => true,
+            _ => false,
+        };
+        if !kept {
+            bench.fail(
+                trial,
+                RULE,
+                format!("the output `{name}` was said to be stable, and is not"),
+                "the same value",
+            );
+        }
+    }
+}
+
+/// `read` shows what was asked for.
+async fn shows(
+    bench: &mut Bench,
+    trial: &Trial,
+    rule: &'static str,
+    life: &Life,
+    after: &Inputs,
+    state: &ResourceState,
+) {
+    if !bench.driver.manifest().implements.read {
+        return;
+    }
+    let answer = bench.read(trial, Some(&state.id), &life.name, after, Some(state)).await.answer;
+    match answer {
+        Ok(Some(observed)) => {
+            if let Some(name) = life::differing(&observed.state.outputs, &state.outputs) {
+                let what = format!("after `update`, `read` finds another output `{name}`");
+                bench.fail(trial, rule, what, "the outputs that `update` returned");
+            }
+            let told = observed.values.as_ref().and_then(|values| values.as_map());
+            for (key, value) in told.into_iter().flatten() {
+                let wanted = after.values.as_map().and_then(|map| map.get(key));
+                if !wanted.is_some_and(|wanted| same(wanted, value)) {
+                    let what = format!("after `update`, `values.{key}` is not what was asked for");
+                    bench.fail(trial, rule, what, "the values that `check` returned");
+                }
+            }
+        }
+        Ok(None) => bench.fail(trial, rule, "after `update` it is not found", "what is there"),
+        Err(CallError::Failure(_)) => {
+            bench.fail(trial, rule, "after `update`, `read` fails", "what is there")
+        }
+        Err(_) => {}
+    }
+}
+
+async fn repeat(
+    bench: &mut Bench,
+    trial: &Trial,
+    life: &Life,
+    how: How,
+    change: Change<'_>,
+    updated: &ResourceState,
+) {
+    const RULE: &str = "update.repeat";
+    let answer = bench.update(trial, how, change).await.answer;
+    bench.book.tried(RULE);
+    match answer {
+        Ok(again) => {
+            // What is drawn at random may be drawn anew, unless it can be looked at.
+            if bench.driver.manifest().implements.read {
+                if let Some(name) = life::differing(&again.outputs, &updated.outputs) {
+                    let what = format!("the same update once more gives another output `{name}`");
+                    bench.fail(trial, RULE, what, "the outputs of the first");
+                }
+                shows(bench, trial, RULE, life, change.after, &again).await;
+            }
+        }
+        Err(error) if !is_broken(&error) => {
+            bench.fail(trial, RULE, "the same update once more fails", "done")
+        }
+        Err(_) => {}
+    }
+}
+
+async fn replace(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) {
+    const RULE: &str = "impact.agrees";
+    let Ok(state) = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer else {
+        return;
+    };
+    let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
+    if let Some(impact) = impact(bench, trial, change).await
+        && bench.wants(trial, RULE)
+    {
+        bench.book.tried(RULE);
+        if impact.replaces.is_empty() {
+            let what = "the case calls this a replacement, and it would be done in place";
+            bench.fail_with(
+                trial,
+                RULE,
+                what,
+                "the places that replace",
+                Some("mend the case, or `update-impact`"),
+            );
+        }
+        let (before, after) = (merge::document(&life.inputs), merge::document(after));
+        for pointer in &impact.replaces {
+            if before.pointer(pointer).is_none() && after.pointer(pointer).is_none() {
+                bench.fail(
+                    trial,
+                    RULE,
+                    format!("`{pointer}` is no place of the inputs"),
+                    "a pointer to an input",
+                );
+            }
+        }
+    }
+    bench.clear(trial).await;
+}

@@ -1,0 +1,338 @@
+//! What `check` takes, returns and refuses.
+
+use std::time::Duration;
+
+use purlin_model::Value;
+use purlin_model::driver::{Checked, Failure, Inputs};
+use purlin_sandbox::{CallError, Driver};
+use serde_json::json;
+
+use crate::bench::{Bench, Blame, How, is_broken};
+use crate::merge::{self, same};
+use crate::schema;
+use crate::trial::Trial;
+
+/// Places that are tried as unknown, at most.
+const MOST_UNKNOWN: usize = 12;
+/// The types of inputs that `check` has, which all others follow from.
+const NOT_IMPLEMENTED: &str = "the driver does not implement `check`";
+
+/// The checked inputs; none where they were refused.
+pub(crate) async fn run(bench: &mut Bench, trial: &Trial) -> Option<Inputs> {
+    let done = bench.check(trial, How::default(), &trial.inputs, None).await;
+    let checked = match done.answer {
+        Ok(checked) => checked,
+        Err(error) => {
+            if !is_broken(&error) {
+                let right = "the inputs taken";
+                let hint = "mend the case, or the driver";
+                bench.fail_with(
+                    trial,
+                    "check.accepts",
+                    "it refuses the inputs of the case",
+                    right,
+                    Some(hint),
+                );
+            }
+            return None;
+        }
+    };
+    bench.book.tried("check.accepts");
+    let inputs = merge::checked(&trial.inputs, &checked);
+    agrees(bench, trial, &inputs);
+    if !bench.driver.manifest().implements.check {
+        for rule in ["check.fixpoint", "check.previous", "check.unknown", "check.faults", "limits"] {
+            bench.book.skip(rule, NOT_IMPLEMENTED);
+        }
+        hostile(bench, trial).await;
+        return Some(inputs);
+    }
+    again(bench, trial, &inputs, &checked).await;
+    if bench.wants(trial, "check.unknown") {
+        unknown(bench, trial, &checked).await;
+    }
+    if bench.wants(trial, "check.faults") {
+        faults(bench, trial).await;
+    }
+    hostile(bench, trial).await;
+    Some(inputs)
+}
+
+fn equal(a: &Checked, b: &Checked) -> bool {
+    same(&a.values, &b.values) && same(&a.secrets, &b.secrets)
+}
+
+/// What `check` takes and returns fits the schema.
+fn agrees(bench: &mut Bench, trial: &Trial, checked: &Inputs) {
+    const RULE: &str = "schema.agrees";
+    let Ok(validator) = schema::compile(&trial.schema.inputs) else { return };
+    bench.book.tried(RULE);
+    for (which, inputs) in [("takes", &trial.inputs), ("returns", checked)] {
+        if let Some(fault) = schema::misfit(&validator, &merge::document(inputs)) {
+            let what = format!("`check` {which} inputs that do not fit its schema: {fault}");
+            bench.fail(trial, RULE, what, "a schema that takes what the driver takes");
+        }
+    }
+}
+
+async fn again(bench: &mut Bench, trial: &Trial, inputs: &Inputs, checked: &Checked) {
+    if bench.wants(trial, "check.fixpoint") {
+        for previous in [None, Some(inputs)] {
+            let done = bench.check(trial, How::default(), inputs, previous).await;
+            bench.book.tried("check.fixpoint");
+            match done.answer {
+                Ok(more) if !equal(checked, &more) => {
+                    bench.fail(
+                        trial,
+                        "check.fixpoint",
+                        "checking what it returned changes it",
+                        "the same again",
+                    );
+                }
+                Err(CallError::Failure(_)) => {
+                    bench.fail(trial, "check.fixpoint", "it refuses what it returned", "the same again");
+                }
+                _ => {}
+            }
+        }
+    }
+    if bench.wants(trial, "check.previous") {
+        let done = bench.check(trial, How::default(), &trial.inputs, Some(inputs)).await;
+        bench.book.tried("check.previous");
+        if done.answer.is_ok_and(|kept| !equal(checked, &kept)) {
+            let what = "the same inputs with `previous` give something else than before";
+            let hint = "take a default that is drawn from `previous` where that has one";
+            bench.fail_with(trial, "check.previous", what, "what `previous` says", Some(hint));
+        }
+    }
+    if bench.wants(trial, "quiet")
+        && let Some(bare) = bench.bare.clone()
+    {
+        let how = How { driver: Some(bare), ..How::default() };
+        let done = bench.check(trial, how, &trial.inputs, Some(inputs)).await;
+        let differs = match &done.answer {
+            Ok(other) => !equal(checked, other),
+            Err(error) => !is_broken(error),
+        };
+        if differs {
+            bench.fail(
+                trial,
+                "quiet",
+                "without its grants `check` answers something else",
+                "the same answer",
+            );
+        }
+    }
+}
+
+async fn unknown(bench: &mut Bench, trial: &Trial, checked: &Checked) {
+    const RULE: &str = "check.unknown";
+    let mut places: Vec<(&str, String)> = Vec::new();
+    for (part, value) in [("values", &trial.inputs.values), ("secrets", &trial.inputs.secrets)] {
+        places.extend(Trial::keys(value).into_iter().map(|key| (part, key)));
+    }
+    places.truncate(MOST_UNKNOWN);
+    let mut sets: Vec<Vec<(&str, String)>> = places.iter().map(|place| vec![place.clone()]).collect();
+    if places.len() > 1 {
+        sets.push(places);
+    }
+    for places in sets {
+        let inputs = places.iter().fold(trial.inputs.clone(), |inputs, (part, key)| {
+            merge::at(&inputs, part, key, Some(Value::unknown()))
+        });
+        let done = bench.check(trial, How::default(), &inputs, None).await;
+        bench.book.tried(RULE);
+        let names: Vec<String> =
+            places.iter().map(|(part, key)| format!("`/{part}/{}`", merge::escaped(key))).collect();
+        let names = names.join(", ");
+        match done.answer {
+            Ok(checked) => {
+                for (part, key) in &places {
+                    let whole = if *part == "values" { &checked.values } else { &checked.secrets };
+                    let there = whole.as_map().and_then(|map| map.get(key.as_str()).cloned());
+                    if !there
+                        .as_ref()
+                        .is_some_and(|value| matches!(value.exposed(), Value::Unknown(_) | Value::Null))
+                    {
+                        let what = format!(
+                            "`/{part}/{}` is unknown, and comes back as something else",
+                            merge::escaped(key)
+                        );
+                        bench.fail(trial, RULE, what, "`null` in that place");
+                    }
+                }
+            }
+            Err(CallError::Failure(Failure::InvalidInputs(_))) => {
+                let what = format!("it refuses inputs of which {names} are not known yet");
+                let hint = "judge no place that `unknown` names, nor what follows from it";
+                bench.fail_with(trial, RULE, what, "`null` in that place, and the rest checked", Some(hint));
+            }
+            Err(CallError::Failure(_)) => {
+                bench.fail(
+                    trial,
+                    RULE,
+                    format!("it fails when {names} are not known yet"),
+                    "`null` in that place",
+                );
+            }
+            Err(_) => {}
+        }
+    }
+    let _ = checked;
+}
+
+/// Wrong inputs: those of the case, and those that the schema refuses, alone and together.
+async fn faults(bench: &mut Bench, trial: &Trial) {
+    const RULE: &str = "check.faults";
+    for (inputs, at) in &trial.invalid {
+        refused(bench, trial, inputs, at).await;
+    }
+    let Ok(validator) = schema::compile(&trial.schema.inputs) else { return };
+    let wrong = schema::refused(&trial.schema.inputs, &validator, &trial.inputs);
+    for one in &wrong {
+        refused(bench, trial, &one.inputs, &[one.pointer()]).await;
+    }
+    // One fault a place.
+    let mut places: Vec<&schema::Wrong> = Vec::new();
+    for one in &wrong {
+        if !places.iter().any(|known| (known.part, &known.key) == (one.part, &one.key)) {
+            places.push(one);
+        }
+    }
+    if let [first, second, ..] = places.as_slice() {
+        let both = second.also(&first.inputs);
+        refused(bench, trial, &both, &[first.pointer(), second.pointer()]).await;
+    }
+    if trial.invalid.is_empty() && wrong.is_empty() {
+        bench.book.skip(RULE, "the schema refuses nothing, and the case has no `invalid`");
+    }
+}
+
+async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String]) {
+    const RULE: &str = "check.faults";
+    let done = bench.check(trial, How::default(), inputs, None).await;
+    bench.book.tried(RULE);
+    let named = at.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(" and ");
+    let right = format!("`invalid-inputs` that names {named}");
+    match done.answer {
+        Ok(_) => bench.fail(trial, RULE, format!("it takes inputs that are wrong at {named}"), &right),
+        Err(CallError::Failure(Failure::InvalidInputs(faults))) => {
+            for place in at {
+                if !faults.iter().any(|fault| about(&fault.pointer, place)) {
+                    bench.fail(trial, RULE, format!("it does not name `{place}`, which is wrong"), &right);
+                }
+            }
+            for fault in &faults {
+                if !exists(&fault.pointer) {
+                    let what = format!("`{}` points into no part of the inputs", fault.pointer);
+                    bench.fail(trial, RULE, what, "a pointer into `values`, `secrets` or `params`");
+                }
+                if fault.message.trim().is_empty() {
+                    bench.fail(
+                        trial,
+                        RULE,
+                        format!("it does not say what is wrong at `{}`", fault.pointer),
+                        "a message",
+                    );
+                }
+            }
+        }
+        Err(CallError::Failure(_)) => {
+            bench.fail(
+                trial,
+                RULE,
+                format!("it fails in another way for inputs that are wrong at {named}"),
+                &right,
+            );
+        }
+        Err(_) => {}
+    }
+}
+
+/// Whether a fault is about a place: at it, in it, or in what holds it.
+fn about(pointer: &str, place: &str) -> bool {
+    let within = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    !pointer.is_empty() && (within(place, pointer) || within(pointer, place))
+}
+
+fn exists(pointer: &str) -> bool {
+    ["/values", "/secrets", "/params"]
+        .iter()
+        .any(|part| pointer.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        || pointer.is_empty()
+}
+
+/// Texts that nobody expects.
+fn texts() -> Vec<String> {
+    vec![
+        String::new(),
+        "\u{0}\u{1b}[31m\u{202e}\u{feff}".to_owned(),
+        "ä€𝒳日本語\u{301} 'quote\" `tick` $(x) ${x} {{ x }} %s ../..\\".to_owned(),
+        "x".repeat(64 << 10),
+        "𝒳".repeat(16 << 10),
+    ]
+}
+
+async fn hostile(bench: &mut Bench, trial: &Trial) {
+    const RULE: &str = "text.any";
+    if !bench.wants(trial, RULE) {
+        return;
+    }
+    let keys: Vec<String> = Trial::keys(&trial.inputs.values);
+    for text in texts() {
+        let strange = |inputs: &Inputs| {
+            let params = json!({"text": text, text.clone(): [text], "deep": {"er": {"x": null}}});
+            Inputs { params: params.into(), account: Some(text.clone()), ..inputs.clone() }
+        };
+        let mut all = vec![strange(&trial.inputs)];
+        all.extend(keys.iter().take(MOST_UNKNOWN).map(|key| {
+            merge::at(&strange(&trial.inputs), "values", key, Some(Value::string(text.as_str())))
+        }));
+        for inputs in all {
+            let subject = Some(trial.stranger(&text));
+            let how = How { subject, blame: Blame::Rule(RULE), ..How::default() };
+            let done = bench.check(trial, how.clone(), &inputs, None).await;
+            bench.book.tried(RULE);
+            if let Ok(checked) = done.answer {
+                bench.name(trial, how, &merge::checked(&inputs, &checked)).await;
+            }
+        }
+    }
+}
+
+/// Less memory and time than usual.
+pub(crate) async fn small(bench: &mut Bench, trial: &Trial, drivers: &[Driver]) {
+    const RULE: &str = "limits";
+    if !bench.driver.manifest().implements.check || !bench.wants(trial, RULE) {
+        return;
+    }
+    let usual = bench.check(trial, How::default(), &trial.inputs, None).await;
+    let Ok(checked) = usual.answer else { return };
+    let previous = merge::checked(&trial.inputs, &checked);
+    let mut hows: Vec<(&str, How)> = drivers
+        .iter()
+        .map(|driver| {
+            ("memory", How { driver: Some(driver.clone()), blame: Blame::Nobody, ..How::default() })
+        })
+        .collect();
+    for time in [usual.took / 4, usual.took / 2] {
+        let time = Some(time.max(Duration::from_micros(50)));
+        hows.push(("time", How { time, blame: Blame::Nobody, ..How::default() }));
+    }
+    for (what, how) in hows {
+        let done = bench.check(trial, how, &trial.inputs, Some(&previous)).await;
+        bench.book.tried(RULE);
+        let differs = match &done.answer {
+            Ok(other) => !equal(&checked, other),
+            Err(CallError::Failure(_)) => true,
+            Err(_) => false,
+        };
+        if differs {
+            let hint = "let it end where there is too little; do not go on with less";
+            let what = format!("with less {what} `check` answers something else");
+            bench.fail_with(trial, RULE, what, "the same answer, or the host's end of the call", Some(hint));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What is missing is said so.
+
+use purlin_model::driver::{Failure, Inputs};
+use purlin_sandbox::CallError;
+
+use crate::bench::{Bench, How};
+use crate::trial::Trial;
+
+pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs, name: &str) {
+    const RULE: &str = "denied";
+    let Some(bare) = bench.bare.clone() else {
+        bench.book.skip(RULE, "the workspace grants it nothing");
+        return;
+    };
+    if !bench.wants(trial, RULE) && !bench.wants(trial, "create.clean") {
+        return;
+    }
+    let how = How { driver: Some(bare), ..How::default() };
+    let done = bench.create(trial, how, inputs, name).await;
+    bench.book.tried(RULE);
+    let right = "`denied`, with the capability and the target that are missing";
+    match &done.answer {
+        // It needs none of them.
+        Ok(_) => {}
+        Err(CallError::Failure(Failure::Denied { capability, target, .. })) => {
+            let known = ["http", "tcp", "udp", "dns", "env", "dirs", "secrets"];
+            if !known.contains(&capability.as_str()) {
+                bench.fail(trial, RULE, format!("there is no capability `{capability}`"), right);
+            }
+            if target.is_empty() {
+                bench.fail(trial, RULE, "it does not say what it wanted to reach", right);
+            }
+        }
+        Err(CallError::Failure(_)) => {
+            let hint = "look at the error: a folder that is not there, and a connection that is refused without having been tried, are grants that are missing";
+            bench.fail_with(
+                trial,
+                RULE,
+                "without its grants `create` fails in another way",
+                right,
+                Some(hint),
+            );
+        }
+        Err(_) => {}
+    }
+    bench.clear(trial).await;
+}

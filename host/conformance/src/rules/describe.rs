@@ -1,0 +1,106 @@
+//! What a driver says of itself.
+
+use purlin_model::driver::Manifest;
+use purlin_sandbox::{DriverSetup, LoadError, Sandbox};
+use serde_json::json;
+
+use crate::Error;
+use crate::bench::Bench;
+use crate::report::Finding;
+use crate::schema;
+
+fn finding(what: String, right: &str, hint: Option<&str>) -> Finding {
+    let request = Some(json!({"function": "describe"}));
+    Finding {
+        case: None,
+        what,
+        request,
+        answer: None,
+        right: right.to_owned(),
+        hint: hint.map(str::to_owned),
+    }
+}
+
+pub(crate) async fn run(
+    bench: &mut Bench,
+    sandbox: &Sandbox,
+    component: &[u8],
+    setup: &DriverSetup,
+) -> Result<(), Error> {
+    let manifest = bench.driver.manifest().clone();
+    if bench.book.wants("describe.same") || bench.book.wants("describe.alone") {
+        asked(bench, sandbox, component, setup, &manifest).await?;
+    }
+    if bench.book.wants("schema.valid") {
+        schemas(bench, &manifest);
+    }
+    Ok(())
+}
+
+async fn asked(
+    bench: &mut Bench,
+    sandbox: &Sandbox,
+    component: &[u8],
+    setup: &DriverSetup,
+    manifest: &Manifest,
+) -> Result<(), Error> {
+    let ask = || sandbox.ask(component.to_vec(), &setup.name, &setup.limits);
+    match ask().await {
+        Err(LoadError::Describe(error)) => {
+            bench.book.tried("describe.alone");
+            let what = format!("in an instance that reaches nothing it does not answer: {error}");
+            let hint = "move what it calls into the functions that need it";
+            bench.book.fail("describe.alone", finding(what, "the answer, by computing alone", Some(hint)));
+        }
+        Err(other) => return Err(other.into()),
+        Ok(alone) => {
+            bench.book.tried("describe.alone");
+            let strictly = sandbox.ask_alone(component.to_vec(), &setup.name, &setup.limits).await;
+            if let Err(LoadError::Describe(error)) = strictly {
+                let what = format!("it calls an import that reaches nothing: {error}");
+                let hint = "nothing can be done about it where the language's runtime does it";
+                bench.book.advise("describe.alone", finding(what, "no import at all", Some(hint)));
+            }
+            for said in [alone, ask().await?] {
+                bench.book.tried("describe.same");
+                if let Some(field) = difference(manifest, &said) {
+                    let what = format!("asked again, it says something else: its {field}");
+                    bench.book.fail("describe.same", finding(what, "the same each time", None));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn difference(a: &Manifest, b: &Manifest) -> Option<&'static str> {
+    let same = [
+        ("name", a.name == b.name),
+        ("version", a.version == b.version),
+        ("description", a.description == b.description),
+        ("functions", a.implements == b.implements),
+        ("types", a.types == b.types),
+        ("wishes", a.wishes == b.wishes),
+    ];
+    same.into_iter().find(|(_, same)| !same).map(|(field, _)| field)
+}
+
+fn schemas(bench: &mut Bench, manifest: &Manifest) {
+    const RULE: &str = "schema.valid";
+    for one in &manifest.types {
+        for (side, schema) in [("inputs", &one.inputs), ("outputs", &one.outputs)] {
+            bench.book.tried(RULE);
+            let of = format!("the schema of the {side} of `{}`", one.type_name);
+            if let Err(error) = schema::compile(schema) {
+                let what = format!("{of} is none: {error}");
+                let hint = "a validator for JSON Schema 2020-12 tells more";
+                bench.book.fail(RULE, finding(what, "a JSON Schema of 2020-12", Some(hint)));
+                continue;
+            }
+            for fault in schema::bad_examples(schema) {
+                let what = format!("{of} has {fault}");
+                bench.book.fail(RULE, finding(what, "examples and defaults that fit", None));
+            }
+        }
+    }
+}

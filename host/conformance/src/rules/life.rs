@@ -1,0 +1,275 @@
+//! A life as it should be: created, found, deleted.
+
+use std::time::Duration;
+
+use purlin_model::Value;
+use purlin_model::driver::{Inputs, Observed, ResourceState};
+use serde_json::Value as Json;
+
+use crate::bench::{Bench, How};
+use crate::merge::same;
+use crate::schema;
+use crate::trial::Trial;
+
+/// What a life showed.
+pub(crate) struct Life {
+    pub(crate) inputs: Inputs,
+    pub(crate) name: String,
+    /// How often `create` called the host.
+    pub(crate) asked: usize,
+    pub(crate) took: Duration,
+    pub(crate) reports_checkpoint: bool,
+}
+
+/// None where nothing can be made.
+pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: String) -> Option<Life> {
+    let key = bench.key();
+    let how = How { key: Some(key.clone()), ..How::default() };
+    let done = bench.create(trial, how.clone(), &inputs, &name).await;
+    bench.book.tried("create.works");
+    let state = match done.answer {
+        Ok(state) => state,
+        Err(error) => {
+            if !crate::bench::is_broken(&error) {
+                let hint = match &error {
+                    purlin_sandbox::CallError::Failure(purlin_model::driver::Failure::Denied { .. }) => {
+                        Some("grant it in purlin.yaml, in the driver's entry")
+                    }
+                    _ => Some("mend the case, the system that it is about, or the driver"),
+                };
+                bench.fail_with(
+                    trial,
+                    "create.works",
+                    "it makes nothing of the case's inputs",
+                    "the resource",
+                    hint,
+                );
+            }
+            return None;
+        }
+    };
+    let life = Life {
+        asked: done.seen.asked,
+        took: done.took,
+        reports_checkpoint: !done.seen.checkpoints.is_empty(),
+        inputs,
+        name,
+    };
+    outputs(bench, trial, &state);
+    checkpoint(bench, trial, &state, done.seen.checkpoints.last());
+    found(bench, trial, &life, &state).await;
+    repeat(bench, trial, &life, how, &state).await;
+    gone(bench, trial, &life, &state).await;
+    Some(life)
+}
+
+/// Outputs are as the schema says.
+pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
+    const RULE: &str = "create.outputs";
+    if !bench.wants(trial, RULE) {
+        return;
+    }
+    let schema = &trial.schema.outputs;
+    let Ok(validator) = schema::compile(schema) else { return };
+    bench.book.tried(RULE);
+    let plain = state.outputs.reveal_marked(&mut |_, _| {});
+    if schema.get("x-purlin-outputs").is_none()
+        && let Some(fault) = schema::misfit(&validator, &plain)
+    {
+        bench.fail(trial, RULE, format!("its outputs do not fit their schema: {fault}"), "outputs that fit");
+    }
+    let properties = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
+    for (name, _) in properties.filter(|(_, property)| property.get("writeOnly") == Some(&true.into()))
+    {
+        let there = state.outputs.as_map().and_then(|map| map.get(name.as_str()));
+        if there.is_some_and(|value| !matches!(value, Value::Secret(_))) {
+            let what = format!("the output `{name}` is secret by its schema, and comes in clear");
+            bench.fail(trial, RULE, what, "in the state's `secrets`");
+        }
+    }
+}
+
+fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Option<&String>) {
+    const RULE: &str = "create.checkpoint";
+    if !bench.driver.manifest().implements.read {
+        bench.book.skip(RULE, "the driver does not implement `read`, so a checkpoint would not help");
+        return;
+    }
+    if !bench.wants(trial, RULE) {
+        return;
+    }
+    bench.book.tried(RULE);
+    match last {
+        Some(last) if *last != state.id => {
+            let what = format!("its last checkpoint was `{last}`, and its id is another");
+            bench.fail(trial, RULE, what, "the id that it returns");
+        }
+        Some(_) => {}
+        None => {
+            let hint =
+                "call `operation.checkpoint` with the id, before making the thing where the id is known";
+            bench.advise(
+                trial,
+                RULE,
+                "`create` reports no checkpoint",
+                "a checkpoint as soon as the id is known",
+                hint,
+            );
+        }
+    }
+}
+
+/// `read` finds it, in each way that the host asks.
+async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) {
+    if !bench.driver.manifest().implements.read {
+        for rule in ["read.finds", "read.values"] {
+            bench.book.skip(rule, "the driver does not implement `read`");
+        }
+        return;
+    }
+    let id = Some(state.id.as_str());
+    for (how, id, recorded) in [
+        ("by its id and record", id, Some(state)),
+        ("by its id and record once more", id, Some(state)),
+        ("by its id alone", id, None),
+        ("by its name", None, None),
+    ] {
+        let answer = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
+        compare(bench, trial, how, answer, state, &life.inputs.values);
+    }
+}
+
+/// Holds what `read` answered against what there is.
+pub(crate) fn compare(
+    bench: &mut Bench,
+    trial: &Trial,
+    how: &str,
+    answer: Result<Option<Observed>, purlin_sandbox::CallError>,
+    state: &ResourceState,
+    values: &Value,
+) {
+    const FINDS: &str = "read.finds";
+    if bench.wants(trial, FINDS) {
+        bench.book.tried(FINDS);
+        match &answer {
+            Ok(None) => {
+                bench.fail(trial, FINDS, format!("looked for {how}, it is not found"), "what is there")
+            }
+            Ok(Some(observed)) if observed.state.id != state.id => {
+                bench.fail(
+                    trial,
+                    FINDS,
+                    format!("looked for {how}, it has another id"),
+                    &format!("`{}`", state.id),
+                );
+            }
+            Ok(Some(observed)) => {
+                if let Some(name) = differing(&observed.state.outputs, &state.outputs) {
+                    let what = format!("looked for {how}, its output `{name}` is another");
+                    bench.fail(trial, FINDS, what, "the outputs that `create` or `update` returned");
+                }
+            }
+            Err(error) if !crate::bench::is_broken(error) => {
+                bench.fail(trial, FINDS, format!("looked for {how}, it fails"), "what is there");
+            }
+            Err(_) => {}
+        }
+    }
+    if bench.wants(trial, "read.values")
+        && let Ok(Some(observed)) = &answer
+    {
+        drift(bench, trial, how, observed, values);
+    }
+}
+
+/// Whether it looks as though somebody had touched it.
+fn drift(bench: &mut Bench, trial: &Trial, how: &str, observed: &Observed, values: &Value) {
+    const RULE: &str = "read.values";
+    let Some(told) = observed.values.as_ref().and_then(Value::as_map) else {
+        bench.book.skip(RULE, "`read` tells no values");
+        return;
+    };
+    bench.book.tried(RULE);
+    for (key, value) in told {
+        let wanted = values.as_map().and_then(|map| map.get(key));
+        if !wanted.is_some_and(|wanted| same(wanted, value)) {
+            let what = match wanted {
+                Some(_) => format!("looked for {how}, `values.{key}` is another than `check` returned"),
+                None => format!("looked for {how}, there is `values.{key}`, which `check` did not return"),
+            };
+            let hint = "let `check` write it as reality does, or leave it out of what `read` tells";
+            bench.fail_with(trial, RULE, what, "the values that `check` returned, or fewer", Some(hint));
+        }
+    }
+}
+
+/// The first output that differs.
+pub(crate) fn differing(a: &Value, b: &Value) -> Option<String> {
+    let (a, b) = (a.as_map()?, b.as_map()?);
+    let differs = |key: &&std::sync::Arc<str>| match (a.get(*key), b.get(*key)) {
+        (Some(a), Some(b)) => !same(a, b),
+        _ => true,
+    };
+    a.keys().chain(b.keys()).find(differs).map(ToString::to_string)
+}
+
+async fn repeat(bench: &mut Bench, trial: &Trial, life: &Life, how: How, state: &ResourceState) {
+    const RULE: &str = "create.repeat";
+    if !bench.driver.manifest().implements.repeat_create {
+        bench.book.skip(RULE, "the driver does not promise `repeat-create`");
+        return;
+    }
+    if !bench.wants(trial, RULE) {
+        return;
+    }
+    let answer = bench.create(trial, how, &life.inputs, &life.name).await.answer;
+    bench.book.tried(RULE);
+    let right = "the id that the first attempt returned";
+    match answer {
+        Ok(again) if again.id != state.id => {
+            let hint = "recognise what is there by name or key, or do not promise `repeat-create`";
+            bench.fail_with(trial, RULE, "the same key made something else", right, Some(hint));
+        }
+        Ok(_) => {}
+        Err(error) if !crate::bench::is_broken(&error) => {
+            bench.fail(trial, RULE, "the same key once more fails", right);
+        }
+        Err(_) => {}
+    }
+}
+
+/// Deletes it; then it is gone.
+async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) {
+    const GONE: &str = "delete.gone";
+    let deleted = bench.delete(trial, state, &life.inputs).await.answer;
+    if bench.wants(trial, GONE) {
+        bench.book.tried(GONE);
+        if let Err(error) = &deleted
+            && !crate::bench::is_broken(error)
+        {
+            bench.fail(trial, GONE, "it cannot be deleted", "done");
+        }
+    }
+    if deleted.is_err() {
+        return;
+    }
+    if bench.driver.manifest().implements.read && bench.wants(trial, GONE) {
+        for (how, id, recorded) in [("id", Some(state.id.as_str()), Some(state)), ("name", None, None)] {
+            let answer = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
+            if matches!(answer, Ok(Some(_))) {
+                bench.fail(trial, GONE, format!("after `delete` it is still found by its {how}"), "none");
+                bench.alive.push(crate::bench::Made { state: state.clone(), inputs: life.inputs.clone() });
+            } else if answer.is_err_and(|error| !crate::bench::is_broken(&error)) {
+                bench.fail(trial, GONE, format!("after `delete`, `read` by its {how} fails"), "none");
+            }
+        }
+    }
+    if bench.wants(trial, "delete.repeat") {
+        let again = bench.delete(trial, state, &life.inputs).await.answer;
+        bench.book.tried("delete.repeat");
+        if again.is_err_and(|error| !crate::bench::is_broken(&error)) {
+            bench.fail(trial, "delete.repeat", "deleting what is gone fails", "done");
+        }
+    }
+    bench.clear(trial).await;
+}

@@ -1,0 +1,33 @@
+//! Looking for what is not there.
+
+use purlin_model::driver::Inputs;
+
+use crate::bench::Bench;
+use crate::trial::Trial;
+
+/// Nothing is there before. What an earlier examination left is deleted. Whether to go on.
+pub(crate) async fn before(bench: &mut Bench, trial: &Trial, inputs: &Inputs, name: &str) -> bool {
+    const RULE: &str = "read.none";
+    if !bench.driver.manifest().implements.read {
+        bench.book.skip(RULE, "the driver does not implement `read`");
+        return true;
+    }
+    let found = bench.read(trial, None, name, inputs, None).await.answer;
+    if let Ok(Some(observed)) = found {
+        // The name is of our own URN, or of inputs that are there for examining: it is ours.
+        let id = observed.state.id.clone();
+        let deleted = bench.delete(trial, &observed.state, inputs).await.answer;
+        let again = bench.read(trial, None, name, inputs, None).await.answer;
+        if deleted.is_err() || matches!(again, Ok(Some(_))) {
+            bench.book.tried(RULE);
+            let hint = "what an earlier run left is deleted by hand; a `read` that finds everything is wrong";
+            bench.fail_with(trial, RULE, format!("`{id}` is found, and stays"), "none", Some(hint));
+            return false;
+        }
+        bench.cleared.push(id);
+    }
+    if bench.wants(trial, RULE) {
+        bench.book.tried(RULE);
+    }
+    true
+}

@@ -1,0 +1,273 @@
+//! What the schemas of a driver say: whether they are any, what fits, inputs made from them, and
+//! inputs that they refuse.
+
+use jsonschema::Validator;
+use purlin_model::driver::Inputs;
+use purlin_model::{CaseInputs, Value};
+use serde_json::{Map, Value as Json, json};
+
+use crate::merge;
+
+/// How deep instances are made.
+const DEEPEST: usize = 16;
+/// Places of which wrong types are tried, at most.
+const MOST_PLACES: usize = 12;
+
+/// Compiles a schema of 2020-12.
+pub(crate) fn compile(schema: &Json) -> Result<Validator, String> {
+    if let Err(error) = jsonschema::draft202012::meta::validate(schema) {
+        return Err(format!("at `{}`: {error}", error.instance_path()));
+    }
+    jsonschema::draft202012::new(schema).map_err(|error| error.to_string())
+}
+
+/// Whether a document fits; else where it does not and why. What does not fit is not repeated: it
+/// may be secret.
+pub(crate) fn misfit(validator: &Validator, document: &Json) -> Option<String> {
+    let error = validator.iter_errors(document).next()?;
+    let place = error.instance_path().to_string();
+    let masked = error.masked().to_string();
+    Some(if place.is_empty() { masked } else { format!("`{place}`: {masked}") })
+}
+
+/// `examples` and `default`s that do not fit where they stand, as place and reason.
+pub(crate) fn bad_examples(schema: &Json) -> Vec<String> {
+    let mut faults = Vec::new();
+    walk(schema, schema, "", 0, &mut faults);
+    faults
+}
+
+fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<String>) {
+    let Some(object) = schema.as_object() else { return };
+    if depth > DEEPEST {
+        return;
+    }
+    let examples = object.get("examples").and_then(Json::as_array).into_iter().flatten();
+    let given: Vec<(&str, &Json)> = examples
+        .map(|one| ("examples", one))
+        .chain(object.get("default").map(|one| ("default", one)))
+        .collect();
+    if !given.is_empty() {
+        let mut alone = object.clone();
+        for shared in ["$defs", "definitions"] {
+            if let Some(definitions) = root.get(shared) {
+                alone.insert(shared.to_owned(), definitions.clone());
+            }
+        }
+        if let Ok(validator) = jsonschema::draft202012::new(&Json::Object(alone)) {
+            for (keyword, value) in given {
+                if let Some(fault) = misfit(&validator, value) {
+                    faults.push(format!("`{keyword}` at `{place}`: {fault}"));
+                }
+            }
+        }
+    }
+    for keyword in ["properties", "$defs", "patternProperties"] {
+        for (name, below) in object.get(keyword).and_then(Json::as_object).into_iter().flatten() {
+            walk(root, below, &format!("{place}/{keyword}/{}", merge::escaped(name)), depth + 1, faults);
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(below) = object.get(keyword) {
+            walk(root, below, &format!("{place}/{keyword}"), depth + 1, faults);
+        }
+    }
+}
+
+/// Inputs that fit a schema, as small as can be.
+pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
+    let made = instance(schema, schema, 0);
+    let validator = compile(schema)?;
+    let part = |name: &str| made.get(name).cloned().unwrap_or_else(|| json!({}));
+    let whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});
+    if let Some(fault) = misfit(&validator, &whole) {
+        return Err(fault);
+    }
+    let secret = |value: Json| match Value::from(value) {
+        Value::Map(map) => Value::Map(map.into_iter().map(|(key, item)| (key, item.into_secret())).collect()),
+        other => other,
+    };
+    Ok(CaseInputs {
+        values: part("values").into(),
+        secrets: secret(part("secrets")),
+        params: part("params").into(),
+        account: None,
+    })
+}
+
+fn instance(root: &Json, schema: &Json, depth: usize) -> Json {
+    if depth > DEEPEST {
+        return Json::Null;
+    }
+    if let Some(target) = schema.get("$ref").and_then(Json::as_str) {
+        let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return found.map_or(Json::Null, |found| instance(root, found, depth + 1));
+    }
+    let first = |keyword: &str| schema.get(keyword).and_then(Json::as_array).and_then(|all| all.first());
+    if let Some(value) = schema
+        .get("const")
+        .or_else(|| first("examples"))
+        .or_else(|| schema.get("default"))
+        .or_else(|| first("enum"))
+    {
+        return value.clone();
+    }
+    if let Some(one) = first("oneOf").or_else(|| first("anyOf")) {
+        return instance(root, one, depth + 1);
+    }
+    let kind = match schema.get("type") {
+        Some(Json::String(kind)) => kind.as_str(),
+        Some(Json::Array(kinds)) => {
+            kinds.iter().find_map(|kind| kind.as_str().filter(|kind| *kind != "null")).unwrap_or("null")
+        }
+        _ if schema.get("properties").is_some() => "object",
+        _ => "",
+    };
+    let number = |keyword: &str| schema.get(keyword).and_then(Json::as_i64);
+    match kind {
+        "object" => {
+            let required = schema.get("required").and_then(Json::as_array).into_iter().flatten();
+            let properties = schema.get("properties");
+            let mut map = Map::new();
+            for name in required.filter_map(Json::as_str) {
+                let below = properties.and_then(|all| all.get(name)).unwrap_or(&Json::Bool(true));
+                map.insert(name.to_owned(), instance(root, below, depth + 1));
+            }
+            Json::Object(map)
+        }
+        "array" => {
+            let count = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(8);
+            let below = schema.get("items").unwrap_or(&Json::Bool(true));
+            Json::Array((0..count).map(|_| instance(root, below, depth + 1)).collect())
+        }
+        "integer" | "number" => {
+            number("minimum").or_else(|| number("exclusiveMinimum").map(|low| low + 1)).unwrap_or(1).into()
+        }
+        "boolean" => false.into(),
+        "null" => Json::Null,
+        _ => {
+            let least = usize::try_from(number("minLength").unwrap_or(0)).unwrap_or(0).min(1 << 16);
+            format!("{:a<least$}", "check").into()
+        }
+    }
+}
+
+/// Inputs with something wrong at one place.
+#[derive(Clone, Debug)]
+pub(crate) struct Wrong {
+    pub(crate) inputs: Inputs,
+    /// `values` or `secrets`.
+    pub(crate) part: &'static str,
+    pub(crate) key: String,
+    /// What stands there; none where it was taken away.
+    pub(crate) value: Option<Json>,
+}
+
+impl Wrong {
+    pub(crate) fn pointer(&self) -> String {
+        format!("/{}/{}", self.part, merge::escaped(&self.key))
+    }
+
+    /// Other inputs with the same thing wrong.
+    pub(crate) fn also(&self, inputs: &Inputs) -> Inputs {
+        let value = self.value.clone().map(|value| match self.part {
+            "secrets" => Value::from(value).into_secret(),
+            _ => value.into(),
+        });
+        merge::at(inputs, self.part, &self.key, value)
+    }
+}
+
+/// Inputs that a schema refuses, made of some that it takes: a value of another type, or none where
+/// one is needed.
+pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Vec<Wrong> {
+    let mut all = Vec::new();
+    if !validator.is_valid(&merge::document(good)) {
+        return all;
+    }
+    for part in ["values", "secrets"] {
+        let below = schema.pointer(&format!("/properties/{part}"));
+        let properties = below.and_then(|below| below.get("properties")).and_then(Json::as_object);
+        for key in properties.into_iter().flat_map(Map::keys) {
+            let mut values: Vec<Option<Json>> =
+                [json!(["wrong"]), json!({"wrong": true}), json!("wrong"), json!(17.5), json!(true)]
+                    .map(Some)
+                    .into();
+            values.insert(0, None);
+            // None before a wrong type: what is needed and not there is the more common fault.
+            let fits = |value: &Option<Json>| {
+                let wrong = Wrong { inputs: good.clone(), part, key: key.clone(), value: value.clone() };
+                validator.is_valid(&merge::document(&wrong.also(good)))
+            };
+            let missing = values.iter().take(1).find(|value| !fits(value)).cloned();
+            let typed = values.iter().skip(1).find(|value| !fits(value)).cloned();
+            for value in [missing, typed].into_iter().flatten() {
+                if all.len() < MOST_PLACES {
+                    let mut wrong = Wrong { inputs: good.clone(), part, key: key.clone(), value };
+                    wrong.inputs = wrong.also(good);
+                    all.push(wrong);
+                }
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Json {
+        json!({
+            "type": "object", "required": ["values"],
+            "properties": {
+                "values": {
+                    "type": "object", "required": ["size", "name"], "additionalProperties": false,
+                    "properties": {
+                        "size": {"type": "integer", "minimum": 3},
+                        "name": {"type": "string", "minLength": 8, "examples": ["a name that is long"]},
+                        "free": {},
+                    },
+                },
+                "secrets": {"type": "object"},
+            },
+        })
+    }
+
+    #[test]
+    fn inputs_are_made_of_what_is_needed() {
+        let made = inputs(&schema()).expect("made");
+        assert_eq!(made.values.redact(), json!({"size": 3, "name": "a name that is long"}));
+        let hard = json!({"properties": {"values": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^x{3}$"}}}}});
+        assert!(inputs(&hard).is_err_and(|fault| fault.contains("/values/a")));
+    }
+
+    #[test]
+    fn what_is_refused_is_refused_by_the_schema() {
+        let validator = compile(&schema()).expect("a schema");
+        let good = merge::inputs(&inputs(&schema()).expect("made"));
+        let wrong = refused(&schema(), &validator, &good);
+        let places: Vec<(String, bool)> =
+            wrong.iter().map(|one| (one.pointer(), one.value.is_none())).collect();
+        assert_eq!(
+            places,
+            [
+                ("/values/size", true),
+                ("/values/size", false),
+                ("/values/name", true),
+                ("/values/name", false)
+            ]
+            .map(|(place, missing)| (place.to_owned(), missing))
+        );
+        assert!(wrong.iter().all(|one| !validator.is_valid(&merge::document(&one.inputs))));
+    }
+
+    #[test]
+    fn examples_have_to_fit() {
+        assert!(bad_examples(&schema()).is_empty());
+        let mut bad = schema();
+        bad["properties"]["values"]["properties"]["size"]["default"] = "big".into();
+        assert_eq!(bad_examples(&bad).len(), 1);
+        assert!(compile(&json!({"type": "sting"})).is_err());
+    }
+}

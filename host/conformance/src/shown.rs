@@ -1,0 +1,115 @@
+//! Requests and answers as JSON for a report, without what is secret.
+
+use purlin_model::driver::{
+    Checked, Failure, Impact, Inputs, InvalidInput, Manifest, Observed, ResourceState,
+};
+use purlin_sandbox::CallError;
+use serde_json::{Value as Json, json};
+
+/// Bytes of one text that are shown.
+const LONGEST: usize = 300;
+
+/// Something that can be shown.
+pub(crate) trait Shown {
+    fn shown(&self) -> Json;
+}
+
+impl Shown for Inputs {
+    fn shown(&self) -> Json {
+        let mut all = serde_json::Map::new();
+        for (name, value) in [("values", &self.values), ("secrets", &self.secrets), ("params", &self.params)]
+        {
+            let value = short(value.redact());
+            if value.as_object().is_none_or(|map| !map.is_empty()) && !value.is_null() {
+                all.insert(name.to_owned(), value);
+            }
+        }
+        if let Some(account) = &self.account {
+            all.insert("account".to_owned(), account.as_str().into());
+        }
+        Json::Object(all)
+    }
+}
+
+impl Shown for ResourceState {
+    fn shown(&self) -> Json {
+        json!({"id": self.id, "outputs": short(self.outputs.redact())})
+    }
+}
+
+impl Shown for Checked {
+    fn shown(&self) -> Json {
+        json!({"values": short(self.values.redact()), "secrets": short(self.secrets.redact())})
+    }
+}
+
+impl Shown for String {
+    fn shown(&self) -> Json {
+        short(self.as_str().into())
+    }
+}
+
+impl Shown for Observed {
+    fn shown(&self) -> Json {
+        let mut shown = self.state.shown();
+        shown["values"] = self.values.as_ref().map_or(Json::Null, |values| short(values.redact()));
+        shown
+    }
+}
+
+impl<T: Shown> Shown for Option<T> {
+    fn shown(&self) -> Json {
+        self.as_ref().map_or("none".into(), Shown::shown)
+    }
+}
+
+impl Shown for Impact {
+    fn shown(&self) -> Json {
+        json!({"replaces": self.replaces, "stable-outputs": self.stable_outputs})
+    }
+}
+
+impl Shown for () {
+    fn shown(&self) -> Json {
+        "done".into()
+    }
+}
+
+impl Shown for Manifest {
+    fn shown(&self) -> Json {
+        json!({"name": self.name, "version": self.version.to_string()})
+    }
+}
+
+/// An error; a driver's own as its case.
+pub(crate) fn error(error: &CallError) -> Json {
+    let CallError::Failure(failure) = error else { return json!({"ended": error.to_string()}) };
+    match failure {
+        Failure::InvalidInputs(faults) => {
+            json!({"invalid-inputs": faults.iter().map(|InvalidInput { pointer, message }| json!({"pointer": pointer, "message": message})).collect::<Vec<_>>()})
+        }
+        Failure::Denied { capability, target, message } => {
+            json!({"denied": {"capability": capability, "target": target, "message": message}})
+        }
+        Failure::NotFound(message) => json!({"not-found": message}),
+        Failure::Conflict(message) => json!({"conflict": message}),
+        Failure::RetryAfter { message, .. } => json!({"retry-after": message}),
+        Failure::Partial { state, message } => {
+            json!({"partial": {"state": state.shown(), "message": message}})
+        }
+        Failure::Failed(message) => json!({"failed": message}),
+    }
+}
+
+/// The same with long texts cut.
+pub(crate) fn short(json: Json) -> Json {
+    match json {
+        Json::String(text) if text.len() > LONGEST => {
+            let cut = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+            format!("{cut}… ({} bytes)", text.len()).into()
+        }
+        Json::Array(items) => items.into_iter().map(short).collect(),
+        Json::Object(map) => map.into_iter().map(|(key, value)| (key, short(value))).collect(),
+        other => other,
+    }
+}

@@ -1,0 +1,163 @@
+//! A case that is ready to be tried: whom it is about, and inputs.
+
+use std::sync::Arc;
+
+use purlin_model::driver::{Inputs, Manifest, Subject, TypeSchema};
+use purlin_model::{
+    Class, Context, DriverCase, DriverCases, EnvironmentId, Key, Map, ResourceId, SkippedRule, TypeName, Urn,
+    Value,
+};
+
+use crate::report::CasesFrom;
+use crate::{Error, merge, rule, schema};
+
+/// Secrets shorter than this stand in many texts by chance.
+const SHORTEST_CANARY: usize = 6;
+
+/// A case.
+pub(crate) struct Trial {
+    pub(crate) name: String,
+    pub(crate) subject: Subject,
+    pub(crate) schema: TypeSchema,
+    pub(crate) inputs: Inputs,
+    pub(crate) update: Option<Inputs>,
+    pub(crate) replace: Option<Inputs>,
+    /// Inputs to be refused, and what has to be named.
+    pub(crate) invalid: Vec<(Inputs, Vec<String>)>,
+    pub(crate) skip: Vec<SkippedRule>,
+    /// Texts that must not come out in clear.
+    pub(crate) canaries: Vec<String>,
+}
+
+/// The cases of a file, or one made from the schema.
+pub(crate) fn trials(
+    manifest: &Manifest,
+    cases: Option<&DriverCases>,
+) -> Result<(Vec<Trial>, CasesFrom), Error> {
+    let Some(cases) = cases else { return made(manifest).map(|trial| (vec![trial], CasesFrom::Schema)) };
+    let mut trials = Vec::with_capacity(cases.cases.len());
+    for case in &cases.cases {
+        let mut trial = trial(manifest, case)?;
+        trial.skip = case.skip.iter().chain(&cases.skip).cloned().collect();
+        trials.push(trial);
+    }
+    let skipped = cases.cases.iter().flat_map(|case| &case.skip).chain(&cases.skip);
+    for skipped in skipped {
+        if rule(&skipped.rule).is_none() {
+            return Err(Error::Case {
+                message: format!("there is no rule `{}`", skipped.rule),
+                help: "`purlin driver check --rules` lists them".to_owned(),
+                location: skipped.location.clone(),
+            });
+        }
+    }
+    Ok((trials, CasesFrom::File))
+}
+
+fn made(manifest: &Manifest) -> Result<Trial, Error> {
+    let no = |message: String| Error::NoCases { message, example: example(manifest) };
+    let Some(schema) = manifest.types.first() else { return Err(no("it provisions no type".to_owned())) };
+    let inputs = schema::inputs(&schema.inputs).map_err(no)?;
+    trial(manifest, &DriverCase { name: "from-schema".into(), inputs, ..DriverCase::default() })
+}
+
+/// The beginning of a file of cases.
+pub(crate) fn example(manifest: &Manifest) -> String {
+    let properties =
+        manifest.types.first().and_then(|schema| schema.inputs.pointer("/properties/values/properties"));
+    let names = properties.and_then(|all| all.as_object()).into_iter().flat_map(|all| all.keys());
+    let values: Vec<String> = names.take(6).map(|name| format!("        {name}: …\n")).collect();
+    let values = if values.is_empty() { "        {}\n".to_owned() } else { values.concat() };
+    format!("cases:\n  - name: small\n    inputs:\n      values:\n{values}")
+}
+
+fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
+    let wrong =
+        |message: String, help: String| Error::Case { message, help, location: case.location.clone() };
+    let first = manifest.types.first().map_or("", |schema| schema.type_name.as_str());
+    let first = if first == "*" { "check" } else { first };
+    let type_name = match &case.type_name {
+        Some(name) => name.clone(),
+        None => {
+            TypeName::new(first).map_err(|error| wrong(error.to_string(), "write a `type`".to_owned()))?
+        }
+    };
+    let Some(schema) = manifest.schema(&type_name) else {
+        let known: Vec<&str> = manifest.types.iter().map(|schema| schema.type_name.as_str()).collect();
+        return Err(wrong(
+            format!("the case `{}` is of type `{type_name}`, which the driver does not provision", case.name),
+            format!("it provisions: {}", known.join(", ")),
+        ));
+    };
+    let no_name =
+        |error: purlin_model::NameError| wrong(error.to_string(), "write another `name`".to_owned());
+    let class = match &case.class {
+        Some(class) => class.clone(),
+        None => Class::new("default").map_err(no_name)?,
+    };
+    let id = ResourceId::new(format!("shared.{}", case.name)).map_err(no_name)?;
+    let key = Key::new(&type_name, &class, &id);
+    let context = Context {
+        org: "default".into(),
+        app: "driver-check".into(),
+        env: EnvironmentId { id: "check".into(), kind: "development".into() },
+        namespace: "check".into(),
+        deployment: "driver-check-1".into(),
+    };
+    let inputs = merge::inputs(&case.inputs);
+    let change = |change: &_| merge::changed(&inputs, change);
+    let mut trial = Trial {
+        name: case.name.to_string(),
+        subject: Subject { urn: Urn::new(&context, &key), key, context },
+        schema: schema.clone(),
+        update: case.update.as_ref().map(change),
+        replace: case.replace.as_ref().map(change),
+        invalid: case.invalid.iter().map(|one| (change(&one.change), one.at.clone())).collect(),
+        skip: Vec::new(),
+        canaries: Vec::new(),
+        inputs: inputs.clone(),
+    };
+    let all = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref()];
+    let mut canaries = Vec::new();
+    all.into_iter().flatten().for_each(|inputs| leaves(&inputs.secrets, &mut canaries));
+    let open: Vec<String> = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|inputs| format!("{}{}", inputs.values.redact(), inputs.params.redact()))
+        .collect();
+    // What stands in the open anyway says nothing.
+    canaries
+        .retain(|secret| secret.len() >= SHORTEST_CANARY && !open.iter().any(|open| open.contains(secret)));
+    canaries.sort_unstable();
+    canaries.dedup();
+    trial.canaries = canaries;
+    Ok(trial)
+}
+
+fn leaves(value: &Value, found: &mut Vec<String>) {
+    match value.exposed() {
+        Value::String(text) => found.push(text.to_string()),
+        Value::List(items) => items.iter().for_each(|item| leaves(item, found)),
+        Value::Map(map) => map.values().for_each(|item| leaves(item, found)),
+        _ => {}
+    }
+}
+
+impl Trial {
+    /// Why a rule is not put to the test with it.
+    pub(crate) fn excuse(&self, rule: &str) -> Option<&str> {
+        self.skip.iter().find(|skipped| &*skipped.rule == rule).map(|skipped| &*skipped.why)
+    }
+
+    /// The same resource in a strange place.
+    pub(crate) fn stranger(&self, text: &str) -> Subject {
+        let mut context: Context = self.subject.context.clone();
+        context.deployment = Arc::from(text);
+        Subject { context, ..self.subject.clone() }
+    }
+
+    /// Keys of a part of the inputs.
+    pub(crate) fn keys(value: &Value) -> Vec<String> {
+        value.as_map().map(Map::keys).into_iter().flatten().map(ToString::to_string).collect()
+    }
+}
