@@ -1,0 +1,170 @@
+//! The built-in driver purlin/dns: zones and records on a PowerDNS server.
+
+mod inputs;
+mod mark;
+mod names;
+mod records;
+mod schema;
+mod server;
+mod zone;
+
+use purlin_sdk::{
+    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
+    Json, Name, NameRequest, Observed, Read, ReadRequest, Resource, State, TypeSchema, Update, UpdateImpact,
+    UpdateRequest, Wish,
+};
+use serde_json::json;
+
+use inputs::{DnsInputs, Target};
+use records::Place;
+use server::Api;
+
+/// A zone or a set of records on a PowerDNS server.
+pub struct Dns;
+
+/// What one call is about.
+struct Work<'a> {
+    inputs: &'a DnsInputs,
+    resource: &'a Resource,
+    api: Api,
+}
+
+impl<'a> Work<'a> {
+    fn new(inputs: &'a DnsInputs, resource: &'a Resource, call: &Call) -> Self {
+        Self { inputs, resource, api: Api::new(inputs, resource, call) }
+    }
+}
+
+impl Driver for Dns {
+    const NAME: &str = "purlin/dns";
+    const DESCRIPTION: &str = "Zones and records on a PowerDNS server, by its HTTP API.";
+    /// What an earlier attempt made bears the resource's mark.
+    const REPEAT_CREATE: bool = true;
+    type Inputs = DnsInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "http".to_owned(),
+            pattern: String::new(),
+            reason: "the server's API: `GET,POST,PUT,PATCH,DELETE URL/api/v1/servers/*`".to_owned(),
+        }]
+    }
+
+    fn create(request: CreateRequest<DnsInputs>) -> Result<State, Failure> {
+        let inputs = &request.inputs.given;
+        let work = Work::new(inputs, &request.resource, &request.call);
+        let target = inputs.target()?;
+        let id = inputs.id(&target);
+        match &target {
+            Target::Zone { name, zone } => work.create_zone(name, zone),
+            Target::Records { zone, name, kind, records } => {
+                work.create_records(&Place { zone, name, kind }, records, &id)
+            }
+        }
+    }
+
+    fn delete(request: DeleteRequest<DnsInputs>) -> Result<(), Failure> {
+        let inputs = request.inputs.parse()?;
+        let work = Work::new(&inputs, &request.resource, &request.call);
+        match &inputs.target()? {
+            Target::Zone { name, zone } => work.delete_zone(name, zone),
+            Target::Records { zone, name, kind, .. } => work.delete_records(&Place { zone, name, kind }),
+        }
+    }
+}
+
+impl Check for Dns {
+    fn check(mut request: CheckRequest<DnsInputs>) -> Result<Checked, Failure> {
+        if let Some(inputs) = request.inputs.known()? {
+            inputs.target()?;
+        }
+        inputs::normalise(&mut request.inputs);
+        Ok(Checked::unchanged(request.inputs))
+    }
+}
+
+/// The name of a zone or of records, without the server.
+impl Name for Dns {
+    fn name(request: NameRequest<DnsInputs>) -> Result<String, Failure> {
+        Ok(request.inputs.target()?.name())
+    }
+}
+
+impl Read for Dns {
+    fn read(request: ReadRequest<DnsInputs>) -> Result<Option<Observed>, Failure> {
+        let inputs = request.inputs.parse()?;
+        let work = Work::new(&inputs, &request.resource, &request.call);
+        let target = inputs.target()?;
+        let id = inputs.id(&target);
+        // An id that is not recorded may come from a person, who need not write all of it.
+        if let (Some(given), None) = (&request.id, &request.state)
+            && *given != id
+            && *given != target.name()
+            && format!("{given}.") != target.name()
+        {
+            return Err(Failure::failed(format!("the inputs name `{id}`, and not `{given}`")));
+        }
+        let by_name = request.id.is_none();
+        let (found, part) = match &target {
+            Target::Zone { name, zone } => (work.read_zone(name, zone, by_name)?, "zone"),
+            Target::Records { zone, name, kind, .. } => {
+                (work.read_records(&Place { zone, name, kind }, &id, by_name)?, "records")
+            }
+        };
+        let Some((mut state, values)) = found else { return Ok(None) };
+        if let Some(recorded) = &request.state {
+            state.id.clone_from(&recorded.id);
+        }
+        let server = json!({"url": inputs.values.server.url, "id": inputs.values.server.id});
+        Observed::new(state, json!({"server": server, part: values})).map(Some)
+    }
+}
+
+impl UpdateImpact for Dns {
+    fn update_impact(request: ImpactRequest<DnsInputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        let places =
+            ["/server/url", "/server/id", "/zone/name", "/records/zone", "/records/name", "/records/type"];
+        let places = places.iter().map(|place| format!("/values{place}"));
+        impact.replaces.extend(places.filter(|place| request.changes(place)));
+        let is_zone = |values: Option<&Json>| values.is_some_and(|zone| !zone.is_null());
+        if is_zone(request.before.get("/values/zone")) != is_zone(request.after.get("/values/zone"))
+            && impact.replaces.is_empty()
+        {
+            impact.replaces.push("/values".to_owned());
+        }
+        // Where it stays in its place, the new one would be the old one.
+        let id = request.after.known()?.and_then(|after| after.target().ok().map(|target| after.id(&target)));
+        impact.delete_before_replace = id.as_ref() == Some(&request.state.id);
+        if impact.replaces.is_empty() {
+            impact.stable_outputs = ["name", "fqdn", "zone", "type"].map(str::to_owned).to_vec();
+        }
+        Ok(impact)
+    }
+}
+
+impl Update for Dns {
+    fn update(request: UpdateRequest<DnsInputs>) -> Result<State, Failure> {
+        let inputs = &request.after.given;
+        let work = Work::new(inputs, &request.resource, &request.call);
+        let target = inputs.target()?;
+        if inputs.id(&target) != request.state.id {
+            return Err(Failure::input("/values", "a zone or a record cannot move, only be replaced"));
+        }
+        match &target {
+            Target::Zone { name, zone } => work.update_zone(name, zone, &request.state),
+            Target::Records { zone, name, kind, records } => {
+                work.update_records(&Place { zone, name, kind }, records, &request.state.id)
+            }
+        }
+    }
+}
+
+purlin_sdk::export!(Dns);
+
+#[cfg(test)]
+mod tests;

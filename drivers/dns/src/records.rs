@@ -1,0 +1,156 @@
+//! A set of records: all of one name and type. Its mark is a comment of the set.
+
+use purlin_sdk::{Failure, Json, State, operation};
+use purlin_sdk_http::Request;
+use serde_json::json;
+
+use crate::Work;
+use crate::inputs::{Records as Wanted, contents};
+use crate::mark::{self, Whose};
+use crate::server::Rrset;
+
+/// Where a set of records is.
+pub(crate) struct Place<'a> {
+    pub(crate) zone: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) kind: &'a str,
+}
+
+impl Work<'_> {
+    /// The set, `None` where it has no records; not found where there is no zone.
+    fn set(&self, place: &Place<'_>) -> Result<Option<Rrset>, Failure> {
+        let url = self.inputs.zone_url(place.zone);
+        let zone = self.api.zone_with(&url, place.name, place.kind)?;
+        let zone = zone.ok_or_else(|| Failure::NotFound(format!("there is no zone `{}`", place.zone)))?;
+        let is_it = |set: &Rrset| set.name.eq_ignore_ascii_case(place.name) && set.kind == place.kind;
+        Ok(zone.rrsets.into_iter().find(is_it).filter(|set| !set.records.is_empty()))
+    }
+
+    pub(crate) fn create_records(
+        &self,
+        place: &Place<'_>,
+        wanted: &Wanted,
+        id: &str,
+    ) -> Result<State, Failure> {
+        let there = self.set(place)?;
+        if let Some(there) = &there {
+            self.own_set(place, there)?;
+        }
+        operation::checkpoint(id);
+        self.write(place, wanted, there.as_ref(), id)
+    }
+
+    pub(crate) fn update_records(
+        &self,
+        place: &Place<'_>,
+        wanted: &Wanted,
+        id: &str,
+    ) -> Result<State, Failure> {
+        let there = self.set(place)?;
+        if let Some(there) = &there {
+            self.not_anothers(&shown(place), mark::set(there, &self.resource.guresid))?;
+        }
+        self.write(place, wanted, there.as_ref(), id)
+    }
+
+    /// Replaces the whole set in one request; comments of others stay.
+    fn write(
+        &self,
+        place: &Place<'_>,
+        wanted: &Wanted,
+        there: Option<&Rrset>,
+        id: &str,
+    ) -> Result<State, Failure> {
+        let records = contents(place.kind, &wanted.content);
+        let records: Vec<Json> =
+            records.iter().map(|one| json!({"content": one, "disabled": false})).collect();
+        let guresid = &self.resource.guresid;
+        let mut comments: Vec<Json> = there.map(|set| set.comments.clone()).unwrap_or_default();
+        comments.retain(|comment| comment.get("account").and_then(Json::as_str) != Some(guresid.as_str()));
+        comments.push(
+            json!({"account": guresid, "content": format!("managed by Purlin: {}", self.resource.urn)}),
+        );
+        let set = json!({
+            "name": place.name,
+            "type": place.kind,
+            "ttl": wanted.ttl,
+            "changetype": "REPLACE",
+            "records": records,
+            "comments": comments,
+        });
+        self.patch(place, &set)?;
+        state(place, wanted.ttl, &contents(place.kind, &wanted.content), id)
+    }
+
+    fn patch(&self, place: &Place<'_>, set: &Json) -> Result<(), Failure> {
+        let url = self.inputs.zone_url(place.zone);
+        self.api.change(Request::patch(url), &json!({"rrsets": [set]}), "/values/records").map(drop)
+    }
+
+    pub(crate) fn delete_records(&self, place: &Place<'_>) -> Result<(), Failure> {
+        let there = match self.set(place) {
+            Ok(Some(there)) => there,
+            Ok(None) | Err(Failure::NotFound(_)) => return Ok(()),
+            Err(failure) => return Err(failure),
+        };
+        self.not_anothers(&shown(place), mark::set(&there, &self.resource.guresid))?;
+        let set = json!({"name": place.name, "type": place.kind, "changetype": "DELETE"});
+        match self.patch(place, &set) {
+            Err(Failure::NotFound(_)) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// The set as it is, and the inputs that it is like.
+    pub(crate) fn read_records(
+        &self,
+        place: &Place<'_>,
+        id: &str,
+        by_name: bool,
+    ) -> Result<Option<(State, Json)>, Failure> {
+        let there = match self.set(place) {
+            Ok(Some(there)) => there,
+            Ok(None) | Err(Failure::NotFound(_)) => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        match by_name {
+            true => self.own_set(place, &there)?,
+            false => self.not_anothers(&shown(place), mark::set(&there, &self.resource.guresid))?,
+        }
+        let content = there.contents();
+        let values = json!({
+            "zone": place.zone, "name": place.name, "type": place.kind, "ttl": there.ttl, "content": content,
+        });
+        Ok(Some((state(place, there.ttl, &content, id)?, values)))
+    }
+
+    fn own_set(&self, place: &Place<'_>, there: &Rrset) -> Result<(), Failure> {
+        match mark::set(there, &self.resource.guresid) {
+            Whose::Ours => Ok(()),
+            Whose::Nobodys | Whose::Anothers => {
+                let whose =
+                    there.accounts().next().map(|account| format!(", of `{account}`")).unwrap_or_default();
+                let content = there.contents().join(", ");
+                Err(Failure::Conflict(format!(
+                    "{} exists already{whose}: {content}; import it",
+                    shown(place)
+                )))
+            }
+        }
+    }
+}
+
+fn shown(place: &Place<'_>) -> String {
+    format!("{} {}", place.name, place.kind)
+}
+
+fn state(place: &Place<'_>, ttl: u32, content: &[String], id: &str) -> Result<State, Failure> {
+    State::new(id).outputs(json!({
+        "name": place.name,
+        "fqdn": place.name.trim_end_matches('.'),
+        "zone": place.zone,
+        "type": place.kind,
+        "ttl": ttl,
+        "content": content,
+    }))
+}

@@ -1,0 +1,77 @@
+//! The schemas of inputs and outputs.
+
+use purlin_sdk::Json;
+use serde_json::json;
+
+pub(crate) fn inputs() -> Json {
+    json!({
+        "type": "object",
+        "required": ["values", "secrets"],
+        "properties": {
+            "values": {
+                "type": "object",
+                "required": ["server"],
+                "additionalProperties": false,
+                "properties": {
+                    "server": {
+                        "type": "object",
+                        "required": ["url"],
+                        "additionalProperties": false,
+                        "properties": {
+                            "url": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "description": "Where the API is, such as `http://10.0.0.53:8081`."},
+                            "id": {"type": "string", "default": "localhost", "description": "The server's id in its API."},
+                        },
+                    },
+                    "zone": {
+                        "type": ["object", "null"],
+                        "required": ["name"],
+                        "additionalProperties": false,
+                        "properties": {
+                            "name": {"type": "string", "description": "Such as `example.org`. A change of it replaces."},
+                            "kind": {"enum": ["Native", "Master", "Slave"], "default": "Native"},
+                            "nameservers": {"type": ["array", "null"], "items": {"type": "string"}, "description": "Names of the servers that answer for it."},
+                            "masters": {"type": "array", "items": {"type": "string"}, "description": "Addresses that a `Slave` is copied from."},
+                            "soa_edit_api": {"type": ["string", "null"], "default": "DEFAULT", "description": "How the serial changes with the records."},
+                            "delete_records": {"type": "boolean", "default": false, "description": "Whether the zone goes although there are records in it that nobody deleted."},
+                        },
+                    },
+                    "records": {
+                        "type": ["object", "null"],
+                        "required": ["zone", "name", "type", "content"],
+                        "additionalProperties": false,
+                        "properties": {
+                            "zone": {"type": "string", "description": "A change of it replaces."},
+                            "name": {"type": "string", "description": "In full or below the zone; `@` is the zone itself. A change of it replaces."},
+                            "type": {"type": "string", "pattern": "^[A-Z][A-Z0-9]*$", "description": "Such as `A`. A change of it replaces."},
+                            "ttl": {"type": "integer", "minimum": 0, "maximum": i32::MAX, "default": 3600, "description": "Seconds that an answer may be kept."},
+                            "content": {"type": "array", "minItems": 1, "items": {"type": "string"}, "description": "One for each record; their order does not matter."},
+                        },
+                    },
+                },
+            },
+            "secrets": {
+                "type": "object",
+                "required": ["api_key"],
+                "additionalProperties": false,
+                "properties": {"api_key": {"type": "string", "description": "The key of the server's API."}},
+            },
+        },
+    })
+}
+
+pub(crate) fn outputs() -> Json {
+    json!({
+        "type": "object",
+        "required": ["name", "zone"],
+        "properties": {
+            "name": {"type": "string", "description": "The name, with a dot at its end."},
+            "fqdn": {"type": "string", "description": "The name, without a dot at its end."},
+            "zone": {"type": "string", "description": "The zone, with a dot at its end."},
+            "kind": {"type": "string", "description": "Of a zone."},
+            "nameservers": {"type": "array", "items": {"type": "string"}, "description": "Of a zone: what answers for it."},
+            "type": {"type": "string", "description": "Of records."},
+            "ttl": {"type": "integer", "description": "Of records: seconds."},
+            "content": {"type": "array", "items": {"type": "string"}, "description": "Of records."},
+        },
+    })
+}

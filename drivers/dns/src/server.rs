@@ -1,0 +1,123 @@
+//! PowerDNS's API, as far as it is needed. Whatever goes over it is in the spelling of `names`.
+
+use purlin_sdk::{Call, Failure, Json, Resource};
+use purlin_sdk_http::{Client, Request, Response};
+use serde::Deserialize;
+
+use crate::inputs::DnsInputs;
+
+/// Attempts within one call. Every request here does no harm when it arrives twice.
+const ATTEMPTS: u32 = 3;
+
+/// A zone as the server has it.
+#[derive(Deserialize)]
+pub(crate) struct Zone {
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) account: String,
+    #[serde(default)]
+    pub(crate) masters: Vec<String>,
+    #[serde(default)]
+    pub(crate) soa_edit_api: String,
+    #[serde(default)]
+    pub(crate) rrsets: Vec<Rrset>,
+}
+
+/// A set of records as the server has it.
+#[derive(Clone, Deserialize)]
+pub(crate) struct Rrset {
+    pub(crate) name: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) ttl: u32,
+    #[serde(default)]
+    pub(crate) records: Vec<Record>,
+    #[serde(default)]
+    pub(crate) comments: Vec<Json>,
+}
+
+#[derive(Clone, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) content: String,
+    #[serde(default)]
+    pub(crate) disabled: bool,
+}
+
+impl Rrset {
+    /// Contents as a set. A record that is disabled is not there.
+    pub(crate) fn contents(&self) -> Vec<String> {
+        let active = self.records.iter().filter(|record| !record.disabled);
+        let all: Vec<String> = active.map(|record| record.content.clone()).collect();
+        crate::inputs::contents(&self.kind, &all)
+    }
+
+    /// The accounts that comments are of.
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &str> {
+        self.comments.iter().filter_map(|comment| comment.get("account").and_then(Json::as_str))
+    }
+}
+
+/// The server, for one call.
+pub(crate) struct Api {
+    client: Client,
+}
+
+impl Api {
+    pub(crate) fn new(inputs: &DnsInputs, resource: &Resource, call: &Call) -> Self {
+        let client = Client::new(call)
+            .reason(format!("to manage {} on the DNS server", resource.urn))
+            .header("x-api-key", &inputs.secrets.api_key)
+            .header("accept", "application/json")
+            .patience(ATTEMPTS);
+        Self { client }
+    }
+
+    /// A zone with all of its records; `None` where there is none.
+    pub(crate) fn zone(&self, url: &str) -> Result<Option<Zone>, Failure> {
+        self.look(Request::get(url))
+    }
+
+    /// A zone with the records of one name and type, or with more where the server is old.
+    pub(crate) fn zone_with(&self, url: &str, name: &str, kind: &str) -> Result<Option<Zone>, Failure> {
+        self.look(Request::get(url).query("rrset_name", name).query("rrset_type", kind))
+    }
+
+    fn look(&self, request: Request) -> Result<Option<Zone>, Failure> {
+        let answer = self.client.send(request)?;
+        if answer.status == 404 {
+            return Ok(None);
+        }
+        passed(answer, "/values/zone")?.json().map(Some)
+    }
+
+    /// Sends a change. Sending it twice does no harm, so patience is all that a lost answer needs.
+    pub(crate) fn change(&self, request: Request, body: &Json, place: &str) -> Result<Response, Failure> {
+        passed(self.client.send(request.repeatable().json(body)?)?, place)
+    }
+
+    /// Makes a zone; says whether it did, for it may be there already.
+    pub(crate) fn make(&self, url: &str, body: &Json) -> Result<bool, Failure> {
+        let answer = self.client.send(Request::post(url).repeatable().json(body)?)?;
+        if answer.status == 409 {
+            return Ok(false);
+        }
+        passed(answer, "/values/zone").map(|_| true)
+    }
+
+    /// Deletes a zone; what is gone is a success.
+    pub(crate) fn delete(&self, url: &str) -> Result<(), Failure> {
+        let answer = self.client.send(Request::delete(url))?;
+        if answer.status == 404 { Ok(()) } else { passed(answer, "/values/zone").map(drop) }
+    }
+}
+
+/// What the server's refusals mean.
+fn passed(answer: Response, place: &str) -> Result<Response, Failure> {
+    match answer.status {
+        401 | 403 => Err(Failure::failed(format!("{}; look at `secrets.api_key`", answer.message()))),
+        // It understands, and says which input is wrong.
+        422 => Err(Failure::input(place, answer.message())),
+        _ => answer.success(),
+    }
+}

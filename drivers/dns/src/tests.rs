@@ -1,0 +1,118 @@
+//! What can be told without a server; the rest is proved against a real one.
+
+use purlin_sdk::testing::inputs;
+use purlin_sdk::{Failure, Json, State, testing};
+use serde_json::json;
+
+use crate::Dns;
+
+fn given(values: Json) -> Json {
+    let mut values = values;
+    values["server"] = json!({"url": "http://127.0.0.1:1/"});
+    json!({"values": values, "secrets": {"api_key": "k"}})
+}
+
+fn records(records: Json) -> Json {
+    given(json!({"records": records}))
+}
+
+#[test]
+fn inputs_get_one_spelling_and_their_defaults() {
+    let given = records(
+        json!({"zone": "Example.ORG", "name": "WWW", "type": "A", "content": ["192.0.2.2", "192.0.2.1", "192.0.2.1"]}),
+    );
+    let checked = testing::check::<Dns>(inputs(&given), None).expect("valid");
+    let wanted = json!({
+        "server": {"url": "http://127.0.0.1:1", "id": "localhost"},
+        "records": {
+            "zone": "example.org.", "name": "www.example.org.", "type": "A", "ttl": 3600,
+            "content": ["192.0.2.1", "192.0.2.2"],
+        },
+    });
+    assert_eq!(checked.values, wanted);
+    let again = json!({"values": checked.values, "secrets": checked.secrets});
+    assert_eq!(testing::check::<Dns>(inputs(&again), None).expect("valid").values, wanted);
+    let zone =
+        self::given(json!({"zone": {"name": "Example.org", "nameservers": ["b.example", "a.example."]}}));
+    let checked = testing::check::<Dns>(inputs(&zone), None).expect("valid");
+    assert_eq!(
+        checked.values["zone"],
+        json!({
+            "name": "example.org.", "kind": "Native", "nameservers": ["a.example.", "b.example."], "masters": [],
+            "soa_edit_api": "DEFAULT", "delete_records": false,
+        })
+    );
+}
+
+#[test]
+fn every_fault_is_told_at_once() {
+    let fault = |document: Json| match testing::check::<Dns>(inputs(&document), None) {
+        Err(Failure::InvalidInputs(faults)) => {
+            faults.iter().map(|fault| fault.pointer.clone()).collect::<Vec<_>>()
+        }
+        Err(other) => vec![other.to_string()],
+        Ok(_) => Vec::new(),
+    };
+    let wrong = records(
+        json!({"zone": "example.org", "name": "a..b", "type": "A", "ttl": 4_000_000_000u32, "content": ["x", "192.0.2.1"]}),
+    );
+    assert_eq!(fault(wrong), ["/values/records/name", "/values/records/ttl", "/values/records/content/0"]);
+    let soa = records(json!({"zone": "example.org", "name": "@", "type": "SOA", "content": ["x"]}));
+    assert_eq!(fault(soa), ["/values/records/type"]);
+    let apex =
+        records(json!({"zone": "example.org", "name": "@", "type": "CNAME", "content": ["a.b", "c.d"]}));
+    assert_eq!(fault(apex), ["/values/records/content", "/values/records/name"]);
+    assert_eq!(fault(given(json!({}))), ["/values"]);
+    assert_eq!(fault(given(json!({"zone": {"name": "a", "kind": "Slave"}}))), ["/values/zone/masters"]);
+    assert_eq!(
+        fault(given(json!({"zone": {"name": "a", "masters": ["192.0.2.1"]}}))),
+        ["/values/zone/masters"]
+    );
+}
+
+#[test]
+fn what_is_not_known_yet_stays_so() {
+    let document = records(json!({"zone": "example.org", "name": "www", "type": "A", "content": null}));
+    let given = testing::unknown(inputs(&document), &["/values/records/content"]);
+    let checked = testing::check::<Dns>(given, None).expect("nothing wrong so far");
+    assert_eq!(checked.values["records"]["content"], Json::Null);
+    assert_eq!(checked.values["records"]["name"], "www.example.org.");
+    let document =
+        records(json!({"zone": "example.org", "name": "www", "type": "A", "content": ["192.0.2.9", null]}));
+    let given = testing::unknown(inputs(&document), &["/values/records/content/1"]);
+    let checked = testing::check::<Dns>(given, None).expect("nothing wrong so far");
+    assert_eq!(
+        checked.values["records"]["content"],
+        json!(["192.0.2.9", null]),
+        "its place is known to others"
+    );
+}
+
+#[test]
+fn another_place_is_another_resource() {
+    let before = records(
+        json!({"zone": "example.org.", "name": "www.example.org.", "type": "A", "ttl": 60, "content": ["192.0.2.1"]}),
+    );
+    let state =
+        State::new("http://127.0.0.1:1/api/v1/servers/localhost/zones/example.org.#www.example.org./A");
+    let impact = |change: &dyn Fn(&mut Json)| {
+        let mut after = before.clone();
+        change(&mut after);
+        testing::update_impact::<Dns>(inputs(&before), inputs(&after), &state).expect("asked")
+    };
+    let in_place = impact(&|after| after["values"]["records"]["ttl"] = json!(61));
+    assert!(in_place.replaces.is_empty() && in_place.delete_before_replace);
+    let moved = impact(&|after| after["values"]["records"]["name"] = json!("w.example.org."));
+    assert_eq!(moved.replaces, ["/values/records/name"]);
+    assert!(!moved.delete_before_replace);
+    let server = impact(&|after| after["values"]["server"]["url"] = json!("http://other"));
+    assert_eq!(server.replaces, ["/values/server/url"]);
+}
+
+#[test]
+fn nobody_there_is_no_failure_for_good() {
+    let document =
+        records(json!({"zone": "example.org.", "name": "www", "type": "A", "content": ["192.0.2.1"]}));
+    assert!(matches!(testing::create::<Dns>(inputs(&document)), Err(Failure::RetryAfter { .. })));
+    assert!(testing::said().iter().all(|said| !matches!(said, testing::Said::Checkpoint(_))));
+}

@@ -1,0 +1,187 @@
+//! A zone. Its mark is its `account`, which holds the guresid.
+
+use purlin_sdk::{Failure, Json, State, log, operation};
+use purlin_sdk_http::Request;
+use serde_json::json;
+
+use crate::Work;
+use crate::inputs::{Zone as Wanted, servers};
+use crate::mark::{self, Whose};
+use crate::server::Zone;
+
+/// Seconds that the names of servers may be kept.
+const TTL: u32 = 3600;
+
+impl Work<'_> {
+    fn zone_body(&self, wanted: &Wanted) -> Json {
+        json!({
+            "kind": wanted.kind.word(),
+            "masters": wanted.masters,
+            "soa_edit_api": wanted.soa_edit_api.as_deref().unwrap_or("DEFAULT"),
+            "account": self.resource.guresid,
+        })
+    }
+
+    pub(crate) fn create_zone(&self, name: &str, wanted: &Wanted) -> Result<State, Failure> {
+        let url = self.inputs.zone_url(name);
+        if let Some(there) = self.api.zone(&url)? {
+            self.own_zone(name, &there)?;
+        }
+        operation::checkpoint(&url);
+        let mut body = self.zone_body(wanted);
+        if let Json::Object(body) = &mut body {
+            body.insert("name".to_owned(), name.into());
+            body.insert(
+                "nameservers".to_owned(),
+                json!(servers(wanted.nameservers.as_deref().unwrap_or_default())),
+            );
+        }
+        if !self.api.make(&self.inputs.zones_url(), &body)? {
+            // An earlier attempt made it, or somebody who was faster.
+            match self.api.zone(&url)? {
+                Some(there) => self.own_zone(name, &there)?,
+                None => {
+                    return Err(Failure::Conflict(format!(
+                        "the server has a zone like `{name}` and does not show it"
+                    )));
+                }
+            }
+            return self.update_zone(name, wanted, &State::new(url));
+        }
+        match self.api.zone(&url) {
+            Ok(Some(there)) => zone_state(&url, name, &there),
+            Ok(None) => {
+                Err(Failure::failed(format!("the zone `{name}` was made, and somebody deleted it at once")))
+            }
+            Err(failure) => Err(partial(State::new(url), &failure)),
+        }
+    }
+
+    pub(crate) fn update_zone(&self, name: &str, wanted: &Wanted, before: &State) -> Result<State, Failure> {
+        let url = self.inputs.zone_url(name);
+        let there = self.api.zone(&url)?;
+        let there = there.ok_or_else(|| Failure::NotFound(format!("there is no zone `{name}`")))?;
+        self.not_anothers(name, mark::zone(&there, &self.resource.guresid))?;
+        self.api.change(Request::put(&url), &self.zone_body(wanted), "/values/zone")?;
+        let mut state = before.clone();
+        if let Some(wanted) = &wanted.nameservers
+            && nameservers(name, &there) != servers(wanted)
+        {
+            let records: Vec<Json> =
+                servers(wanted).iter().map(|one| json!({"content": one, "disabled": false})).collect();
+            let rrset =
+                json!({"name": name, "type": "NS", "ttl": TTL, "changetype": "REPLACE", "records": records});
+            let patch = self.api.change(
+                Request::patch(&url),
+                &json!({"rrsets": [rrset]}),
+                "/values/zone/nameservers",
+            );
+            patch.map_err(|failure| partial(before.clone(), &failure))?;
+        }
+        match self.api.zone(&url) {
+            Ok(Some(there)) => {
+                state.outputs = zone_state(&url, name, &there)?.outputs;
+                Ok(state)
+            }
+            Ok(None) => Err(Failure::NotFound(format!("there is no zone `{name}` any more"))),
+            Err(failure) => Err(partial(state, &failure)),
+        }
+    }
+
+    pub(crate) fn delete_zone(&self, name: &str, wanted: &Wanted) -> Result<(), Failure> {
+        let url = self.inputs.zone_url(name);
+        let Some(there) = self.api.zone(&url)? else { return Ok(()) };
+        self.not_anothers(name, mark::zone(&there, &self.resource.guresid))?;
+        let left: Vec<String> = there
+            .rrsets
+            .iter()
+            .filter(|set| !(set.name == name && matches!(set.kind.as_str(), "SOA" | "NS")))
+            .map(|set| format!("{}/{}", set.name, set.kind))
+            .collect();
+        if !left.is_empty() && !wanted.delete_records && wanted.kind != crate::inputs::Kind::Slave {
+            let shown = left.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+            let more = if left.len() > 5 { format!(" and {} more", left.len() - 5) } else { String::new() };
+            return Err(Failure::Conflict(format!(
+                "there are records in the zone `{name}`: {shown}{more}; delete them first, or say `delete_records: true`"
+            )));
+        }
+        self.api.delete(&url)
+    }
+
+    /// The zone as it is, and the inputs that it is like.
+    pub(crate) fn read_zone(
+        &self,
+        name: &str,
+        wanted: &Wanted,
+        by_name: bool,
+    ) -> Result<Option<(State, Json)>, Failure> {
+        let url = self.inputs.zone_url(name);
+        let Some(there) = self.api.zone(&url)? else { return Ok(None) };
+        let whose = mark::zone(&there, &self.resource.guresid);
+        match by_name {
+            true => self.own_zone(name, &there)?,
+            false => self.not_anothers(name, whose)?,
+        }
+        let mut masters = there.masters.clone();
+        // Whether they are in the order wished for does not matter.
+        if same(&masters, &wanted.masters) {
+            masters.clone_from(&wanted.masters);
+        }
+        let mut values = json!({
+            "name": name,
+            "kind": there.kind,
+            "masters": masters,
+            "soa_edit_api": there.soa_edit_api,
+            "delete_records": wanted.delete_records,
+        });
+        if let (Some(_), Json::Object(values)) = (&wanted.nameservers, &mut values) {
+            values.insert("nameservers".to_owned(), json!(nameservers(name, &there)));
+        }
+        Ok(Some((zone_state(&url, name, &there)?, values)))
+    }
+
+    fn own_zone(&self, name: &str, there: &Zone) -> Result<(), Failure> {
+        match mark::zone(there, &self.resource.guresid) {
+            Whose::Ours => {
+                log::debug(format!("the zone `{name}` is there already, with this resource's mark"));
+                Ok(())
+            }
+            Whose::Nobodys | Whose::Anothers => {
+                let account = match there.account.as_str() {
+                    "" => "nobody's account".to_owned(),
+                    account => format!("the account `{account}`"),
+                };
+                Err(Failure::Conflict(format!("the zone `{name}` exists already, with {account}; import it")))
+            }
+        }
+    }
+}
+
+fn same(a: &[String], b: &[String]) -> bool {
+    let sorted = |all: &[String]| {
+        let mut all = all.to_vec();
+        all.sort();
+        all
+    };
+    sorted(a) == sorted(b)
+}
+
+/// What answers for the zone, as its own records say.
+fn nameservers(name: &str, zone: &Zone) -> Vec<String> {
+    let apex = zone.rrsets.iter().find(|set| set.name == name && set.kind == "NS");
+    apex.map(crate::server::Rrset::contents).unwrap_or_default()
+}
+
+fn zone_state(url: &str, name: &str, zone: &Zone) -> Result<State, Failure> {
+    State::new(url).outputs(json!({
+        "name": name,
+        "fqdn": name.trim_end_matches('.'),
+        "zone": name,
+        "kind": zone.kind,
+        "nameservers": nameservers(name, zone),
+    }))
+}
+
+fn partial(state: State, failure: &Failure) -> Failure {
+    Failure::Partial { state: Box::new(state), message: failure.to_string() }
+}
