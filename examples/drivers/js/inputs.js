@@ -1,0 +1,93 @@
+// What the driver is given.
+
+import { Faults, isUnknown } from "./purlin/index.js";
+
+/** Bytes of the longest text. */
+const LONGEST = 64 << 10;
+const TITLE = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const SIGNED = /\n-- [0-9a-f]{64}$/;
+const KNOWN = { values: ["title", "text"], secrets: ["signature"] };
+
+export const inputSchema = {
+  type: "object",
+  required: ["values"],
+  properties: {
+    values: {
+      type: "object",
+      required: ["text"],
+      additionalProperties: false,
+      properties: {
+        text: { type: "string", maxLength: LONGEST, description: "What the note says." },
+        title: {
+          type: "string",
+          pattern: TITLE.source,
+          description: "Its name; drawn from the resource's own when it is left out.",
+        },
+      },
+    },
+    secrets: {
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        signature: { type: "string", description: "Its digest is put below the text." },
+      },
+    },
+  },
+};
+
+export const outputSchema = {
+  type: "object",
+  required: ["title", "path", "bytes"],
+  properties: {
+    title: { type: "string" },
+    path: { type: "string", description: "Where it is, in the driver's folder." },
+    bytes: { type: "integer", description: "How long the file is." },
+    mark: { type: "string", writeOnly: true, description: "Title and signature." },
+  },
+};
+
+const bytes = (text) => new TextEncoder().encode(text);
+
+/** Everything that is wrong. What is not known yet is not judged. */
+export function faults(inputs) {
+  const faults = new Faults();
+  for (const [part, known] of Object.entries(KNOWN)) {
+    for (const name of Object.keys(inputs[part])) {
+      const place = name.replaceAll("~", "~0").replaceAll("/", "~1");
+      if (!known.includes(name)) faults.add(`/${part}/${place}`, `is not known; there are ${known.join(", ")}`);
+    }
+  }
+  const judge = (part, name, fault, required = false) => {
+    const pointer = `/${part}/${name}`;
+    const value = inputs[part][name] ?? null;
+    if (isUnknown(inputs, pointer) || (value === null && !required)) return;
+    if (value === null) faults.add(pointer, "is missing");
+    else if (typeof value !== "string") faults.add(pointer, "has to be a text");
+    else if (fault(value)) faults.add(pointer, fault(value));
+  };
+  judge("values", "text", (text) => bytes(text).length > LONGEST && "is longer than 64 KiB", true);
+  judge(
+    "values",
+    "title",
+    (title) => !TITLE.test(title) && "has to be up to 63 lower-case letters, digits and dashes",
+  );
+  judge("secrets", "signature", () => false);
+  return faults;
+}
+
+/** Gives a note that has no title one that no other has. */
+export function withDefaults(inputs, resource) {
+  if (inputs.values.title != null || isUnknown(inputs, "/values/title")) return inputs.values;
+  return { ...inputs.values, title: resource.guresid.slice(0, 12) };
+}
+
+/** What is to be in the file. A digest stands for the signature, which is a secret. */
+export async function content({ values: { text }, secrets: { signature } }) {
+  if (signature == null) return `${text}\n`;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes(signature)));
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${text}\n-- ${hex}\n`;
+}
+
+/** The text of a note, without what stands below it. */
+export const text = (content) => content.replace(/\n$/, "").replace(SIGNED, "");

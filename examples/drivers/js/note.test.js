@@ -1,0 +1,116 @@
+// The driver on files of this machine: no WebAssembly is needed to test it.
+
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, test } from "node:test";
+
+import note from "./note.js";
+import { host } from "./purlin/index.js";
+
+let folder;
+
+beforeEach(() => {
+  folder = fs.mkdtempSync(join(tmpdir(), "note-"));
+  host.said.length = 0;
+  host.files = filesIn(folder);
+});
+
+/** What `purlin/files.js` does, with the driver's paths in a folder of this machine. */
+function filesIn(root) {
+  const here = (path) => join(root, path);
+  const attempt = (action) => {
+    try {
+      return action();
+    } catch (error) {
+      throw Object.assign(error, { code: { ENOENT: "no-entry", EACCES: "access" }[error.code] ?? "io" });
+    }
+  };
+  fs.mkdirSync(here("/notes"));
+  return {
+    has: (folder) => fs.existsSync(here(folder)),
+    read: (path) => attempt(() => fs.readFileSync(here(path))),
+    write: (path, bytes) => attempt(() => fs.writeFileSync(here(path), bytes)),
+    rename: (from, to) => attempt(() => fs.renameSync(here(from), here(to))),
+    remove: (path) => attempt(() => fs.unlinkSync(here(path))),
+  };
+}
+
+const resource = { guresid: "0123456789abcdef0123456789abcdef01234567", typeName: "note" };
+const inputs = (values, secrets = {}, unknown = []) => ({ values, secrets, params: {}, unknown, sensitive: [] });
+const hello = inputs({ title: "hello", text: "Hello." });
+const create = (inputs) => note.create({ resource, inputs, name: inputs.values.title });
+const file = (title) => fs.readFileSync(join(folder, "notes", `${title}.md`), "utf8");
+const places = (faults) => faults.map((fault) => fault.pointer);
+
+test("a note lives", async () => {
+  const state = await create(hello);
+  assert.deepEqual(state, {
+    id: "hello",
+    outputs: { title: "hello", path: "/notes/hello.md", bytes: 7 },
+    secrets: {},
+  });
+  assert.equal(file("hello"), "Hello.\n");
+  assert.deepEqual(host.said[0], ["checkpoint", "hello"]);
+  await create(hello);
+  await assert.rejects(create(inputs({ title: "hello", text: "Hi." })), { name: "conflict" });
+
+  const read = (id, inputs = hello) => note.read({ resource, id, name: "hello", inputs, state });
+  fs.writeFileSync(join(folder, "notes/hello.md"), "Somebody was here.\n");
+  assert.deepEqual((await read("hello")).values, { title: "hello", text: "Somebody was here." });
+  await assert.rejects(read(undefined), { name: "conflict" });
+
+  const after = inputs({ title: "hello", text: "wörld 🎉" });
+  assert.deepEqual(note.updateImpact({ state, before: hello, after }), { stableOutputs: ["title", "path"] });
+  assert.equal((await note.update({ state, before: hello, after })).outputs.bytes, 12);
+  assert.equal((await read("hello", after)).values.text, "wörld 🎉");
+
+  note.delete({ state });
+  note.delete({ state });
+  assert.equal(await read("hello"), undefined);
+  assert.deepEqual(fs.readdirSync(join(folder, "notes")), []);
+});
+
+test("another title is another note", async () => {
+  const state = await create(hello);
+  const after = inputs({ title: "other", text: "Hello." });
+  assert.deepEqual(note.updateImpact({ state, before: hello, after }), { replaces: ["/values/title"] });
+  await assert.rejects(note.update({ state, before: hello, after }), { name: "invalid-inputs" });
+});
+
+test("every fault is told", () => {
+  const wrong = inputs({ title: "No Title", "a/b": 1, text: 7 }, { pin: 1 });
+  assert.throws(
+    () => note.check({ resource, inputs: wrong }),
+    ({ payload }) => {
+      assert.deepEqual(places(payload.val), ["/values/a~1b", "/secrets/pin", "/values/text", "/values/title"]);
+      return true;
+    },
+  );
+  const check = (text) => note.check({ resource, inputs: inputs({ title: "t", text }) });
+  assert.throws(() => check("é".repeat(32769)), { name: "invalid-inputs" });
+  assert.equal(check("é".repeat(32768)).values.title, "t");
+});
+
+test("a title is drawn once, and what is unknown is not judged", () => {
+  const checked = note.check({ resource, inputs: inputs({ text: "Hello." }) });
+  assert.equal(checked.values.title, "0123456789ab");
+  assert.deepEqual(note.check({ resource, inputs: inputs(checked.values) }).values, checked.values);
+  const unknown = inputs({ title: null, text: null }, {}, ["/values/title", "/values/text"]);
+  assert.deepEqual(note.check({ resource, inputs: unknown }).values, { title: null, text: null });
+});
+
+test("the signature stays secret", async () => {
+  const signed = inputs({ title: "s", text: "x" }, { signature: "hush" });
+  const state = await create(signed);
+  assert.deepEqual(state.secrets, { mark: "s:hush" });
+  assert.match(file("s"), /^x\n-- [0-9a-f]{64}\n$/);
+  assert.equal((await note.read({ resource, id: "s", inputs: signed })).values.text, "x");
+  assert.ok(!JSON.stringify([host.said, state.outputs]).includes("hush"));
+});
+
+test("without the folder it is denied", async () => {
+  fs.rmdirSync(join(folder, "notes"));
+  await assert.rejects(create(hello), (error) => error.payload.val.target === "/notes");
+});

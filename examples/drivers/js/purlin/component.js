@@ -1,0 +1,137 @@
+// Makes a component of a driver: the contract's records to ours and back, what is thrown to failures.
+
+import { exit } from "wasi:cli/exit@0.2.0";
+import * as log from "purlin:driver/log@0.1.0";
+import * as metrics from "purlin:driver/metrics@0.1.0";
+import * as operation from "purlin:driver/operation@0.1.0";
+
+import * as files from "./files.js";
+import { Failure, host } from "./index.js";
+
+/** Lines of a stack that the operator is shown. */
+const FRAMES = 20;
+
+Object.assign(host, {
+  log: log.write,
+  checkpoint: operation.checkpoint,
+  progress: operation.progress,
+  count: (name, by = 1) => metrics.count(name, BigInt(by)),
+  measure: metrics.recordValue,
+  cancelled: operation.cancelled,
+  files,
+});
+
+/** What the component exports as `lifecycle`. */
+export const lifecycle = (driver) => ({
+  describe: () => manifest(driver),
+  check: (request) => call(driver.check, checkRequest(request), checked),
+  name: (request) => call(driver.name, resourceRequest(request), (name) => name),
+  create: (request) => call(driver.create, resourceRequest(request), written),
+  read: (request) => call(driver.read, resourceRequest(request), observed),
+  updateImpact: (change) => call(driver.updateImpact, changeRequest(change), impact),
+  update: (change) => call(driver.update, changeRequest(change), written),
+  delete: (request) => call(driver.delete, resourceRequest(request), () => undefined),
+});
+
+/**
+ * Calls a driver. What is no failure but a fault in it ends the call: nobody knows what there is by
+ * then, and the host finds out.
+ */
+async function call(action, request, answer) {
+  try {
+    return answer(await action(request));
+  } catch (error) {
+    if (error instanceof Failure) throw failure(error.payload);
+    const stack = `${error?.stack ?? ""}`.trim().split("\n").slice(0, FRAMES);
+    log.write("warn", stack.join("\n"));
+    log.write("error", stack[0] ? `${error} (${stack[0]})` : `${error}`);
+    exit({ tag: "err" });
+  }
+}
+
+const inputs = (theirs) => ({
+  ...theirs,
+  values: JSON.parse(theirs.values),
+  secrets: JSON.parse(theirs.secrets),
+  params: JSON.parse(theirs.params),
+});
+
+const state = (theirs) => ({
+  ...theirs,
+  outputs: JSON.parse(theirs.outputs),
+  secrets: JSON.parse(theirs.secrets),
+  manifests: theirs.manifests.map((file) => ({ ...file, data: JSON.parse(file.data) })),
+});
+
+const times = (call) => call && { ...call, deadline: Number(call.deadline) };
+
+const checkRequest = (theirs) => ({
+  ...theirs,
+  inputs: inputs(theirs.inputs),
+  previous: theirs.previous == null ? undefined : JSON.parse(theirs.previous),
+});
+
+const resourceRequest = (theirs) => ({
+  ...theirs,
+  inputs: inputs(theirs.inputs),
+  state: theirs.state && state(theirs.state),
+  call: times(theirs.call),
+});
+
+const changeRequest = (theirs) => ({
+  ...theirs,
+  state: state(theirs.state),
+  before: inputs(theirs.before),
+  after: inputs(theirs.after),
+  call: times(theirs.call),
+});
+
+const checked = ({ values, secrets, warnings = [] }) => ({
+  values: JSON.stringify(values),
+  secrets: JSON.stringify(secrets),
+  warnings,
+});
+
+const written = ({ id, outputs = {}, secrets = {}, cookie = new Uint8Array(), manifests = [] }) => ({
+  id,
+  outputs: JSON.stringify(outputs),
+  secrets: JSON.stringify(secrets),
+  cookie,
+  manifests: manifests.map((file) => ({ ...file, data: JSON.stringify(file.data) })),
+});
+
+const observed = (seen) =>
+  seen && { state: written(seen.state), values: seen.values && JSON.stringify(seen.values) };
+
+const impact = ({ replaces = [], deleteBeforeReplace = false, stableOutputs = [] }) => ({
+  replaces,
+  deleteBeforeReplace,
+  stableOutputs,
+});
+
+function failure({ tag, val }) {
+  if (tag === "retry-after") return { tag, val: { ...val, afterMs: BigInt(val.afterMs) } };
+  if (tag === "partial") return { tag, val: { ...val, state: written(val.state) } };
+  return { tag, val };
+}
+
+function manifest(driver) {
+  const { types, wishes = [], repeatCreate = false, ...about } = driver.manifest;
+  return {
+    ...about,
+    wishes,
+    types: types.map((type) => ({
+      typeName: type.typeName,
+      inputs: JSON.stringify(type.inputs),
+      outputs: JSON.stringify(type.outputs),
+    })),
+    implements: {
+      check: Boolean(driver.check),
+      name: Boolean(driver.name),
+      read: Boolean(driver.read),
+      updateImpact: Boolean(driver.updateImpact),
+      update: Boolean(driver.update),
+      repeatCreate,
+    },
+  };
+}

@@ -1,0 +1,104 @@
+"""What the driver is given."""
+
+import hashlib
+import re
+
+from purlin_driver import CheckRequest, Faults, Inputs
+
+#: Bytes of the longest text.
+LONGEST = 64 << 10
+
+TITLE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+SIGNED = re.compile(r"\n-- [0-9a-f]{64}\Z")
+
+KNOWN = {"values": ["title", "text"], "secrets": ["signature"]}
+
+INPUTS = {
+    "type": "object",
+    "required": ["values"],
+    "properties": {
+        "values": {
+            "type": "object",
+            "required": ["text"],
+            "additionalProperties": False,
+            "properties": {
+                "text": {"type": "string", "maxLength": LONGEST, "description": "What the note says."},
+                "title": {
+                    "type": "string",
+                    "pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
+                    "description": "Its name; drawn from the resource's own when it is left out.",
+                },
+            },
+        },
+        "secrets": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "signature": {"type": "string", "description": "Its digest is put below the text."},
+            },
+        },
+    },
+}
+
+OUTPUTS = {
+    "type": "object",
+    "required": ["title", "path", "bytes"],
+    "properties": {
+        "title": {"type": "string"},
+        "path": {"type": "string", "description": "Where it is, in the driver's folder."},
+        "bytes": {"type": "integer", "description": "How long the file is."},
+        "mark": {"type": "string", "writeOnly": True, "description": "Title and signature."},
+    },
+}
+
+
+def faults(given: Inputs) -> Faults:
+    """Everything that is wrong. What is not known yet is not judged."""
+    found = Faults()
+    for part, known in KNOWN.items():
+        for name in getattr(given, part):
+            if name not in known:
+                place = name.replace("~", "~0").replace("/", "~1")
+                found.add(f"/{part}/{place}", f"is not known; there are {', '.join(known)}")
+
+    def judge(part, name, fault, required=False):
+        value = getattr(given, part).get(name)
+        if given.is_unknown(f"/{part}/{name}") or (value is None and not required):
+            return
+        if value is None:
+            found.add(f"/{part}/{name}", "is missing")
+        elif not isinstance(value, str):
+            found.add(f"/{part}/{name}", "has to be a text")
+        elif message := fault(value):
+            found.add(f"/{part}/{name}", message)
+
+    too_long = lambda text: len(text.encode()) > LONGEST and "is longer than 64 KiB"
+    malformed = lambda title: (
+        not TITLE.fullmatch(title) and "has to be up to 63 lower-case letters, digits and dashes"
+    )
+    judge("values", "text", too_long, required=True)
+    judge("values", "title", malformed)
+    judge("secrets", "signature", lambda _: None)
+    return found
+
+
+def with_defaults(request: CheckRequest) -> dict:
+    """Gives a note that has no title one that no other has."""
+    values = request.inputs.values
+    if values.get("title") is not None or request.inputs.is_unknown("/values/title"):
+        return values
+    return {**values, "title": request.resource.guresid[:12]}
+
+
+def content(given: Inputs) -> bytes:
+    """What is to be in the file. A digest stands for the signature, which is a secret."""
+    text = given.values["text"] + "\n"
+    signature = given.secrets.get("signature")
+    if signature is not None:
+        text += f"-- {hashlib.sha256(signature.encode()).hexdigest()}\n"
+    return text.encode()
+
+
+def text(content: bytes) -> str:
+    """The text of a note, without what stands below it."""
+    return SIGNED.sub("", content.decode(errors="replace").removesuffix("\n"))

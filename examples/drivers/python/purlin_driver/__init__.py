@@ -1,0 +1,23 @@
+"""Drivers for Purlin in Python: a class with a method for each function of the contract.
+
+JSON is dicts here and not text, a failure is an exception, and what a driver implements is what it
+overrides. `purlin_driver.component` makes a component of it; this module needs no WebAssembly, so
+that tests run natively.
+"""
+
+from .driver import Driver, TypeSchema, Wish
+from .failures import (
+    Conflict, Denied, Failed, Failure, Faults, InvalidInputs, NotFound, Partial, RetryAfter
+)
+from .host import host
+from .requests import (
+    Call, Change, Checked, CheckRequest, Context, CreateRequest, DeleteRequest, Impact, Inputs,
+    ManifestFile, NameRequest, Observed, ReadRequest, Resource, State
+)
+
+__all__ = [
+    "Call", "Change", "CheckRequest", "Checked", "Conflict", "Context", "CreateRequest", "DeleteRequest",
+    "Denied", "Driver", "Failed", "Failure", "Faults", "Impact", "Inputs", "InvalidInputs",
+    "ManifestFile", "NameRequest", "NotFound", "Observed", "Partial", "ReadRequest", "Resource",
+    "RetryAfter", "State", "TypeSchema", "Wish", "host",
+]

@@ -1,0 +1,64 @@
+"""Why a call did not succeed: exceptions, one for each kind that the contract has.
+
+Any other exception ends the call as a crash, after which the host finds out what there is. So raise
+these only where it is certain that nothing was changed; `Partial` where something was.
+"""
+
+
+class Failure(Exception):
+    """Any of them."""
+
+
+class InvalidInputs(Failure):
+    """The inputs are wrong. Places are pointers into `{"values":…,"secrets":…,"params":…}`."""
+
+    def __init__(self, *faults: tuple[str, str]):
+        super().__init__("; ".join(f"{pointer}: {message}" for pointer, message in faults))
+        self.faults = faults
+
+
+class Denied(Failure):
+    """A capability is missing; the operator has to grant it."""
+
+    def __init__(self, capability: str, target: str, message: str):
+        super().__init__(message)
+        self.capability, self.target, self.message = capability, target, message
+
+
+class NotFound(Failure):
+    """The resource, or one that it needs, does not exist."""
+
+
+class Conflict(Failure):
+    """Somebody else's change stands in the way."""
+
+
+class RetryAfter(Failure):
+    """Busy, or too many requests; nothing was changed."""
+
+    def __init__(self, after_ms: int, message: str):
+        super().__init__(message)
+        self.after_ms, self.message = after_ms, message
+
+
+class Partial(Failure):
+    """Something exists now that must not be forgotten: its state."""
+
+    def __init__(self, state, message: str):
+        super().__init__(message)
+        self.state, self.message = state, message
+
+
+class Failed(Failure):
+    """Anything else; nothing was changed."""
+
+
+class Faults(list):
+    """Collects everything that is wrong, so that all of it is told at once."""
+
+    def add(self, pointer: str, message: str) -> None:
+        self.append((pointer, message))
+
+    def check(self) -> None:
+        if self:
+            raise InvalidInputs(*self)
