@@ -1,9 +1,11 @@
 //! Finding drivers: the built-in ones, and those that the workspace names.
 
 mod approve;
+mod examine;
 mod inspect;
 mod missing;
 mod pinned;
+mod single;
 mod wishes;
 
 use std::borrow::Cow;
@@ -25,6 +27,7 @@ use crate::Documents;
 use crate::probed::Probed;
 
 pub use approve::{Approval, ApprovalChange};
+pub use examine::Examined;
 pub use inspect::Inspection;
 pub use wishes::Granted;
 
@@ -153,13 +156,7 @@ impl Registry {
             return Ok(found.clone());
         }
         let config = self.configured.get(name);
-        let setup = DriverSetup {
-            name: name.into(),
-            grants: config.map(|c| c.grants.clone()).unwrap_or_default(),
-            limits: config.map(|c| c.limits.clone()).unwrap_or_default(),
-            folder: self.folder.clone(),
-            env: self.variables.clone(),
-        };
+        let setup = self.setup(name);
         let mut found = match config.and_then(|config| config.source.as_ref()) {
             Some(DriverSource::Path(path)) => self.load_path(&self.place(path), &setup).await?,
             Some(DriverSource::Oci(reference)) => return Err(Missing::Oci(reference.clone())),

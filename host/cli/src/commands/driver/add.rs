@@ -89,13 +89,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::input(format!("`{}` names a driver `{name}` already", text::path(&path)))
             .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
     }
+    let versions: Vec<String> = said.map(|manifest| manifest.version.to_string()).collect();
     let source = relative(&args.source, &workspace.folder);
     let edited = edited(&path, &name, &source)?;
     files::write(&path, &edited)
         .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(&path)), &error))?;
     let lock = approve(&name, &path, app).await?;
-    let versions: Vec<String> = said.map(|manifest| manifest.version.to_string()).collect();
-    let grants = inspections.first().and_then(|one| component(one).grants);
+    // The lines are for the name that it has here.
+    let grants = inspections.into_iter().next().and_then(|mut one| {
+        one.name = Some(name.clone());
+        component(&one).grants
+    });
     match args.format.format {
         Format::Json => app.ui.json(&Report {
             format: FORMAT,

@@ -1,0 +1,260 @@
+//! `purlin driver run`
+
+mod answer;
+mod request;
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use purlin_host::model::Workspace;
+use purlin_host::sandbox::{CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::WorkspaceArg;
+use crate::app::App;
+use crate::failure::{Failure, Status};
+use crate::{input, text};
+
+use request::Request;
+
+/// Call one function of a driver by hand.
+///
+/// The request is JSON, from a file, from standard input (`-`) or from the options; so is the answer.
+/// What `create` and `update` answer is a request for the next call. The driver has what purlin.yaml
+/// grants it; effects are real, and nothing is written to the state.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin driver run note.wasm describe
+  purlin driver run note.wasm check --values '{\"text\": \"Hello.\"}'
+  purlin driver run note.wasm create --values '{\"title\": \"a\", \"text\": \"Hello.\"}' > made.json
+  purlin driver run note.wasm read made.json
+  purlin driver run note.wasm delete made.json
+
+A request is an object with: key, context, inputs (values, secrets, params, account, unknown),
+before (inputs that it was made with), previous, name, id, state, idempotency_key. All can be left out
+where the function does not need them.
+
+Exit status: 0 done; 1 the driver failed; 2 the request is wrong.")]
+pub(crate) struct Args {
+    /// A component's file, or the name of a driver.
+    #[arg(value_name = "FILE|NAME")]
+    driver: String,
+
+    /// What to call.
+    #[arg(value_name = "FUNCTION")]
+    function: Function,
+
+    /// The request, `-` for standard input.
+    #[arg(value_name = "REQUEST")]
+    request: Option<String>,
+
+    /// `inputs.values` as JSON, in place of the request's.
+    #[arg(long, value_name = "JSON")]
+    values: Option<String>,
+
+    /// `inputs.secrets` as JSON, in place of the request's.
+    #[arg(long, value_name = "JSON")]
+    secrets: Option<String>,
+
+    /// `inputs.params` as JSON, in place of the request's.
+    #[arg(long, value_name = "JSON")]
+    params: Option<String>,
+
+    /// Which resource it is, such as `note.default#shared.a`.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+
+    /// The provider's id, for `read`.
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// Show secrets.
+    #[arg(long)]
+    show_secrets: bool,
+
+    #[command(flatten)]
+    workspace: WorkspaceArg,
+}
+
+/// A function of the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Function {
+    Describe,
+    Check,
+    Name,
+    Create,
+    Read,
+    UpdateImpact,
+    Update,
+    Delete,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let (workspace, sources) = args.workspace.read(app)?.unwrap_or_else(|| {
+        (Workspace { folder: app.folder.clone(), ..Workspace::default() }, Default::default())
+    });
+    let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
+    let path = Path::new(&args.driver);
+    let is_file = args.driver.ends_with(".wasm") || args.driver.starts_with(['.', '/']);
+    let loaded = if is_file || (!purlin.knows_driver(&args.driver) && path.is_file()) {
+        app.timings.wait("load the driver", purlin.driver_file(path)).await
+    } else {
+        app.timings.wait("load the driver", purlin.driver(&args.driver)).await
+    };
+    let driver = loaded.map_err(|error| Failure::host(error, &sources))?;
+    if args.function == Function::Describe {
+        app.ui.json(&answer::manifest(driver.manifest()));
+        return Ok(Status::Done);
+    }
+    let request = request(args, &driver)?;
+    let answered = app.timings.wait("call the driver", watched(args, &driver, &request, app)).await;
+    let (mut answer, status) = match answered {
+        Ok(answer) => (answer, Status::Done),
+        Err(error) => {
+            app.ui.error(&text::line(&error.to_string()));
+            (answer::failure(&error, args.show_secrets), Status::Failed)
+        }
+    };
+    if matches!(args.function, Function::Create | Function::Update)
+        && let Some(answer) = answer.as_object_mut()
+    {
+        answer.extend(request.again(args.show_secrets));
+    }
+    if let Some(answer) = answer.as_object_mut() {
+        answer.shift_insert(0, "format".to_owned(), crate::report::FORMAT.into());
+    }
+    app.ui.json(&answer);
+    Ok(status)
+}
+
+/// The request with what the options say.
+fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
+    let text = match args.request.as_deref() {
+        None => "{}".to_owned(),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|error| Failure::caused("cannot read standard input", &error))?;
+            text
+        }
+        Some(file) => std::fs::read_to_string(file).map_err(|error| {
+            Failure::input(format!("cannot read the request `{file}`: {error}"))
+                .hint("a request is JSON, in a file or on standard input (`-`)")
+        })?,
+    };
+    let what = args.request.as_deref().unwrap_or("the request");
+    let mut document = request::json(what, &text)?;
+    for (name, option) in [("values", &args.values), ("secrets", &args.secrets), ("params", &args.params)] {
+        if let Some(text) = option {
+            let part = request::json(&format!("--{name}"), text)?;
+            if let Some(inputs) = request::entry(&mut document, "inputs")? {
+                inputs.insert(name.to_owned(), part);
+            }
+        }
+    }
+    for (name, option) in [("key", &args.key), ("id", &args.id)] {
+        if let (Some(text), Some(document)) = (option, document.as_object_mut()) {
+            document.insert(name.to_owned(), Value::from(text.as_str()));
+        }
+    }
+    Request::read(&document, driver.manifest())
+}
+
+/// The call, with its progress said as it comes.
+async fn watched(args: &Args, driver: &Driver, request: &Request, app: &App) -> Result<Value, CallError> {
+    let (sender, mut heard) = mpsc::unbounded_channel::<Progress>();
+    let progress: ProgressSink = Arc::new(move |progress| {
+        // Nobody listens any more once the call is over.
+        let _ = sender.send(progress);
+    });
+    let say = |progress: Progress| {
+        let percent = progress.percent.map(|percent| format!(" ({percent} %)")).unwrap_or_default();
+        app.ui.say(&format!("{}{percent}", text::line(&progress.message)));
+    };
+    let mut call = std::pin::pin!(call(args, driver, request, progress));
+    let answer = loop {
+        tokio::select! {
+            Some(progress) = heard.recv() => say(progress),
+            answer = &mut call => break answer,
+        }
+    };
+    while let Ok(progress) = heard.try_recv() {
+        say(progress);
+    }
+    answer
+}
+
+async fn call(
+    args: &Args,
+    driver: &Driver,
+    request: &Request,
+    progress: ProgressSink,
+) -> Result<Value, CallError> {
+    let kept = Arc::new(Kept::default());
+    let context = CallContext {
+        checkpoint: Some(kept.clone()),
+        progress: Some(progress),
+        ..CallContext::new(&request.subject, &request.key)
+    };
+    let Request { inputs, before, previous, .. } = request;
+    let (function, show) = (args.function, args.show_secrets);
+    let name = match &request.name {
+        Some(name) => name.clone(),
+        // Unknown inputs have no name yet.
+        None if matches!(function, Function::Check | Function::Delete) || request.has_unknown() => String::new(),
+        None => driver.name_of(&context, inputs).await?,
+    };
+    let change = || Change { state: &request.state, before, after: inputs, name: &name };
+    Ok(match function {
+        Function::Describe => Value::Null,
+        Function::Check => answer::checked(&driver.check(&context, inputs, previous.as_ref()).await?, show),
+        Function::Name => json!({"name": driver.name_of(&context, inputs).await?}),
+        Function::Create => {
+            let state = driver.create(&context, inputs, &name).await?;
+            let mut answer = json!({"state": answer::state(&state, show), "name": name});
+            if let (Some(id), Some(answer)) = (kept.id(), answer.as_object_mut()) {
+                answer.insert("checkpoint".to_owned(), id.into());
+            }
+            answer
+        }
+        Function::Read => {
+            let recorded = request.recorded.then_some(&request.state);
+            let id = request.id.as_deref().or(recorded.map(|state| state.id.as_str()));
+            answer::observed(driver.read(&context, id, &name, inputs, recorded).await?.as_ref(), show)
+        }
+        Function::UpdateImpact => answer::impact(&driver.update_impact(&context, change()).await?),
+        Function::Update => {
+            let state = driver.update(&context, change()).await?;
+            json!({"state": answer::state(&state, show), "name": name})
+        }
+        Function::Delete => {
+            driver.delete(&context, &request.state, inputs).await?;
+            json!({"deleted": true})
+        }
+    })
+}
+
+/// Remembers the id of a checkpoint.
+#[derive(Default)]
+struct Kept(Mutex<Option<String>>);
+
+impl Kept {
+    fn id(&self) -> Option<String> {
+        self.0.lock().ok().and_then(|kept| kept.clone())
+    }
+}
+
+#[async_trait]
+impl CheckpointSink for Kept {
+    async fn checkpoint(&self, id: &str) -> Result<(), String> {
+        if let Ok(mut kept) = self.0.lock() {
+            *kept = Some(id.to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! What a driver answers, as JSON. Secrets stand apart, and masked unless they are asked for.
+
+use purlin_host::model::Value;
+use purlin_host::model::driver::{
+    Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState,
+};
+use purlin_host::sandbox::CallError;
+use serde_json::{Map, Value as Json, json};
+
+pub(super) fn manifest(manifest: &Manifest) -> Json {
+    let is = manifest.implements;
+    json!({
+        "format": crate::report::FORMAT,
+        "name": manifest.name,
+        "version": manifest.version.to_string(),
+        "description": manifest.description,
+        "implements": {
+            "check": is.check,
+            "name": is.name,
+            "read": is.read,
+            "update_impact": is.update_impact,
+            "update": is.update,
+            "repeat_create": is.repeat_create,
+        },
+        "types": manifest.types.iter().map(|one| {
+            json!({"type": one.type_name, "inputs": one.inputs, "outputs": one.outputs})
+        }).collect::<Vec<_>>(),
+        "wishes": manifest.wishes.iter().map(|wish| {
+            json!({"capability": wish.capability, "pattern": wish.pattern, "reason": wish.reason})
+        }).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn checked(checked: &Checked, show: bool) -> Json {
+    json!({
+        "values": value(&checked.values, show),
+        "secrets": value(&checked.secrets, show),
+        "warnings": faults(&checked.warnings),
+    })
+}
+
+/// A state, apart as drivers give it: outputs, and secret outputs.
+pub(super) fn state(state: &ResourceState, show: bool) -> Json {
+    let (mut outputs, mut secrets) = (Map::new(), Map::new());
+    for (name, output) in state.outputs.as_map().into_iter().flatten() {
+        let part = if output.has_secret() { &mut secrets } else { &mut outputs };
+        part.insert(name.to_string(), value(output, show));
+    }
+    let mut json = json!({"id": state.id, "outputs": outputs});
+    if let Some(json) = json.as_object_mut() {
+        if !secrets.is_empty() {
+            json.insert("secrets".to_owned(), secrets.into());
+        }
+        if !state.cookie.is_empty() {
+            // What a driver keeps may be secret, and is of no use in part.
+            let cookie = data_encoding::BASE64.encode(&state.cookie);
+            json.insert("cookie".to_owned(), if show { cookie.into() } else { "".into() });
+        }
+        if !state.manifests.is_empty() {
+            let manifests = state.manifests.iter().map(|one| {
+                json!({"name": one.name, "location": one.location, "data": value(&one.data, show)})
+            });
+            json.insert("manifests".to_owned(), manifests.collect());
+        }
+    }
+    json
+}
+
+pub(super) fn observed(observed: Option<&Observed>, show: bool) -> Json {
+    match observed {
+        None => json!({"found": false}),
+        Some(observed) => json!({
+            "found": true,
+            "state": state(&observed.state, show),
+            "values": observed.values.as_ref().map(|values| value(values, show)),
+        }),
+    }
+}
+
+pub(super) fn impact(impact: &Impact) -> Json {
+    json!({
+        "replaces": impact.replaces,
+        "delete_before_replace": impact.delete_before_replace,
+        "stable_outputs": impact.stable_outputs,
+    })
+}
+
+/// Why there is no answer.
+pub(super) fn failure(error: &CallError, show: bool) -> Json {
+    let CallError::Failure(failure) = error else {
+        return json!({"failure": {"kind": "host", "message": error.to_string()}});
+    };
+    let plain = |kind: &str, message: &str| json!({"kind": kind, "message": message});
+    let failure = match failure {
+        Failure::InvalidInputs(faults) => json!({"kind": "invalid-inputs", "faults": self::faults(faults)}),
+        Failure::Denied { capability, target, message } => {
+            json!({"kind": "denied", "capability": capability, "target": target, "message": message})
+        }
+        Failure::NotFound(message) => plain("not-found", message),
+        Failure::Conflict(message) => plain("conflict", message),
+        Failure::RetryAfter { after, message } => {
+            json!({"kind": "retry-after", "after_ms": after.as_millis(), "message": message})
+        }
+        Failure::Partial { state, message } => {
+            json!({"kind": "partial", "state": self::state(state, show), "message": message})
+        }
+        Failure::Failed(message) => plain("failed", message),
+    };
+    json!({"failure": failure})
+}
+
+fn faults(faults: &[InvalidInput]) -> Vec<Json> {
+    faults.iter().map(|fault| json!({"pointer": fault.pointer, "message": fault.message})).collect()
+}
+
+/// A value; what is unknown is null.
+fn value(value: &Value, show: bool) -> Json {
+    if show { value.reveal_marked(&mut |_, _| {}) } else { value.redact() }
+}

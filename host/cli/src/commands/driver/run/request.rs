@@ -1,0 +1,217 @@
+//! What a driver is asked by hand, read from JSON.
+
+use purlin_host::model::driver::{Inputs, Manifest, ResourceState, Subject};
+use purlin_host::model::{Context, EnvironmentId, Key, Urn, Value};
+use serde_json::{Map, Value as Json};
+
+use crate::failure::Failure;
+
+/// A request.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) subject: Subject,
+    /// The idempotency key.
+    pub(super) key: String,
+    pub(super) inputs: Inputs,
+    /// Inputs that it was made with; those that it is to have where nothing else is said.
+    pub(super) before: Inputs,
+    pub(super) previous: Option<Inputs>,
+    pub(super) name: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) state: ResourceState,
+    /// Whether there was a state in the request.
+    pub(super) recorded: bool,
+    document: Json,
+}
+
+/// Entries that a request may have. The last three are of answers, which are requests too.
+const ENTRIES: [&str; 12] = [
+    "key", "context", "inputs", "before", "previous", "name", "id", "state", "idempotency_key", "format",
+    "checkpoint", "failure",
+];
+
+/// Text as JSON.
+pub(super) fn json(what: &str, text: &str) -> Result<Json, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        Failure::input(format!("`{what}` is not JSON: {error}")).hint("a request is one JSON object")
+    })
+}
+
+/// An object in an object, made if need be.
+pub(super) fn entry<'a>(document: &'a mut Json, name: &str) -> Result<Option<&'a mut Map<String, Json>>, Failure> {
+    let Some(document) = document.as_object_mut() else { return Err(no_object("the request")) };
+    let entry = document.entry(name).or_insert_with(|| Json::Object(Map::new()));
+    Ok(entry.as_object_mut())
+}
+
+fn no_object(what: &str) -> Failure {
+    Failure::input(format!("{what} is to be a JSON object"))
+}
+
+impl Request {
+    pub(super) fn read(document: &Json, manifest: &Manifest) -> Result<Self, Failure> {
+        let Some(entries) = document.as_object() else { return Err(no_object("the request")) };
+        if let Some(unknown) = entries.keys().find(|name| !ENTRIES.contains(&name.as_str())) {
+            return Err(Failure::input(format!("the request has an entry `{unknown}` that nobody knows"))
+                .hint(format!("there are {}", ENTRIES[..9].join(", "))));
+        }
+        let text = |name: &str| match entries.get(name) {
+            None | Some(Json::Null) => Ok(None),
+            Some(Json::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(Failure::input(format!("`{name}` of the request is to be a text"))),
+        };
+        let context = context(entries.get("context"))?;
+        let kind = manifest.types.first().map_or("*", |one| one.type_name.as_str());
+        let kind = if kind == "*" { "resource" } else { kind };
+        let key = text("key")?.unwrap_or_else(|| format!("{kind}.default#shared.by-hand"));
+        let key = Key::parse(&key).map_err(|error| {
+            Failure::input(format!("`{key}` is no key: {error}"))
+                .hint("a key looks like `postgres.default#shared.db`")
+        })?;
+        let inputs_of = |name: &str| entries.get(name).map(|part| inputs(name, part)).transpose();
+        let inputs = inputs_of("inputs")?.unwrap_or_else(nothing);
+        let state = entries.get("state").filter(|state| !state.is_null());
+        Ok(Self {
+            subject: Subject { urn: Urn::new(&context, &key), key, context },
+            key: text("idempotency_key")?.unwrap_or_else(|| "by-hand".to_owned()),
+            before: inputs_of("before")?.unwrap_or_else(|| inputs.clone()),
+            previous: inputs_of("previous")?,
+            name: text("name")?,
+            id: text("id")?,
+            recorded: state.is_some(),
+            state: state.map(self::state).transpose()?.unwrap_or_else(|| ResourceState {
+                id: String::new(),
+                outputs: Value::map(),
+                cookie: Vec::new(),
+                manifests: Vec::new(),
+            }),
+            inputs,
+            document: document.clone(),
+        })
+    }
+
+    pub(super) fn has_unknown(&self) -> bool {
+        [&self.inputs.values, &self.inputs.secrets, &self.inputs.params].iter().any(|part| part.has_unknown())
+    }
+
+    /// What the next request needs of this one.
+    pub(super) fn again(&self, show_secrets: bool) -> Map<String, Json> {
+        let mut again = Map::new();
+        for name in ["key", "context", "inputs"] {
+            if let Some(said) = self.document.get(name) {
+                again.insert(name.to_owned(), said.clone());
+            }
+        }
+        let secrets = again.get_mut("inputs").and_then(|inputs| inputs.get_mut("secrets"));
+        if let (Some(secrets), false) = (secrets, show_secrets) {
+            *secrets = self.inputs.secrets.redact();
+        }
+        again
+    }
+}
+
+/// Inputs of which nothing was said.
+fn nothing() -> Inputs {
+    Inputs { values: Value::map(), secrets: Value::map(), params: Value::map(), account: None }
+}
+
+fn context(said: Option<&Json>) -> Result<Context, Failure> {
+    const NAMES: [&str; 6] = ["org", "app", "env", "env_type", "namespace", "deployment"];
+    let nothing = Map::new();
+    let said = match said {
+        None => &nothing,
+        Some(Json::Object(said)) => said,
+        Some(_) => return Err(no_object("`context` of the request")),
+    };
+    if let Some(unknown) = said.keys().find(|name| !NAMES.contains(&name.as_str())) {
+        return Err(Failure::input(format!("`context.{unknown}` of the request is not known"))
+            .hint(format!("there are {}", NAMES.join(", "))));
+    }
+    let text = |name: &str, default: &str| said.get(name).and_then(Json::as_str).unwrap_or(default).into();
+    Ok(Context {
+        org: text("org", "default"),
+        app: text("app", "driver-run"),
+        env: EnvironmentId { id: text("env", "by-hand"), kind: text("env_type", "development") },
+        namespace: text("namespace", "by-hand"),
+        deployment: text("deployment", "by-hand"),
+    })
+}
+
+fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
+    const NAMES: [&str; 5] = ["values", "secrets", "params", "account", "unknown"];
+    let Some(said) = said.as_object() else { return Err(no_object(&format!("`{what}` of the request"))) };
+    if let Some(unknown) = said.keys().find(|name| !NAMES.contains(&name.as_str())) {
+        return Err(Failure::input(format!("`{what}.{unknown}` of the request is not known"))
+            .hint(format!("there are {}", NAMES.join(", "))));
+    }
+    let part = |name: &str| match said.get(name) {
+        None | Some(Json::Null) => Ok(Value::map()),
+        Some(part @ Json::Object(_)) => Ok(Value::from(part.clone())),
+        Some(_) => Err(no_object(&format!("`{what}.{name}` of the request"))),
+    };
+    let secrets = match part("secrets")? {
+        Value::Map(map) => Value::Map(map.into_iter().map(|(name, value)| (name, value.into_secret())).collect()),
+        other => other,
+    };
+    let mut inputs = Inputs {
+        values: part("values")?,
+        secrets,
+        params: part("params")?,
+        account: said.get("account").and_then(Json::as_str).map(str::to_owned),
+    };
+    for pointer in said.get("unknown").and_then(Json::as_array).into_iter().flatten() {
+        let pointer = pointer.as_str().unwrap_or_default();
+        if !mark_unknown(&mut inputs, pointer) {
+            return Err(Failure::input(format!("`{pointer}` in `{what}.unknown` leads nowhere")).hint(
+                "an unknown place is a pointer to something that is there, such as `/values/host` with null",
+            ));
+        }
+    }
+    Ok(inputs)
+}
+
+/// Makes a place unknown. Says whether there is such a place.
+fn mark_unknown(inputs: &mut Inputs, pointer: &str) -> bool {
+    let mut steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
+    let mut place = match steps.next().as_deref() {
+        Some("values") => &mut inputs.values,
+        Some("secrets") => &mut inputs.secrets,
+        Some("params") => &mut inputs.params,
+        _ => return false,
+    };
+    let mut deep = false;
+    for step in steps {
+        deep = true;
+        let inner = match place {
+            Value::Map(map) => map.get_mut(step.as_str()),
+            Value::List(items) => step.parse::<usize>().ok().and_then(|index| items.get_mut(index)),
+            _ => None,
+        };
+        let Some(inner) = inner else { return false };
+        place = inner;
+    }
+    *place = Value::unknown();
+    deep
+}
+
+fn state(said: &Json) -> Result<ResourceState, Failure> {
+    let id = said.get("id").and_then(Json::as_str).unwrap_or_default();
+    if id.is_empty() {
+        return Err(Failure::input("`state.id` of the request is missing")
+            .hint("a state is what `create` answers, with `id`, `outputs`, `secrets` and `cookie`"));
+    }
+    let part = |name: &str| said.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
+    let outputs = part("outputs").into_iter().map(|(name, value)| (name.into(), Value::from(value)));
+    let secrets =
+        part("secrets").into_iter().map(|(name, value)| (name.into(), Value::from(value).into_secret()));
+    let cookie = said.get("cookie").and_then(Json::as_str).unwrap_or_default();
+    let cookie = data_encoding::BASE64
+        .decode(cookie.as_bytes())
+        .map_err(|error| Failure::input(format!("`state.cookie` of the request is not base64: {error}")))?;
+    Ok(ResourceState {
+        id: id.to_owned(),
+        outputs: Value::Map(outputs.chain(secrets).collect()),
+        cookie,
+        manifests: Vec::new(),
+    })
+}

@@ -1,0 +1,73 @@
+//! One driver, to be called by hand.
+
+use std::path::Path;
+
+use purlin_model::DriverSource;
+use purlin_sandbox::{Driver, DriverSetup, Source};
+
+use super::missing::phrase;
+use super::{Registry, canonical};
+use crate::{Error, Purlin};
+
+impl Registry {
+    /// The name under which the workspace has this file as a driver.
+    pub(crate) fn named(&self, file: &Path) -> Option<&str> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let file = real(file)?;
+        let named = self.configured.iter().find(|(_, config)| match &config.source {
+            Some(DriverSource::Path(path)) => real(&self.place(path)).is_some_and(|path| path == file),
+            _ => false,
+        });
+        named.map(|(name, _)| &**name)
+    }
+
+    /// What the workspace gives a driver of this name: grants, limits, its folder, variables.
+    pub(crate) fn setup(&self, name: &str) -> DriverSetup {
+        let config = self.configured.get(name);
+        DriverSetup {
+            name: name.into(),
+            grants: config.map(|c| c.grants.clone()).unwrap_or_default(),
+            limits: config.map(|c| c.limits.clone()).unwrap_or_default(),
+            folder: self.folder.clone(),
+            env: self.variables.clone(),
+        }
+    }
+
+    async fn single(&self, name: &str) -> Result<Driver, Error> {
+        let missing = |missing: super::Missing| {
+            Error::Component(format!("no driver `{name}`: {}", missing.in_short()))
+        };
+        let mut found = self.candidates(name).await.map_err(missing)?.drivers.into_iter();
+        found.next().ok_or_else(|| Error::Component(format!("no driver `{name}`")))
+    }
+
+    async fn file(&self, file: &Path) -> Result<Driver, Error> {
+        // Under its name it has its grants, and what the lock says of it holds.
+        if let Some(name) = self.named(file) {
+            return self.single(name).await;
+        }
+        let what = format!("`{}`", file.display());
+        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let loaded = self.sandbox.load(Source::File(file.to_owned()), &self.setup(&name)).await;
+        loaded.map_err(|error| Error::Component(phrase(&what, &error)))
+    }
+}
+
+impl Purlin {
+    /// A driver that is built in or named by the workspace, in its best version.
+    ///
+    /// # Errors
+    /// When there is no such driver, it cannot be used, or the lock does not approve it.
+    pub async fn driver(&self, name: &str) -> Result<Driver, Error> {
+        self.registry()?.single(canonical(name)).await
+    }
+
+    /// The driver in a file: with what the workspace grants it where the workspace names the file,
+    /// else with nothing.
+    ///
+    /// # Errors
+    /// As [`Purlin::driver`].
+    pub async fn driver_file(&self, file: &Path) -> Result<Driver, Error> {
+        self.registry()?.file(file).await
+    }
+}
