@@ -1,5 +1,7 @@
 //! PowerDNS's API, as far as it is needed. Whatever goes over it is in the spelling of `names`.
 
+use std::time::Duration;
+
 use purlin_sdk::{Call, Failure, Json, Resource};
 use purlin_sdk_http::{Client, Request, Response};
 use serde::Deserialize;
@@ -8,6 +10,9 @@ use crate::inputs::DnsInputs;
 
 /// Attempts within one call. Every request here does no harm when it arrives twice.
 const ATTEMPTS: u32 = 3;
+
+/// How long to wait for a database that is busy.
+const BUSY: Duration = Duration::from_millis(300);
 
 /// A zone as the server has it.
 #[derive(Deserialize)]
@@ -116,6 +121,11 @@ impl Api {
 fn passed(answer: Response, place: &str) -> Result<Response, Failure> {
     match answer.status {
         401 | 403 => Err(Failure::failed(format!("{}; look at `secrets.api_key`", answer.message()))),
+        // Somebody else writes to its database at this moment, and nothing was changed: what it can
+        // explain, it explains.
+        500 if answer.text().contains("Internal Server Error") => {
+            Err(Failure::RetryAfter { after: BUSY, message: answer.message() })
+        }
         // It understands, and says which input is wrong.
         422 => Err(Failure::input(place, answer.message())),
         _ => answer.success(),

@@ -6,6 +6,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod interrupt;
+pub mod powerdns;
+pub mod rest;
 pub mod server;
 pub mod tools;
 pub mod workspace;

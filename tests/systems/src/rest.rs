@@ -1,0 +1,427 @@
+//! A REST service on loopback whose behaviour a test decides, and a client that looks at services
+//! by hand.
+//!
+//! The service keeps things in collections: `POST /COLLECTION` makes one with an id of the server's
+//! choice, `PUT /COLLECTION/ID` makes or changes one, `GET`, `PATCH` and `DELETE` do what they say,
+//! and `GET /COLLECTION?name=N` lists, two items a page. Names need not be unique, so whoever makes
+//! a thing twice has two of them. [`Fault`]s make it misbehave as services do.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// What a service does wrong, once, at the next request with a method.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Answers this, and does nothing.
+    Refuse(u16, Vec<(&'static str, String)>, String),
+    /// Does what it is asked for, and answers nothing.
+    LoseAnswer,
+    /// Does what it is asked for, and answers this.
+    DoAndAnswer(u16, String),
+    /// Waits so long in the middle of the answer.
+    Slow(Duration),
+    /// Takes the request, waits, and does it when nobody listens any more.
+    DoLater(Duration),
+    /// Answers with so many bytes.
+    Huge(usize),
+    /// Ends the connection in the middle of the answer's body.
+    CutOff,
+}
+
+/// One request as it arrived.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Such as `GET`.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Names in small letters.
+    pub headers: HashMap<String, String>,
+    /// The body.
+    pub body: Value,
+}
+
+#[derive(Default)]
+struct Data {
+    things: BTreeMap<String, BTreeMap<String, Value>>,
+    /// What becomes of a thing later on: when it is ready, when an operation has ended.
+    times: HashMap<String, Instant>,
+    /// Answers by idempotency key.
+    answered: HashMap<String, Value>,
+    next: u64,
+    faults: VecDeque<(String, Fault)>,
+    asked: Vec<Asked>,
+    /// How long things take to become ready; none where they are at once.
+    takes: Option<Duration>,
+    /// Whether a creation answers with an operation, and nothing else.
+    asynchronous: bool,
+    /// Whether operations fail.
+    fails: bool,
+    key: Option<String>,
+}
+
+/// A service that runs until the test ends.
+#[derive(Clone)]
+pub struct Service {
+    port: u16,
+    data: Arc<Mutex<Data>>,
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        Self::start()
+    }
+}
+
+impl Service {
+    /// Starts one.
+    ///
+    /// # Panics
+    /// When there is no port.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
+        let port = listener.local_addr().expect("an address").port();
+        let service = Self { port, data: Arc::default() };
+        let serving = service.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let service = serving.clone();
+                std::thread::spawn(move || service.serve(&stream));
+            }
+        });
+        service
+    }
+
+    /// Its port on loopback.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    fn data(&self) -> MutexGuard<'_, Data> {
+        self.data.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something wrong, once, at the next request with a method.
+    pub fn fault(&self, method: &str, fault: Fault) {
+        self.data().faults.push_back((method.to_owned(), fault));
+    }
+
+    /// Forgets what it was to do wrong.
+    pub fn behave(&self) {
+        self.data().faults.clear();
+    }
+
+    /// Has things take a while until they are ready, or gone.
+    pub fn takes(&self, time: Option<Duration>) {
+        self.data().takes = time;
+    }
+
+    /// Has creations answer with an operation.
+    pub fn asynchronous(&self, asynchronous: bool, fails: bool) {
+        let mut data = self.data();
+        (data.asynchronous, data.fails) = (asynchronous, fails);
+    }
+
+    /// Lets in only who has this bearer token.
+    pub fn key(&self, key: &str) {
+        self.data().key = Some(key.to_owned());
+    }
+
+    /// What there is in a collection, by id.
+    pub fn all(&self, collection: &str) -> BTreeMap<String, Value> {
+        self.data().things.get(collection).cloned().unwrap_or_default()
+    }
+
+    /// Puts a thing there by hand.
+    pub fn put(&self, collection: &str, id: &str, thing: Value) {
+        self.data().things.entry(collection.to_owned()).or_default().insert(id.to_owned(), thing);
+    }
+
+    /// Removes all that there is.
+    pub fn empty(&self) {
+        self.data().things.clear();
+    }
+
+    /// What it was asked since the last time.
+    pub fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.data().asked)
+    }
+
+    fn serve(&self, stream: &TcpStream) {
+        let Some(asked) = read(stream) else { return };
+        let fault = {
+            let mut data = self.data();
+            data.asked.push(asked.clone());
+            let at = data.faults.iter().position(|(method, _)| *method == asked.method);
+            at.and_then(|at| data.faults.remove(at)).map(|(_, fault)| fault)
+        };
+        let (status, headers, body) = match &fault {
+            Some(Fault::Refuse(status, headers, body)) => {
+                let headers =
+                    headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+                return answer(stream, *status, headers, body.as_bytes(), &fault);
+            }
+            Some(Fault::DoLater(time)) => {
+                std::thread::sleep(*time);
+                self.data().act(&asked)
+            }
+            _ => self.data().act(&asked),
+        };
+        match &fault {
+            Some(Fault::LoseAnswer | Fault::DoLater(_)) => {
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+            Some(Fault::DoAndAnswer(status, body)) => {
+                answer(stream, *status, Vec::new(), body.as_bytes(), &fault)
+            }
+            Some(Fault::Huge(size)) => answer(stream, status, headers, &vec![b' '; *size], &fault),
+            _ => answer(stream, status, headers, body.to_string().as_bytes(), &fault),
+        }
+    }
+}
+
+type Answer = (u16, Vec<(String, String)>, Value);
+
+fn plain(status: u16, body: Value) -> Answer {
+    (status, Vec::new(), body)
+}
+
+fn missing() -> Answer {
+    plain(404, json!({"error": "no such thing"}))
+}
+
+impl Data {
+    fn act(&mut self, asked: &Asked) -> Answer {
+        if let Some(key) = &self.key
+            && asked.headers.get("authorization") != Some(&format!("Bearer {key}"))
+        {
+            return plain(401, json!({"error": "who are you?"}));
+        }
+        let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        match (asked.method.as_str(), parts.as_slice()) {
+            ("GET", ["operations", id]) => self.operation(id),
+            ("POST", [collection]) => self.make(collection, asked),
+            ("GET", [collection]) => self.list(collection, query),
+            (method, [collection, id]) => self.thing(method, collection, id, &asked.body),
+            _ => missing(),
+        }
+    }
+
+    fn fresh(&mut self, collection: &str) -> String {
+        self.next += 1;
+        format!("{collection}-{}", self.next)
+    }
+
+    fn make(&mut self, collection: &str, asked: &Asked) -> Answer {
+        let key = asked.headers.get("idempotency-key").cloned();
+        if let Some(there) = key.as_ref().and_then(|key| self.answered.get(key)) {
+            return plain(201, there.clone());
+        }
+        let id = self.fresh(collection);
+        if self.asynchronous {
+            let operation = self.fresh("operation");
+            let thing = with_id(&asked.body, &id);
+            let pending = json!({"collection": collection, "thing": thing, "state": "running"});
+            self.things.entry("operations".to_owned()).or_default().insert(operation.clone(), pending);
+            self.later(&operation);
+            let place = format!("/operations/{operation}");
+            return (202, vec![("operation-location".to_owned(), place)], json!({"accepted": true}));
+        }
+        let mut thing = with_id(&asked.body, &id);
+        if self.takes.is_some() {
+            thing["status"] = json!("creating");
+            self.later(&id);
+        }
+        self.things.entry(collection.to_owned()).or_default().insert(id.clone(), thing.clone());
+        // Said once, and never again.
+        thing["token"] = json!(format!("token-of-{id}"));
+        if let Some(key) = key {
+            self.answered.insert(key, thing.clone());
+        }
+        let place = format!("/{collection}/{id}");
+        (201, vec![("location".to_owned(), place)], thing)
+    }
+
+    fn later(&mut self, id: &str) {
+        let time = self.takes.unwrap_or_default();
+        self.times.insert(id.to_owned(), Instant::now() + time);
+    }
+
+    fn is_due(&self, id: &str) -> bool {
+        self.times.get(id).is_none_or(|time| *time <= Instant::now())
+    }
+
+    fn operation(&mut self, id: &str) -> Answer {
+        let is_due = self.is_due(id);
+        let Some(mut operation) = self.things.get("operations").and_then(|all| all.get(id)).cloned() else {
+            return missing();
+        };
+        if operation["state"] == "running" && is_due {
+            if self.fails {
+                operation = json!({"state": "failed", "error": "there is no room"});
+            } else {
+                let (collection, thing) = (operation["collection"].clone(), operation["thing"].clone());
+                let made = thing["id"].clone();
+                let collection = collection.as_str().unwrap_or_default().to_owned();
+                let key = made.as_str().unwrap_or_default().to_owned();
+                self.things.entry(collection).or_default().insert(key, thing);
+                operation = json!({"state": "done", "result": {"id": made}});
+            }
+            self.things.entry("operations".to_owned()).or_default().insert(id.to_owned(), operation.clone());
+        }
+        plain(200, operation)
+    }
+
+    fn list(&mut self, collection: &str, query: &str) -> Answer {
+        const PAGE: usize = 2;
+        let parameters: HashMap<&str, &str> =
+            query.split('&').filter_map(|one| one.split_once('=')).collect();
+        let after: usize = parameters.get("after").and_then(|after| after.parse().ok()).unwrap_or(0);
+        let wanted = parameters.get("name").copied();
+        let all: Vec<Value> = self
+            .things
+            .get(collection)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .filter(|thing| wanted.is_none_or(|name| thing["name"] == name))
+            .cloned()
+            .collect();
+        let items: Vec<Value> = all.iter().skip(after).take(PAGE).cloned().collect();
+        let mut page = json!({"items": items});
+        if after + PAGE < all.len() {
+            let name = wanted.map(|name| format!("&name={name}")).unwrap_or_default();
+            page["next"] = json!(format!("/{collection}?after={}{name}", after + PAGE));
+        }
+        plain(200, page)
+    }
+
+    fn thing(&mut self, method: &str, collection: &str, id: &str, body: &Value) -> Answer {
+        let (is_due, takes) = (self.is_due(id), self.takes.is_some());
+        let things = self.things.entry(collection.to_owned()).or_default();
+        if is_due && let Some(thing) = things.get_mut(id) {
+            match thing["status"].as_str() {
+                Some("creating") => thing["status"] = json!("ready"),
+                Some("deleting") => drop(things.remove(id)),
+                _ => {}
+            }
+        }
+        match (method, things.get_mut(id)) {
+            ("GET", Some(thing)) => plain(200, thing.clone()),
+            ("PUT", there) => {
+                let status = if there.is_some() { 200 } else { 201 };
+                let thing = with_id(body, id);
+                things.insert(id.to_owned(), thing.clone());
+                plain(status, thing)
+            }
+            ("PATCH", Some(thing)) => {
+                for (name, value) in body.as_object().into_iter().flatten() {
+                    thing[name] = value.clone();
+                }
+                plain(200, thing.clone())
+            }
+            ("DELETE", Some(thing)) => {
+                if takes {
+                    thing["status"] = json!("deleting");
+                    self.later(id);
+                    return plain(202, Value::Null);
+                }
+                things.remove(id);
+                plain(204, Value::Null)
+            }
+            _ => missing(),
+        }
+    }
+}
+
+fn with_id(body: &Value, id: &str) -> Value {
+    let mut thing = body.clone();
+    if thing.is_object() {
+        thing["id"] = json!(id);
+    }
+    thing
+}
+
+fn read(stream: &TcpStream) -> Option<Asked> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let mut words = line.split(' ');
+    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        match line.trim().split_once(':') {
+            Some((name, value)) => drop(headers.insert(name.to_lowercase(), value.trim().to_owned())),
+            None => break,
+        }
+    }
+    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(Asked { method, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
+}
+
+fn answer(
+    mut stream: &TcpStream,
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: &[u8],
+    fault: &Option<Fault>,
+) {
+    let mut head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: application/json\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let body = if status == 204 { &[][..] } else { body };
+    if status != 204 {
+        head.push_str(&format!("content-length: {}\r\n", body.len()));
+    }
+    head.push_str("\r\n");
+    // Whoever asked may be gone.
+    let _ = stream.write_all(head.as_bytes());
+    let half = body.len() / 2;
+    match fault {
+        Some(Fault::Slow(time)) => {
+            let _ = stream.write_all(body.get(..half).unwrap_or_default());
+            std::thread::sleep(*time);
+            let _ = stream.write_all(body.get(half..).unwrap_or_default());
+        }
+        Some(Fault::CutOff) => drop(stream.write_all(body.get(..half).unwrap_or_default())),
+        _ => drop(stream.write_all(body)),
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+/// Asks a server on loopback by hand: status and JSON.
+///
+/// # Panics
+/// When it does not answer.
+pub fn ask(method: &str, url: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
+    let rest = url.strip_prefix("http://").expect("a URL of http");
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let mut stream = TcpStream::connect(authority).expect("a server");
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let mut request = format!("{method} /{path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n");
+    request.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream.write_all(format!("{request}\r\n{body}").as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    (status, serde_json::from_str(body).unwrap_or_default())
+}
