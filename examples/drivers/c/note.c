@@ -1,0 +1,111 @@
+// The driver acme/note: a note in a folder that the operator granted.
+
+#include "note.h"
+
+static purlin_state state_of(const note *note, text title, text content) {
+  purlin_state state = {.id = title, .outputs = json_object(), .secrets = json_object()};
+  json_set(state.outputs, "title", json_text(title));
+  json_set(state.outputs, "path", json_text(note_path(title)));
+  json_set(state.outputs, "bytes", json_int((int64_t)content.length));
+  if (note->is_signed) {
+    json_set(state.secrets, "mark", json_text(text_format("%s:%s", title.at, note->signature.at)));
+  }
+  return state;
+}
+
+static bool check(const purlin_request *request, purlin_checked *checked, purlin_failure *failure) {
+  purlin_faults faults = note_faults(&request->inputs);
+  if (faults.length > 0) return purlin_invalid(failure, faults);
+  if (json_is_null(json_item(checked->values, "title")) && !purlin_is_unknown(&request->inputs, "/values/title")) {
+    json_set(checked->values, "title", json_text(text_part(request->resource.guresid, 0, 12)));
+  }
+  return true;
+}
+
+static bool name(const purlin_request *request, text *name, purlin_failure *failure) {
+  (void)failure;
+  *name = note_from(&request->inputs).title;
+  return true;
+}
+
+static bool create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  note note = note_from(&request->inputs);
+  text content = note_content(&note), there;
+  if (!note_read(request->name, &there, failure)) return false;
+  // A note with the same content is an earlier attempt's.
+  if (there.at != NULL && !text_same(there, content)) {
+    return purlin_conflict(failure, text_format("there is a note `%s` already", request->name.at));
+  }
+  // From here on a crash is found out about by this id.
+  purlin_checkpoint(request->name);
+  purlin_progress(text_of("writing the note"), -1);
+  if (!note_write(request->name, content, failure)) return false;
+  purlin_log(PURLIN_INFO, text_format("wrote the note `%s`", request->name.at));
+  *state = state_of(&note, request->name, content);
+  return true;
+}
+
+static bool read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
+  note note = note_from(&request->inputs);
+  text title = request->id != NULL ? *request->id : request->name, content;
+  if (!note_is_title(title)) return true;
+  if (!note_read(title, &content, failure)) return false;
+  if (content.at == NULL) return true;
+  if (request->id == NULL && !text_same(content, note_content(&note))) {
+    return purlin_conflict(failure, text_format("the note `%s` is not this resource's", title.at));
+  }
+  observed->state = state_of(&note, title, content);
+  observed->values = json_object();
+  json_set(observed->values, "title", json_text(title));
+  json_set(observed->values, "text", json_text(note_words_of(&note, content)));
+  return true;
+}
+
+static bool update_impact(const purlin_request *change, purlin_impact *impact, purlin_failure *failure) {
+  (void)failure;
+  if (purlin_changes(change, "/values/title")) {
+    purlin_add_text(&impact->replaces, text_of("/values/title"));
+  } else {
+    purlin_add_text(&impact->stable_outputs, text_of("title"));
+    purlin_add_text(&impact->stable_outputs, text_of("path"));
+  }
+  return true;
+}
+
+static bool update(const purlin_request *change, purlin_state *state, purlin_failure *failure) {
+  note note = note_from(&change->inputs);
+  text title = change->state->id, content = note_content(&note);
+  if (!text_same(note.title, title)) {
+    return purlin_invalid_input(failure, "/values/title", "a note keeps its title; another is another note");
+  }
+  if (!note_write(title, content, failure)) return false;
+  *state = state_of(&note, title, content);
+  return true;
+}
+
+static bool delete(const purlin_request *request, purlin_failure *failure) {
+  return note_remove(request->state->id, failure);
+}
+
+static const purlin_type types[] = {{.name = "note", .inputs = INPUT_SCHEMA, .outputs = OUTPUT_SCHEMA}};
+
+static const purlin_wish wishes[] = {
+    {.capability = "dirs", .pattern = "", .reason = "the folder of the notes, as /notes with mode `rw`"}};
+
+const purlin_driver the_driver = {
+    .name = "acme/note",
+    .version = "0.1.0",
+    .description = "A note in a folder that the operator granted.",
+    .types = types,
+    .type_count = 1,
+    .wishes = wishes,
+    .wish_count = 1,
+    .repeat_create = true,
+    .check = check,
+    .name_of = name,
+    .create = create,
+    .read = read,
+    .update_impact = update_impact,
+    .update = update,
+    .delete = delete,
+};

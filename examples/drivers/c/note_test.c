@@ -1,0 +1,131 @@
+// The driver, tested natively. The host's part is played by purlin/native.c.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "note.h"
+
+static int faults;
+
+#define EXPECT(claim) \
+  do { \
+    if (!(claim)) { \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #claim); \
+      faults++; \
+    } \
+  } while (0)
+
+// A request with these inputs, which are JSON.
+static purlin_request given(const char *inputs) {
+  purlin_request request = {.inputs = {.document = json_read(text_of(inputs), NULL)}};
+  EXPECT(request.inputs.document != NULL);
+  request.resource.guresid = text_of("0123456789abcdef0123456789abcdef01234567");
+  request.name = note_from(&request.inputs).title;
+  return request;
+}
+
+static purlin_request hello(const char *words) {
+  return given(text_format("{\"values\":{\"title\":\"hello\",\"text\":\"%s\"},\"secrets\":{}}", words).at);
+}
+
+static text content(const char *title) {
+  text found;
+  purlin_failure failure;
+  EXPECT(note_read(text_of(title), &found, &failure));
+  return found;
+}
+
+static void a_note_lives(void) {
+  purlin_state state;
+  purlin_failure failure;
+  purlin_request request = hello("Hello.");
+  EXPECT(the_driver.create(&request, &state, &failure));
+  EXPECT(text_is(content("hello"), "Hello.\n"));
+  EXPECT(strstr(purlin_said().at, "checkpoint hello\n") != NULL);
+  EXPECT(the_driver.create(&request, &state, &failure)); // the same attempt again
+  purlin_request other = hello("Hi.");
+  EXPECT(!the_driver.create(&other, &state, &failure) && failure.kind == PURLIN_CONFLICT);
+
+  EXPECT(note_write(text_of("hello"), text_of("Somebody was here.\n"), &failure));
+  purlin_observed seen = {0};
+  EXPECT(!the_driver.read(&request, &seen, &failure) && failure.kind == PURLIN_CONFLICT);
+  request.id = &state.id;
+  EXPECT(the_driver.read(&request, &seen, &failure));
+  EXPECT(text_is(json_as_text(json_at(seen.values, "/text")), "Somebody was here."));
+
+  purlin_request change = hello("Bye.");
+  change.previous = &request.inputs;
+  change.state = &state;
+  purlin_impact impact = {0};
+  EXPECT(the_driver.update_impact(&change, &impact, &failure) && impact.replaces.length == 0);
+  EXPECT(the_driver.update(&change, &state, &failure) && text_is(content("hello"), "Bye.\n"));
+
+  EXPECT(the_driver.delete(&change, &failure));
+  EXPECT(the_driver.delete(&change, &failure)); // what is gone is a success
+  seen = (purlin_observed){0};
+  EXPECT(the_driver.read(&request, &seen, &failure) && seen.state.id.length == 0);
+}
+
+static void every_fault_is_told(void) {
+  purlin_request wrong =
+      given("{\"values\":{\"title\":\"No Title\",\"co/lor\":\"red\"},\"secrets\":{\"signature\":true}}");
+  purlin_checked checked = {0};
+  purlin_failure failure;
+  EXPECT(!the_driver.check(&wrong, &checked, &failure) && failure.kind == PURLIN_INVALID_INPUTS);
+  const char *places[] = {"/values/co~1lor", "/values/text", "/values/title", "/secrets/signature"};
+  EXPECT(failure.faults.length == 4);
+  for (size_t i = 0; i < failure.faults.length && i < 4; i++) EXPECT(text_is(failure.faults.items[i].pointer, places[i]));
+}
+
+static void a_title_is_drawn_once(void) {
+  purlin_request request = given("{\"values\":{\"text\":null},\"secrets\":{}}");
+  purlin_add_text(&request.inputs.unknown, text_of("/values/text"));
+  purlin_checked checked = {.values = purlin_get(&request.inputs, "/values")};
+  purlin_failure failure;
+  EXPECT(the_driver.check(&request, &checked, &failure));
+  EXPECT(text_is(json_write(checked.values), "{\"text\":null,\"title\":\"0123456789ab\"}"));
+}
+
+static void the_signature_stays_secret(void) {
+  purlin_request request =
+      given("{\"values\":{\"title\":\"s\",\"text\":\"-- x\"},\"secrets\":{\"signature\":\"hush\"}}");
+  purlin_state state;
+  purlin_failure failure;
+  EXPECT(the_driver.create(&request, &state, &failure));
+  EXPECT(text_is(json_as_text(json_at(state.secrets, "/mark")), "s:hush"));
+  EXPECT(text_is(content("s"), "-- x\n-- dc8331bcb2283e89d275a1c2fe66f7bf5ac3163ec1967f149dd7e27906365f0c\n"));
+  purlin_observed seen = {0};
+  request.id = &state.id;
+  EXPECT(the_driver.read(&request, &seen, &failure));
+  EXPECT(text_is(json_as_text(json_at(seen.values, "/text")), "-- x"));
+  request.state = &state;
+  EXPECT(the_driver.delete(&request, &failure));
+}
+
+static void without_a_grant_the_missing_one_is_named(void) {
+  const char *folder = note_folder;
+  note_folder = "/nowhere";
+  purlin_request request = hello("Hello.");
+  purlin_state state;
+  purlin_failure failure;
+  EXPECT(!the_driver.create(&request, &state, &failure));
+  EXPECT(failure.kind == PURLIN_DENIED && text_is(failure.capability, "dirs"));
+  note_folder = folder;
+}
+
+int main(void) {
+  char folder[] = "/tmp/note-XXXXXX";
+  note_folder = mkdtemp(folder);
+  EXPECT(note_folder != NULL);
+  void (*const tests[])(void) = {a_note_lives, every_fault_is_told, a_title_is_drawn_once, the_signature_stays_secret,
+                                 without_a_grant_the_missing_one_is_named};
+  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+    tests[i]();
+    purlin_forget();
+  }
+  EXPECT(rmdir(folder) == 0);
+  printf("%s\n", faults == 0 ? "all is well" : "not all is well");
+  return faults == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

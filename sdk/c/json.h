@@ -1,0 +1,59 @@
+// JSON (RFC 8259): read, look into, make, write.
+#ifndef PURLIN_JSON_H
+#define PURLIN_JSON_H
+
+#include <stdint.h>
+
+#include "text.h"
+
+typedef enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_TEXT, JSON_LIST, JSON_OBJECT } json_kind;
+
+// A value. What is not there is NULL, and every function below takes NULL for it.
+typedef struct json {
+  json_kind kind;
+  bool truth;          // of a bool
+  text text;           // a text; a number as it is written, so that no digit is lost
+  size_t length;       // of a list or an object
+  size_t room;
+  struct json **items; // of a list or an object
+  text *names;         // of an object's items
+} json;
+
+// Reads a document; NULL where it is none, and then `*fault` says why. It may be 128 deep.
+json *json_read(text document, const char **fault);
+
+// Writes a value on one line. What is no UTF-8 in it is replaced.
+text json_write(const json *value);
+
+json *json_null(void);
+json *json_bool(bool truth);
+json *json_int(int64_t number);
+json *json_text(text text);
+json *json_list(void);
+json *json_object(void);
+
+// Puts a value at the end of a list.
+void json_add(json *list, json *value);
+
+// Gives an object's item a value, a new one or another one.
+void json_set(json *object, const char *name, json *value);
+
+// What stands at a JSON Pointer (RFC 6901) such as `/values/title`.
+json *json_at(const json *value, const char *pointer);
+
+// An object's item.
+json *json_item(const json *object, const char *name);
+
+// Whether nothing is there, or null.
+bool json_is_null(const json *value);
+
+// The text that is there; the empty one where something else is.
+text json_as_text(const json *value);
+
+// The whole number that is there; false where something else is, or a larger one.
+bool json_as_int(const json *value, int64_t *number);
+
+// Whether both are the same, whatever the order of their items.
+bool json_same(const json *a, const json *b);
+
+#endif

@@ -1,0 +1,40 @@
+// The host, as far as a native test needs one: what a driver says is kept.
+
+#include "purlin.h"
+
+#ifndef __wasm__
+
+#include <inttypes.h>
+
+static growing said;
+
+static void say(text line) {
+  grow(&said, line.at, line.length);
+  grow(&said, "\n", 1);
+}
+
+void purlin_log(purlin_level level, text message) {
+  static const char *const levels[] = {"trace", "debug", "info", "warn", "error"};
+  say(text_format("%s %s", levels[level], message.at));
+}
+
+void purlin_count(const char *name, uint64_t by) { say(text_format("count %s %" PRIu64, name, by)); }
+
+void purlin_record(const char *name, double value) { say(text_format("record %s %g", name, value)); }
+
+void purlin_checkpoint(text id) { say(text_format("checkpoint %s", id.at)); }
+
+void purlin_progress(text message, int percent) {
+  say(percent < 0 ? text_format("progress %s", message.at) : text_format("progress %s %d%%", message.at, percent));
+}
+
+bool purlin_cancelled(void) { return false; }
+
+text purlin_said(void) { return grown(&said); }
+
+void purlin_forget(void) {
+  said = (growing){0};
+  memory_drop();
+}
+
+#endif

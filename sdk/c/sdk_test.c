@@ -1,0 +1,149 @@
+// The SDK without a host: texts, JSON, digests, pointers.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "purlin.h"
+#include "sha256.h"
+
+static int faults;
+
+#define EXPECT(claim) \
+  do { \
+    if (!(claim)) { \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #claim); \
+      faults++; \
+    } \
+  } while (0)
+
+static json *read_json(const char *document) { return json_read(text_of(document), NULL); }
+
+// What is read and written again is the same.
+static bool stays(const char *document) {
+  json *value = read_json(document);
+  return value != NULL && text_is(json_write(value), document);
+}
+
+static void json_comes_back(void) {
+  EXPECT(stays("{\"a\":[1,-0.5e+7,true,false,null,{}],\"\":[[]]}"));
+  EXPECT(stays("12345678901234567890123.5"));
+  EXPECT(stays("\"\xc3\xa4 \xf0\x9f\xa6\x80 \\\" \\\\ \\u0001 /\""));
+  EXPECT(text_is(json_write(read_json(" { \"a\" : [ 1 , 2 ] } ")), "{\"a\":[1,2]}"));
+  text escaped = json_as_text(read_json("\"\\u0041\\ud83e\\udd80\\n\\u0000\""));
+  EXPECT(escaped.length == 7 && memcmp(escaped.at, "A\xf0\x9f\xa6\x80\n\0", 7) == 0);
+  EXPECT(text_is(json_write(json_text(escaped)), "\"A\xf0\x9f\xa6\x80\\u000a\\u0000\""));
+  EXPECT(text_is(json_as_text(read_json("\"\\ud83e\\u0041\\udd80\"")), "\xef\xbf\xbd" "A\xef\xbf\xbd"));
+}
+
+static void what_is_no_json_is_refused(void) {
+  const char *wrong[] = {
+      "",       " ",      "{",       "[1,]",    "[1 2]",   "{\"a\"}",  "{a:1}",    "{\"a\":1,}", "01",  "1.",
+      "-",      "1e",     "+1",      ".5",      "nul",     "truex",    "\"a",      "\"\\x\"",    "\"\\u12g4\"",
+      "\"\\",   "\"\n\"", "[1]]",    "\"a\" 1", "{,}",     "[,1]",     "\"\\u12",  "{\"a\":}",   "--1", "NaN",
+      "'a'",    "[",      "[[[[",    "{\"a\":{", "\x01",   "[1,,2]",   "tru",      "1e+",        "// a\n1"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const char *fault = NULL;
+    if (json_read(text_of(wrong[i]), &fault) != NULL || fault == NULL) {
+      fprintf(stderr, "read: %s\n", wrong[i]);
+      faults++;
+    }
+  }
+  // As deep as a document may be, and one deeper.
+  char deep[260];
+  memset(deep, '[', 129);
+  memset(deep + 129, ']', 129);
+  EXPECT(json_read((text){deep + 1, 256}, NULL) != NULL);
+  EXPECT(json_read((text){deep, 258}, NULL) == NULL);
+  memset(deep, '[', sizeof deep);
+  EXPECT(json_read((text){deep, sizeof deep}, NULL) == NULL);
+}
+
+// Whatever bytes are given, nothing beyond them is read; the sanitizers watch.
+static void broken_json_breaks_nothing(void) {
+  const char document[] = "{\"a\":[1,-2.5e3,\"x\\u00e4\\ud83e\\udd80\\n\",true,null],\"\xc3\xa4\":{\"b\":\"\\\\\"}}";
+  const size_t length = sizeof document - 1;
+  srand(7);
+  for (int round = 0; round < 100000; round++) {
+    size_t end = round < (int)length ? (size_t)round : length;
+    char *bytes = malloc(end + 1);
+    memcpy(bytes, document, end);
+    for (int change = rand() % 4; end > 0 && change > 0; change--) bytes[(size_t)rand() % end] = (char)rand();
+    json *value = json_read((text){bytes, end}, NULL);
+    if (value != NULL) {
+      text written = json_write(value);
+      EXPECT(json_same(value, json_read(written, NULL)));
+    }
+    free(bytes);
+    if (round % 100 == 0) memory_drop();
+  }
+}
+
+static void pointers_lead_to_places(void) {
+  json *value = read_json("{\"a/b\":{\"~\":[10,{\"x\":\"found\"}]},\"n\":-7,\"x\":1,\"x\":2}");
+  EXPECT(text_is(json_as_text(json_at(value, "/a~1b/~0/1/x")), "found"));
+  EXPECT(json_at(value, "") == value);
+  const char *nowhere[] = {"/none", "/a~1b/~0/2", "/a~1b/~0/-1", "/a~1b/~0/", "/n/x", "x", "/a~1b/~0/99999999999999"};
+  for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) EXPECT(json_at(value, nowhere[i]) == NULL);
+  EXPECT(json_at(NULL, "/a") == NULL && json_is_null(NULL) && json_item(NULL, "a") == NULL);
+  int64_t number;
+  EXPECT(json_as_int(json_item(value, "n"), &number) && number == -7);
+  EXPECT(json_as_int(json_item(value, "x"), &number) && number == 2);
+  EXPECT(!json_as_int(read_json("1.5"), &number) && !json_as_int(read_json("99999999999999999999"), &number));
+  EXPECT(text_is(purlin_pointer("/values", text_of("a/b~c")), "/values/a~1b~0c"));
+}
+
+static void objects_are_the_same_in_any_order(void) {
+  EXPECT(json_same(read_json("{\"a\":1,\"b\":[null]}"), read_json("{\"b\":[null],\"a\":1}")));
+  EXPECT(!json_same(read_json("{\"a\":1,\"b\":2}"), read_json("{\"a\":1,\"c\":2}")));
+  EXPECT(!json_same(read_json("[1,2]"), read_json("[2,1]")) && json_same(NULL, read_json("null")));
+  json *object = json_object();
+  for (int i = 0; i < 100; i++) json_set(object, text_format("%d", i % 50).at, json_int(i));
+  EXPECT(object->length == 50 && text_is(json_write(json_item(object, "7")), "57"));
+  json *list = json_list();
+  for (int i = 0; i < 20; i++) json_add(list, json_int(i));
+  EXPECT(list->length == 20 && text_is(json_write(json_at(list, "/19")), "19"));
+}
+
+static void what_is_unknown_is_known_to_be(void) {
+  purlin_inputs inputs = {.document = json_object()};
+  purlin_add_text(&inputs.unknown, text_of("/values/a/b"));
+  EXPECT(purlin_is_unknown(&inputs, "/values/a") && purlin_is_unknown(&inputs, "/values/a/b/c"));
+  EXPECT(!purlin_is_unknown(&inputs, "/values/ab") && !purlin_is_unknown(&inputs, "/values/a/bc"));
+}
+
+static void bytes_become_utf_8(void) {
+  EXPECT(text_is(text_lossy((text){"a\xff\xc3", 3}), "a\xef\xbf\xbd\xef\xbf\xbd"));
+  EXPECT(text_is(text_lossy(text_of("\xed\xa0\x80")), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
+  EXPECT(text_is(text_lossy(text_of("\xc3\xa4\xf4\x8f\xbf\xbf")), "\xc3\xa4\xf4\x8f\xbf\xbf"));
+  EXPECT(text_is(text_lossy(text_of("\xf4\x90\x80\x80")), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
+  text whole = text_of("0123456789");
+  EXPECT(text_is(text_part(whole, 8, 20), "89") && text_is(text_part(whole, 20, 30), ""));
+  EXPECT(text_is(text_part((text){0}, 0, 5), "") && text_starts(whole, "01") && !text_ends(whole, "123456789x"));
+}
+
+static void digests_are_the_standards(void) {
+  EXPECT(text_is(sha256_hex(text_of("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"));
+  EXPECT(text_is(sha256_hex(text_of("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+  // Lengths around the end of a block, digest upon digest.
+  text all = text_of("");
+  for (size_t length = 0; length < 200; length++) {
+    char *bytes = memory_take(length + 1, 1);
+    memset(bytes, 'x', length);
+    all = text_format("%s%s", all.at, sha256_hex((text){bytes, length}).at);
+  }
+  EXPECT(text_is(sha256_hex(all), "f61ffcc417e1f0e59eba2da7fa32fbe05b64e478b68c6bacf990455f00248b98"));
+}
+
+int main(void) {
+  void (*const tests[])(void) = {
+      json_comes_back,     what_is_no_json_is_refused,     broken_json_breaks_nothing,        pointers_lead_to_places,
+      bytes_become_utf_8,  what_is_unknown_is_known_to_be, objects_are_the_same_in_any_order, digests_are_the_standards,
+  };
+  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+    tests[i]();
+    purlin_forget();
+  }
+  printf("%s\n", faults == 0 ? "all is well" : "not all is well");
+  return faults == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
