@@ -9,6 +9,7 @@ package purlin
 import (
 	"errors"
 	"runtime/debug"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -77,7 +78,9 @@ func (s span) text() string { return unsafe.String((*byte)(pointer(s.start)), s.
 
 func items[T any](s span) []T { return unsafe.Slice((*T)(pointer(s.start)), s.length) }
 
+// keepText holds a text for the host, which takes nothing but UTF-8.
 func keepText(text string) span {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	held = append(held, text)
 	return span{uint32(uintptr(unsafe.Pointer(unsafe.StringData(text)))), uint32(len(text))}
 }

@@ -10,6 +10,7 @@ import (
 //go:wasmexport purlin:driver/lifecycle@0.1.0#describe
 func describe() uint32 {
 	begin()
+	defer crash()
 	if exported == nil {
 		panic("no driver: call purlin.Export in a function init of package main")
 	}
@@ -33,6 +34,7 @@ func describe() uint32 {
 //go:wasmexport purlin:driver/lifecycle@0.1.0#check
 func check(place uint32) uint32 {
 	begin()
+	defer crash()
 	r := at[checkRecord](place)
 	inputs, err := r.inputs.lift()
 	request := CheckRequest{Resource: r.resource.lift(), Inputs: inputs}
@@ -59,6 +61,7 @@ func check(place uint32) uint32 {
 //go:wasmexport purlin:driver/lifecycle@0.1.0#name
 func name(place uint32) uint32 {
 	begin()
+	defer crash()
 	r := at[nameRecord](place)
 	inputs, err := r.inputs.lift()
 	namer, ok := exported.(Namer)
@@ -72,6 +75,7 @@ func name(place uint32) uint32 {
 //go:wasmexport purlin:driver/lifecycle@0.1.0#create
 func create(place uint32) uint32 {
 	begin()
+	defer crash()
 	r := at[createRecord](place)
 	inputs, err := r.inputs.lift()
 	if err = orMissing(err, exported != nil); err != nil {
@@ -83,6 +87,7 @@ func create(place uint32) uint32 {
 //go:wasmexport purlin:driver/lifecycle@0.1.0#read
 func read(place uint32) uint32 {
 	begin()
+	defer crash()
 	r := at[readRecord](place)
 	inputs, err := r.inputs.lift()
 	request := ReadRequest{
@@ -116,6 +121,7 @@ func read(place uint32) uint32 {
 //go:wasmexport purlin:driver/lifecycle@0.1.0#update-impact
 func updateImpact(place uint32) uint32 {
 	begin()
+	defer crash()
 	change, err := at[changeRecord](place).lift()
 	teller, ok := exported.(ImpactTeller)
 	if err = orMissing(err, ok); err != nil {
@@ -130,6 +136,7 @@ func updateImpact(place uint32) uint32 {
 //go:wasmexport purlin:driver/lifecycle@0.1.0#update
 func update(place uint32) uint32 {
 	begin()
+	defer crash()
 	change, err := at[changeRecord](place).lift()
 	updater, ok := exported.(Updater)
 	if err = orMissing(err, ok); err != nil {
@@ -141,6 +148,7 @@ func update(place uint32) uint32 {
 //go:wasmexport purlin:driver/lifecycle@0.1.0#delete
 func remove(place uint32) uint32 {
 	begin()
+	defer crash()
 	r := at[deleteRecord](place)
 	state, err := r.state.lift()
 	inputs, wrong := r.inputs.lift()
@@ -149,6 +157,14 @@ func remove(place uint32) uint32 {
 	}
 	err = exported.Delete(DeleteRequest{r.resource.lift(), state, inputs, r.call.lift()})
 	return lower(struct{}{}, err)
+}
+
+// crash says why a driver panics, before the runtime does so at length.
+func crash() {
+	if cause := recover(); cause != nil {
+		Log(Error, "panic: %v", cause)
+		panic(cause)
+	}
 }
 
 func (r *changeRecord) lift() (Change, error) {
