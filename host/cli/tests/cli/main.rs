@@ -1,6 +1,7 @@
 //! The program as people and programs meet it: run as a process, in a folder of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
+mod author;
 mod crash;
 mod drift;
 mod history;

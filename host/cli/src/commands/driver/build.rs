@@ -58,7 +58,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             .hint(format!("`purlin driver build {} --output NAME.wasm`", args.source.display())));
         };
         let bytes = std::fs::read(&args.source)
-            .map_err(|error| Failure::caused(format!("cannot read {}", shown(&args.source)), &error))?;
+            .map_err(|error| Failure::input(format!("cannot read {}: {error}", shown(&args.source))))?;
         place(&args.source, bytes, &output)?;
         output
     };

@@ -206,7 +206,9 @@ async fn call(
     let name = match &request.name {
         Some(name) => name.clone(),
         // Unknown inputs have no name yet.
-        None if matches!(function, Function::Check | Function::Delete) || request.has_unknown() => String::new(),
+        None if matches!(function, Function::Check | Function::Delete) || request.has_unknown() => {
+            String::new()
+        }
         None => driver.name_of(&context, inputs).await?,
     };
     let change = || Change { state: &request.state, before, after: inputs, name: &name };

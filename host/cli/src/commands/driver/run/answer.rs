@@ -1,9 +1,7 @@
 //! What a driver answers, as JSON. Secrets stand apart, and masked unless they are asked for.
 
 use purlin_host::model::Value;
-use purlin_host::model::driver::{
-    Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState,
-};
+use purlin_host::model::driver::{Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState};
 use purlin_host::sandbox::CallError;
 use serde_json::{Map, Value as Json, json};
 
@@ -57,9 +55,9 @@ pub(super) fn state(state: &ResourceState, show: bool) -> Json {
             json.insert("cookie".to_owned(), if show { cookie.into() } else { "".into() });
         }
         if !state.manifests.is_empty() {
-            let manifests = state.manifests.iter().map(|one| {
-                json!({"name": one.name, "location": one.location, "data": value(&one.data, show)})
-            });
+            let manifests = state.manifests.iter().map(
+                |one| json!({"name": one.name, "location": one.location, "data": value(&one.data, show)}),
+            );
             json.insert("manifests".to_owned(), manifests.collect());
         }
     }

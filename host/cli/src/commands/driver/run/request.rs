@@ -26,8 +26,18 @@ pub(super) struct Request {
 
 /// Entries that a request may have. The last three are of answers, which are requests too.
 const ENTRIES: [&str; 12] = [
-    "key", "context", "inputs", "before", "previous", "name", "id", "state", "idempotency_key", "format",
-    "checkpoint", "failure",
+    "key",
+    "context",
+    "inputs",
+    "before",
+    "previous",
+    "name",
+    "id",
+    "state",
+    "idempotency_key",
+    "format",
+    "checkpoint",
+    "failure",
 ];
 
 /// Text as JSON.
@@ -38,7 +48,10 @@ pub(super) fn json(what: &str, text: &str) -> Result<Json, Failure> {
 }
 
 /// An object in an object, made if need be.
-pub(super) fn entry<'a>(document: &'a mut Json, name: &str) -> Result<Option<&'a mut Map<String, Json>>, Failure> {
+pub(super) fn entry<'a>(
+    document: &'a mut Json,
+    name: &str,
+) -> Result<Option<&'a mut Map<String, Json>>, Failure> {
     let Some(document) = document.as_object_mut() else { return Err(no_object("the request")) };
     let entry = document.entry(name).or_insert_with(|| Json::Object(Map::new()));
     Ok(entry.as_object_mut())
@@ -150,7 +163,9 @@ fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
         Some(_) => Err(no_object(&format!("`{what}.{name}` of the request"))),
     };
     let secrets = match part("secrets")? {
-        Value::Map(map) => Value::Map(map.into_iter().map(|(name, value)| (name, value.into_secret())).collect()),
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(name, value)| (name, value.into_secret())).collect())
+        }
         other => other,
     };
     let mut inputs = Inputs {

