@@ -118,7 +118,12 @@ impl Name for Http {
 impl Read for Http {
     fn read(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
         let inputs = request.inputs.parse()?;
-        let mut api = Api::new(&inputs, &request.resource, &request.name, &request.call);
+        // An import is asked for before there is a name.
+        let name = match request.name.as_str() {
+            "" => inputs.name(&request.resource.guresid),
+            name => name.to_owned(),
+        };
+        let mut api = Api::new(&inputs, &request.resource, &name, &request.call);
         let recorded_state = request.state.clone().unwrap_or_default();
         api.scope.outputs = recorded(&recorded_state);
         if let Some(name) = name_in(&recorded_state) {

@@ -111,7 +111,7 @@ fn parts(template: &str) -> Result<Vec<Part<'_>>, String> {
     let mut rest = template;
     while let Some((text, behind)) = rest.split_once('{') {
         let (place, behind) =
-            behind.split_once('}').ok_or_else(|| "has a `{` without a `}`; write %7B for the character")?;
+            behind.split_once('}').ok_or("has a `{` without a `}`; write %7B for the character")?;
         parts.push(Part::Text(text));
         parts.push(Part::Place(place));
         rest = behind;

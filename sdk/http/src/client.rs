@@ -6,7 +6,8 @@ use purlin_sdk::{Call, Failure, operation};
 
 use crate::{Error, Request, Response};
 
-/// What is kept of the call's time, so that the driver can still say what went wrong.
+/// What is kept of the call's time, a fifth of it at most, so that the driver can still say what
+/// went wrong.
 const RESERVE: Duration = Duration::from_millis(500);
 /// The longest that a request may take where the call has more time.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -56,6 +57,7 @@ pub struct Client {
     transport: Box<dyn Transport>,
     /// Milliseconds since 1970.
     deadline: u64,
+    reserve: Duration,
     largest: usize,
     attempts: u32,
     reason: String,
@@ -69,6 +71,7 @@ impl Client {
         Self {
             transport: Box::new(Platform),
             deadline: call.deadline,
+            reserve: RESERVE.min(left(call.deadline) / 5),
             largest: 4 << 20,
             attempts: 1,
             reason: "to do what the inputs say".to_owned(),
@@ -114,8 +117,7 @@ impl Client {
 
     /// What is left of the call's time, without the little that is kept for an answer.
     pub fn remaining(&self) -> Duration {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Duration::from_millis(self.deadline).saturating_sub(now).saturating_sub(RESERVE)
+        left(self.deadline).saturating_sub(self.reserve)
     }
 
     /// Sends a request. Any status is an answer: [`Response::success`] is the strict one.
@@ -182,4 +184,9 @@ impl Client {
             left -= step;
         }
     }
+}
+
+fn left(deadline: u64) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Duration::from_millis(deadline).saturating_sub(now)
 }

@@ -135,6 +135,7 @@ impl From<Error> for Failure {
 /// Ends the call without an answer, where it cannot be told whether anything was made and every
 /// failure would be a lie: the host takes it for interrupted, and finds out at the next run by the
 /// checkpoint or by name.
+#[allow(clippy::panic)] // In unit tests, where there is no call to end.
 pub fn end_undecided(message: &str) -> ! {
     log::error(message);
     #[cfg(target_family = "wasm")]
