@@ -226,6 +226,7 @@ impl Refusal {
             404 => Failure::NotFound(format!("{what}: {message}")),
             409 => Failure::Conflict(format!("{what}: {message}")),
             400 | 422 => self.invalid(what, pointer),
+            500 if self.is_type_fault() => self.invalid(what, pointer),
             _ => Failure::failed(format!("{what}: {code} {message}")),
         }
     }
@@ -247,6 +248,12 @@ impl Refusal {
             faults.push(purlin_sdk::InvalidInput { pointer: pointer.to_owned(), message });
         }
         Failure::InvalidInputs(faults)
+    }
+
+    /// Whether it says that the object is not of its kind's type, which server-side apply tells with
+    /// status 500.
+    fn is_type_fault(&self) -> bool {
+        self.message.contains("failed to create typed")
     }
 
     /// Whether it says that a field never changes.
@@ -296,7 +303,7 @@ impl Trouble {
     /// Whether the request may have been carried out all the same.
     pub(crate) fn is_undecided(&self) -> bool {
         match self {
-            Self::Refused(refusal) => matches!(refusal.code, 500 | 504),
+            Self::Refused(refusal) => matches!(refusal.code, 500 | 504) && !refusal.is_type_fault(),
             Self::Silent { lost, .. } => *lost,
         }
     }

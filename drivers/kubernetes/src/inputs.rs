@@ -364,6 +364,10 @@ fn one_manifest(inputs: &Raw<KubernetesInputs>, place: &str, manifest: &Json, fa
             faults.add(format!("{place}{path}"), "is no name of an object");
         }
     }
+    let mark = format!("/metadata/labels/{}", crate::object::MARK.replace('/', "~1"));
+    if manifest.pointer(&mark).is_some() {
+        faults.add(format!("{place}{mark}"), "is the mark that Purlin sets: leave it out");
+    }
     for path in ["/status", "/metadata/uid", "/metadata/resourceVersion", "/metadata/managedFields"] {
         if manifest.pointer(path).is_some() {
             faults.add(format!("{place}{path}"), "is written by the cluster: leave it out");

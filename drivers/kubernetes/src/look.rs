@@ -1,6 +1,6 @@
 //! Looking at the objects of a resource as they are.
 
-use purlin_sdk::{Failure, Json, Observed, ReadRequest};
+use purlin_sdk::{Failure, Json, Observed, Raw, ReadRequest};
 
 use crate::api::{Api, Apply};
 use crate::discovery::Place;
@@ -80,7 +80,10 @@ impl Look<'_> {
         let identities = known.iter().map(|known| &known.identity);
         let id = request.id.clone().unwrap_or_else(|| object::resource_id(identities, self.guresid));
         let state = live::state(&id, self.inputs, &known, &live)?;
-        let mut values = request.inputs.get("/values").cloned().unwrap_or_default();
+        // In an import they may be as people wrote them.
+        let mut inputs = Raw::new(request.inputs.document().clone());
+        crate::inputs::normalise(&mut inputs);
+        let mut values = inputs.get("/values").cloned().unwrap_or_default();
         self.tell(&mut values, &given, &places, &live);
         Observed::new(state, values).map(Some)
     }

@@ -6,6 +6,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod interrupt;
+pub mod kubernetes;
 pub mod powerdns;
 pub mod rest;
 pub mod server;
