@@ -1,6 +1,6 @@
 //! Why no driver can be made of a module, in words its author can act on.
 
-use crate::wit::CONTRACT;
+use crate::wit::{CONTRACT, WASI};
 
 /// No component can be made of a module.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// It imports what is neither the contract's nor WASI's.
     #[error(
-        "imports {}, which nothing gives; a driver may import the interfaces of its world and `wasi_snapshot_preview1`",
+        "imports {}, which nothing gives; a driver may import the contract's interfaces, `wasi_snapshot_preview1`, and the interfaces of {WASI} by their names",
         list(imports)
     )]
     UnknownImports {

@@ -52,6 +52,12 @@ impl Module {
         self.imports.iter().any(|(from, _)| from == module)
     }
 
+    /// Names of the interfaces of WASI 0.2 that it imports.
+    pub(crate) fn wasi(&self) -> BTreeSet<String> {
+        let modules = self.imports.iter().map(|(module, _)| module.clone());
+        modules.filter(|module| module.starts_with("wasi:")).collect()
+    }
+
     /// Whether it can be made a driver of that world, with that adapter for WASI 0.1.
     pub(crate) fn check(&self, world: &World, adapter: &Self) -> Result<(), Error> {
         check_contract(world)?;

@@ -1,5 +1,8 @@
 //! The contract, as text and as what the tools read.
 
+use std::collections::BTreeSet;
+
+use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER;
 use wit_component::metadata;
 use wit_parser::{FunctionKind, Resolve, SourceMap, WorldId, WorldItem};
 
@@ -17,6 +20,9 @@ pub const WIT: &[(&str, &str)] = &[
 /// The interface that makes a component a driver.
 pub const CONTRACT: &str = "purlin:driver/lifecycle@0.1.0";
 
+/// The version of WASI whose interfaces are known.
+pub(crate) const WASI: &str = "WASI 0.2.12";
+
 /// What a module is to import and export.
 pub(crate) struct World {
     pub(crate) resolve: Resolve,
@@ -24,16 +30,29 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The contract's world `driver`.
-    pub(crate) fn driver() -> Result<Self, Error> {
+    /// The contract's world `driver`, and those of these interfaces that WASI 0.2 has.
+    pub(crate) fn driver(wanted: &BTreeSet<String>) -> Result<Self, Error> {
+        let mut resolve = if wanted.is_empty() { Resolve::default() } else { wasi()? };
+        let known: BTreeSet<String> =
+            resolve.interfaces.iter().filter_map(|(id, _)| resolve.id_of(id)).collect();
         let mut sources = SourceMap::default();
         for (name, text) in WIT {
             sources.push_str(name, *text);
         }
-        let mut resolve = Resolve::default();
         let group = sources.parse().map_err(|(_, error)| Error::encode(error))?;
-        let package = resolve.push_group(group).map_err(Error::encode)?;
-        let id = resolve.select_world(&[package], Some("driver")).map_err(Error::encode)?;
+        let contract = resolve.push_group(group).map_err(Error::encode)?;
+        let driver = resolve.select_world(&[contract], Some("driver")).map_err(Error::encode)?;
+        let imports: String = wanted.intersection(&known).map(|name| format!("import {name};\n")).collect();
+        if imports.is_empty() {
+            return Ok(Self { resolve, id: driver });
+        }
+        let name = resolve.packages.get(contract).map(|package| package.name.to_string()).unwrap_or_default();
+        let (package, version) = name.split_once('@').unwrap_or((&name, ""));
+        let text = format!(
+            "package purlin:made;\nworld made {{\ninclude {package}/driver@{version};\n{imports}}}\n"
+        );
+        let package = resolve.push_source("made.wit", &text).map_err(Error::encode)?;
+        let id = resolve.select_world(&[package], Some("made")).map_err(Error::encode)?;
         Ok(Self { resolve, id })
     }
 
@@ -74,6 +93,14 @@ impl World {
     }
 }
 
+/// The interfaces of WASI 0.2 that a module may import by their names.
+fn wasi() -> Result<Resolve, Error> {
+    let (_, found) = metadata::decode(ADAPTER).map_err(Error::encode)?;
+    let mut resolve = found.resolve;
+    resolve.push_source("wasi-http.wit", include_str!("wasi-http.wit")).map_err(Error::encode)?;
+    Ok(resolve)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,11 +119,22 @@ mod tests {
 
     #[test]
     fn the_world_is_the_contracts() {
-        let world = World::driver().expect("read");
+        let world = World::driver(&BTreeSet::new()).expect("read");
         assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
         let functions = world.functions();
         assert_eq!(functions.len(), 8, "{functions:?}");
         assert!(functions.contains(&format!("{CONTRACT}#update-impact")), "{functions:?}");
         assert!(world.imported().any(|name| name == "purlin:driver/log@0.1.0"));
+    }
+
+    #[test]
+    fn wasi_is_known_in_the_version_that_errors_tell() {
+        let version = WASI.strip_prefix("WASI ").expect("a version");
+        let wanted: BTreeSet<String> = ["http/outgoing-handler", "filesystem/types", "sockets/tcp"]
+            .map(|name| format!("wasi:{name}@{version}"))
+            .into();
+        let world = World::driver(&wanted).expect("read");
+        assert!(wanted.is_subset(&world.imported().collect()), "{:?}", world.imported().collect::<Vec<_>>());
+        assert_eq!(world.exported().collect::<Vec<_>>(), [CONTRACT]);
     }
 }

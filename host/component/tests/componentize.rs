@@ -94,6 +94,16 @@ fn describing(items: &str, imports: &str) -> Vec<u8> {
 }
 
 #[test]
+fn interfaces_of_wasi_0_2_are_known_by_their_names() {
+    let fields = r#"(import "wasi:http/types@0.2.12" "[constructor]fields" (func (result i32)))"#;
+    let (imports, _) = names(&componentize(&core(fields)).expect("a component"));
+    assert!(imports.contains(&"wasi:http/types@0.2.12".to_owned()), "{imports:?}");
+    assert!(!imports.iter().any(|name| name.starts_with("wasi:sockets")), "{imports:?}");
+    let error = refused(&text(&fields.replace("0.2.12", "0.3.0"), &[], "0.1.0"));
+    assert!(error.to_string().contains("`wasi:http/types@0.3.0.[constructor]fields`"), "{error}");
+}
+
+#[test]
 fn a_module_that_describes_itself_is_taken_at_its_word() {
     let ask = r#"(import "extra" "ask" (func (result i32)))"#;
     let world = "include purlin:driver/driver@0.1.0; import extra: interface { ask: func() -> bool; }";
