@@ -14,11 +14,12 @@ import (
 	"unsafe"
 )
 
-// arena holds what the host hands in. It is used before Go is up, too: the adapter to WASI 0.2 asks
-// for its memory (128 KiB) while Go starts. What does not fit comes from Go's heap.
+// arena is where the host puts what it hands in. It is used before Go is up, too: the adapter to
+// WASI 0.2 asks for its memory (128 KiB) while Go starts.
 var arena [512 << 10]byte
 
-var arenaUsed uintptr
+// arenaAt and arenaEnd are what is left of the arena, or of what took its place.
+var arenaAt, arenaEnd uintptr
 
 // held keeps the collector away from what the host reads or writes.
 var held []any
@@ -30,17 +31,34 @@ func init() { debug.SetGCPercent(-1) }
 // begin is called when the request is there.
 func begin() { debug.SetGCPercent(100) }
 
+// reserve makes room for what an import answers. It gives back how it was before, for when the
+// answer was copied.
+func reserve(size uintptr) (release func()) {
+	at, end := arenaAt, arenaEnd
+	if end-at < size+64 {
+		chunk := make([]uint64, (size+64)/8)
+		held = append(held, chunk)
+		arenaAt = uintptr(unsafe.Pointer(unsafe.SliceData(chunk)))
+		arenaEnd = arenaAt + uintptr(len(chunk))*8
+		at, end = arenaAt, arenaEnd
+	}
+	return func() { arenaAt, arenaEnd = at, end }
+}
+
 //go:wasmexport cabi_realloc
 //go:nosplit
 func cabiRealloc(old, oldSize, align, size uint32) uint32 {
-	start := (arenaUsed + uintptr(align) - 1) &^ (uintptr(align) - 1)
-	if uintptr(size) > uintptr(len(arena)) || start > uintptr(len(arena))-uintptr(size) {
+	if arenaEnd == 0 {
+		arenaAt = uintptr(unsafe.Pointer(&arena))
+		arenaEnd = arenaAt + unsafe.Sizeof(arena)
+	}
+	start := (arenaAt + uintptr(align) - 1) &^ (uintptr(align) - 1)
+	if start > arenaEnd || uintptr(size) > arenaEnd-start {
 		return fromHeap(old, oldSize, size)
 	}
-	arenaUsed = start + uintptr(size)
-	place := unsafe.Add(unsafe.Pointer(&arena), start)
-	move(place, old, min(oldSize, size))
-	return uint32(uintptr(place))
+	arenaAt = start + uintptr(size)
+	move(pointer(uint32(start)), old, min(oldSize, size))
+	return uint32(start)
 }
 
 // fromHeap gives memory that is aligned for everything.
@@ -65,7 +83,7 @@ func pointer(at uint32) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(nil), 
 // at reads a record that the host wrote.
 func at[T any](place uint32) *T { return (*T)(pointer(place)) }
 
-// keep holds a record for the host, and tells where it is.
+// keep holds a record for the host to read or to write, and tells where it is.
 func keep[T any](record *T) uint32 {
 	held = append(held, record)
 	return uint32(uintptr(unsafe.Pointer(record)))

@@ -2,6 +2,10 @@ package purlin
 
 import "fmt"
 
+// Said has what a driver told the host in a native test, a line for each call; empty it to begin
+// anew.
+var Said []string
+
 // Level says how much a line matters.
 type Level uint32
 

@@ -4,10 +4,6 @@ package purlin
 
 import "fmt"
 
-// Said has what a driver told the host in a native test, a line for each call; empty it to begin
-// anew.
-var Said []string
-
 func say(format string, arguments ...any) { Said = append(Said, fmt.Sprintf(format, arguments...)) }
 
 func hostLog(level uint32, message string) {

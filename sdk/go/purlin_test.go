@@ -3,6 +3,9 @@ package purlin
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 )
@@ -82,5 +85,27 @@ func TestWrappedFailuresAreFound(t *testing.T) {
 	faults.Add("/values/a", "is wrong")
 	if !slices.Equal(faults, InvalidInputs{{"/values/a", "is wrong"}}) || faults.Err() == nil {
 		t.Fatal(faults)
+	}
+}
+
+func TestFetchReadsAnAnswer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("x-seen", r.Method+" "+r.Header.Get("X-Asked"))
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "you said %s", body)
+	}))
+	defer server.Close()
+	answer, err := Fetch(Request{
+		Method: "PUT", URL: server.URL + "/a?b=c", Header: Header{"X-Asked": {"so"}}, Body: []byte("hello"),
+	})
+	if err != nil || answer.Status != 418 || answer.Header.Get("x-seen") != "PUT so" ||
+		string(answer.Body) != "you said hello" {
+		t.Fatal(answer, err)
+	}
+	for _, wrong := range []string{"", "/a", "ftp://a/b", "http://", "http://a b/"} {
+		if _, err := Fetch(Request{URL: wrong}); err == nil {
+			t.Fatal(wrong)
+		}
 	}
 }

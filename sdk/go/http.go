@@ -1,0 +1,54 @@
+package purlin
+
+import (
+	"fmt"
+	"net/textproto"
+	"net/url"
+	"time"
+)
+
+// Request is one of HTTP. Go's net/http has no network on wasip1; Fetch has what `http` grants.
+type Request struct {
+	// Method is GET when it is empty.
+	Method string
+	// URL begins with http:// or https://.
+	URL string
+	// Header has the fields that go with it; those of the connection are the host's.
+	Header Header
+	Body   []byte
+	// Timeout is how long the server may take to connect and to begin its answer; the host's own
+	// limit when it is 0.
+	Timeout time.Duration
+}
+
+// Response is what a server answered, whatever its status.
+type Response struct {
+	Status int
+	Header Header
+	Body   []byte
+}
+
+// Header has fields by their names, written as in Content-Type.
+type Header map[string][]string
+
+// Get returns a field's first value, however its name is written; empty where there is none.
+func (header Header) Get(name string) string { return textproto.MIMEHeader(header).Get(name) }
+
+// Set gives a field one value.
+func (header Header) Set(name, value string) { textproto.MIMEHeader(header).Set(name, value) }
+
+// Fetch sends a request and reads the whole answer. It follows no redirects. What the operator has
+// not granted is Denied; other faults of the network are plain errors.
+func Fetch(request Request) (Response, error) {
+	to, err := url.Parse(request.URL)
+	if err != nil {
+		return Response{}, err
+	}
+	if (to.Scheme != "http" && to.Scheme != "https") || to.Host == "" {
+		return Response{}, fmt.Errorf("`%s` is no URL of http or https", to.Redacted())
+	}
+	if request.Method == "" {
+		request.Method = "GET"
+	}
+	return fetch(request, to)
+}
