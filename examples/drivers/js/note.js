@@ -27,6 +27,7 @@ export default {
   },
 
   async create({ inputs, name }) {
+    faults(inputs).check();
     const wanted = await content(inputs);
     const there = notes.read(name);
     if (there !== null && there !== wanted) throw conflict(`there is a note \`${name}\` already`);
@@ -54,6 +55,7 @@ export default {
   },
 
   async update({ state: { id }, after }) {
+    faults(after).check();
     if (after.values.title !== id) {
       throw invalidInputs({ pointer: "/values/title", message: "a note keeps its title; another is another note" });
     }

@@ -79,7 +79,7 @@ test("another title is another note", async () => {
   await assert.rejects(note.update({ state, before: hello, after }), { name: "invalid-inputs" });
 });
 
-test("every fault is told", () => {
+test("every fault is told", async () => {
   const wrong = inputs({ title: "No Title", "a/b": 1, text: 7 }, { pin: 1 });
   assert.throws(
     () => note.check({ resource, inputs: wrong }),
@@ -88,6 +88,7 @@ test("every fault is told", () => {
       return true;
     },
   );
+  await assert.rejects(create(inputs({ title: "t", text: 7 })), { name: "invalid-inputs" });
   const check = (text) => note.check({ resource, inputs: inputs({ title: "t", text }) });
   assert.throws(() => check("é".repeat(32769)), { name: "invalid-inputs" });
   assert.equal(check("é".repeat(32768)).values.title, "t");

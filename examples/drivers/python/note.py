@@ -27,6 +27,7 @@ class Note(Driver):
         return request.inputs.values["title"]
 
     def create(self, request: CreateRequest) -> State:
+        inputs.faults(request.inputs).check()
         content = inputs.content(request.inputs)
         if notes.read(request.name) not in (None, content):
             raise Conflict(f"there is a note `{request.name}` already")
@@ -52,6 +53,7 @@ class Note(Driver):
         return Impact(stable_outputs=["title", "path"])
 
     def update(self, change: Change) -> State:
+        inputs.faults(change.after).check()
         title = change.state.id
         if change.after.values["title"] != title:
             raise InvalidInputs(("/values/title", "a note keeps its title; another is another note"))

@@ -71,6 +71,7 @@ class NoteTest(unittest.TestCase):
             self.check(wrong)
         places = [pointer for pointer, _ in refused.exception.faults]
         self.assertEqual(places, ["/values/a~1b", "/secrets/pin", "/values/text", "/values/title"])
+        self.assertRaises(InvalidInputs, self.create, given(7))
         self.assertRaises(InvalidInputs, self.check, given("é" * 32769))
         self.assertEqual(self.check(given("é" * 32768)).values["title"], "hello")
 
