@@ -16,7 +16,7 @@ const WITHOUT_WASI: &[&str] = &["echo", "dns-wildcard"];
 
 /// The tests' adversary and the zoo of attacks, the driver whose effects tests count, and one that
 /// finds nothing again; they are in no binary, so nobody compiles them ahead of time.
-const FOR_TESTS: [&str; 4] = ["blind", "guests", "hostile", "ledger"];
+const FOR_TESTS: [&str; 5] = ["blind", "faulty", "guests", "hostile", "ledger"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

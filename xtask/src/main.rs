@@ -9,6 +9,8 @@ mod drivers;
 mod fuzz;
 mod hostile;
 mod quickstart;
+#[cfg(unix)]
+mod shop;
 mod simulate;
 mod step;
 mod targets;
@@ -35,6 +37,9 @@ enum Command {
     Test(test::Arguments),
     /// Builds what is needed and deploys the quickstart in a scratch copy.
     Quickstart(quickstart::Arguments),
+    /// Deploys the platform of examples/shop on real servers, and takes it away again.
+    #[cfg(unix)]
+    Shop(shop::Arguments),
     /// Builds the book, where mdBook is installed.
     Docs(docs::Arguments),
     /// Lives many simulated lives of an environment, with every fault there is.
@@ -58,6 +63,8 @@ fn main() -> anyhow::Result<()> {
         Command::Build(arguments) => build::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Quickstart(arguments) => quickstart::run(&arguments),
+        #[cfg(unix)]
+        Command::Shop(arguments) => shop::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),

@@ -16,6 +16,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("redis-server", "redis-server"),
     ("pdns_server", "pdns-server"),
     ("sqlite3", "sqlite3"),
+    ("dig", "bind9-dnsutils"),
     ("clang", "clang"),
     ("wasm-ld", "lld"),
     ("openssl", "openssl"),

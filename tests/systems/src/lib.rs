@@ -5,11 +5,16 @@
 //! run it.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+pub mod certificates;
 pub mod interrupt;
 pub mod kubernetes;
+pub mod moto;
+pub mod postgres;
 pub mod powerdns;
+pub mod redis;
 pub mod rest;
 pub mod server;
+pub mod shop;
 pub mod tools;
 pub mod workspace;
 

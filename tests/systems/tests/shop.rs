@@ -1,0 +1,98 @@
+//! `examples/shop` on the real servers: made, used, changed behind its back, repaired, and gone.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs)]
+
+use purlin_systems::Workspace;
+use purlin_systems::shop::Shop;
+use serde_json::{Value, json};
+
+#[track_caller]
+fn has(inventory: &[String], line: &str) {
+    assert!(inventory.iter().any(|one| one == line), "no `{line}` in {inventory:#?}");
+}
+
+#[test]
+fn the_shop_lives_on_real_servers() {
+    let Some(shop) = Shop::start() else { return };
+    assert_eq!(shop.inventory(), Vec::<String>::new(), "the servers are empty");
+    let workspace = Workspace::new();
+    shop.put_into(workspace.folder());
+
+    workspace.purlin(&["up", "apps", "platform", "--yes"]);
+    let made = shop.inventory();
+    for line in [
+        "PostgreSQL role shop_orders",
+        "PostgreSQL database shop_orders",
+        "DNS zone shop.example.",
+        "DNS record www.shop.example. A 203.0.113.10",
+        "DNS record api.shop.example. A 203.0.113.10",
+        "S3 bucket shop-development-images",
+        "S3 policy of shop-development-images",
+        "IAM policy use-shop-development-images",
+        "IAM role shop-development-modules.web, with use-shop-development-images",
+        "IAM role shop-development-modules.orders, with use-shop-development-images",
+    ] {
+        has(&made, line);
+    }
+    assert_eq!(made.len(), 10, "{made:#?}");
+
+    // What the workload is told is what works.
+    let told =
+        workspace.purlin(&["outputs", "apps", "platform", "--show-secrets", "--format", "json"]).json();
+    let variables = &told["workloads"]["orders"]["containers"]["main"]["variables"];
+    let text = |name: &str| variables[name].as_str().unwrap_or_else(|| panic!("no {name}: {told:#}"));
+    let sql = "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1); SELECT count(*) FROM orders";
+    let counted = shop.postgres.try_as(text("DB_USER"), text("DB_PASSWORD"), text("DB_NAME"), sql);
+    assert_eq!(counted.expect("the workload's own access").trim(), "1");
+    assert_eq!(text("DB_PORT"), shop.postgres.port.to_string());
+    assert_eq!(text("ADDRESS"), "api.shop.example");
+    assert_eq!(shop.dns.dig("www.shop.example", "A"), ["203.0.113.10"]);
+    let put = json!({"Bucket": text("BUCKET"), "Key": "bill", "Body": "1 €"});
+    shop.aws.ask("s3", "put_object", put);
+
+    // Nothing changed, so nothing is done; no secret was written anywhere in the clear.
+    workspace.purlin(&["up", "apps", "platform", "--yes", "--refresh"]).says("Nothing to change");
+    let shown = workspace.purlin(&["outputs", "apps", "platform"]);
+    assert!(!shown.to_string().contains(text("DB_PASSWORD")), "{shown}");
+
+    // Somebody changes things by hand: found, told, repaired.
+    shop.postgres.ask("ALTER ROLE shop_orders CREATEDB");
+    let record = json!({"rrsets": [{
+        "name": "www.shop.example.", "type": "A", "ttl": 60, "changetype": "REPLACE",
+        "records": [{"content": "198.51.100.7", "disabled": false}],
+    }]});
+    assert_eq!(shop.dns.api("PATCH", "/zones/shop.example.", &record).0, 204);
+    let versioning =
+        json!({"Bucket": "shop-development-images", "VersioningConfiguration": {"Status": "Suspended"}});
+    shop.aws.ask("s3", "put_bucket_versioning", versioning);
+    workspace
+        .purlin(&["up", "apps", "platform", "--yes", "--refresh"])
+        .says("values.role.createdb")
+        .says("198.51.100.7")
+        .says("values.bucket.versioning");
+    assert_eq!(shop.inventory(), made);
+    assert_eq!(shop.postgres.ask("SELECT rolcreatedb FROM pg_roles WHERE rolname = 'shop_orders'"), "f");
+    let versioning =
+        shop.aws.ask("s3", "get_bucket_versioning", json!({"Bucket": "shop-development-images"}));
+    assert_eq!(versioning["Status"], "Enabled");
+
+    // A bucket with something in it is not thrown away unasked.
+    let kept = workspace.run(&["destroy", "--yes"]).expect(1);
+    let kept = kept.says("shop-development-images");
+    assert!(kept.to_string().contains("not empty") || kept.to_string().contains("objects"), "{kept}");
+    for version in versions(&shop) {
+        shop.aws.ask("s3", "delete_object", version);
+    }
+    workspace.purlin(&["destroy", "--yes"]);
+    assert_eq!(shop.inventory(), Vec::<String>::new(), "nothing is left behind");
+    workspace.purlin(&["destroy", "--yes"]).says("Nothing is recorded");
+}
+
+fn versions(shop: &Shop) -> Vec<Value> {
+    let listed = shop.aws.ask("s3", "list_object_versions", json!({"Bucket": "shop-development-images"}));
+    let all = ["Versions", "DeleteMarkers"].into_iter().flat_map(|kind| listed[kind].as_array().cloned());
+    all.flatten()
+        .map(|one| {
+            json!({"Bucket": "shop-development-images", "Key": one["Key"], "VersionId": one["VersionId"]})
+        })
+        .collect()
+}
