@@ -1,7 +1,11 @@
 //! What the driver is given.
 
+use std::fmt;
+
 use purlin_sdk::{Json, Object};
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 /// Values, secrets and params, as templates see them. Templates are `values.templates`, or
@@ -22,6 +26,7 @@ pub struct TemplateInputs {
 #[serde(default)]
 pub struct Holder {
     /// The templates.
+    #[serde(deserialize_with = "map")]
     pub templates: Templates,
     /// Everything else.
     #[serde(flatten)]
@@ -42,6 +47,21 @@ pub struct Templates {
     pub manifests: Option<Json>,
     /// Given back as `.cookie` at the next call.
     pub cookie: Option<Json>,
+}
+
+/// Templates have names: a list of them is none, though it could be read as one.
+fn map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Templates, D::Error> {
+    struct ByName;
+    impl<'de> Visitor<'de> for ByName {
+        type Value = Templates;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a map of templates")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Templates, A::Error> {
+            Templates::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+    deserializer.deserialize_map(ByName)
 }
 
 impl Templates {

@@ -1,5 +1,7 @@
 //! What a resource is made from: as JSON, and as the driver's own type.
 
+mod faults;
+
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -9,6 +11,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::{Failure, Object};
+use faults::Fault;
 
 /// Inputs of a driver that takes whatever comes.
 #[derive(Clone, Default, Deserialize)]
@@ -91,26 +94,28 @@ impl<I: DeserializeOwned> Raw<I> {
     /// The inputs as the driver's own type.
     ///
     /// # Errors
-    /// [`Failure::InvalidInputs`] that points at what does not fit.
+    /// [`Failure::InvalidInputs`] that points at everything that does not fit.
     pub fn parse(&self) -> Result<I, Failure> {
-        read(&self.document).map_err(|(pointer, message)| Failure::input(pointer, message))
+        read(&self.document).map_err(|first| faults::refused(faults::all::<I>(&self.document, first)))
     }
 
     /// The inputs as the driver's own type, `None` as long as anything in them is unknown.
     ///
     /// # Errors
-    /// [`Failure::InvalidInputs`] that points at what does not fit and is not unknown.
+    /// [`Failure::InvalidInputs`] that points at everything that does not fit and is not unknown.
     pub fn known(&self) -> Result<Option<I>, Failure> {
-        match read(&self.document) {
-            Ok(_) if !self.unknown.is_empty() => Ok(None),
-            Ok(inputs) => Ok(Some(inputs)),
-            Err((pointer, _)) if self.is_unknown(&pointer) => Ok(None),
-            Err((pointer, message)) => Err(Failure::input(pointer, message)),
-        }
+        let first = match read(&self.document) {
+            Ok(_) if !self.unknown.is_empty() => return Ok(None),
+            Ok(inputs) => return Ok(Some(inputs)),
+            Err(first) => first,
+        };
+        let mut faults = faults::all::<I>(&self.document, first);
+        faults.retain(|(pointer, _)| !self.is_unknown(pointer));
+        if faults.is_empty() { Ok(None) } else { Err(faults::refused(faults)) }
     }
 
     pub(crate) fn into_inputs(self) -> Result<Inputs<I>, Failure> {
-        let given = read_owned(self.document)?;
+        let given = self.parse()?;
         Ok(Inputs { given, account: self.account, sensitive: self.sensitive })
     }
 }
@@ -123,15 +128,9 @@ fn related(a: &str, b: &str) -> bool {
     within(a, b) || within(b, a)
 }
 
-fn read<I: DeserializeOwned>(document: &Value) -> Result<I, (String, String)> {
+/// Reads a document; else the first place that does not fit, and why.
+fn read<I: DeserializeOwned>(document: &Value) -> Result<I, Fault> {
     serde_path_to_error::deserialize(document).map_err(|error| located(&error))
-}
-
-fn read_owned<I: DeserializeOwned>(document: Value) -> Result<I, Failure> {
-    serde_path_to_error::deserialize(document).map_err(|error| {
-        let (pointer, message) = located(&error);
-        Failure::input(pointer, message)
-    })
 }
 
 fn located(error: &serde_path_to_error::Error<serde_json::Error>) -> (String, String) {
@@ -176,6 +175,56 @@ mod tests {
             text.as_ref().is_err_and(|text| text.contains("/values/sizes/1: invalid type: string")),
             "{text:?}"
         );
+    }
+
+    #[test]
+    fn every_fault_is_told_at_once() {
+        #[derive(Debug, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Kind {
+            Small,
+            Large,
+        }
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)]
+        struct Values {
+            kind: Kind,
+            text: String,
+            size: u8,
+            other: Option<bool>,
+        }
+        #[derive(Debug, Deserialize)]
+        struct All {
+            #[allow(dead_code)]
+            values: Values,
+        }
+        let places = |document: Value, unknown: &[&str]| {
+            let mut raw = Raw::<All>::new(document);
+            raw.unknown = unknown.iter().map(ToString::to_string).collect();
+            match raw.known() {
+                Err(Failure::InvalidInputs(faults)) => {
+                    faults.into_iter().map(|fault| fault.pointer).collect::<Vec<_>>()
+                }
+                other => vec![format!("{other:?}")],
+            }
+        };
+        let wrong = json!({"values": {"kind": "huge", "size": 300, "other": "x", "stray": 1}});
+        let mut found = places(wrong.clone(), &[]);
+        found.sort();
+        assert_eq!(found, ["/values", "/values/kind", "/values/other", "/values/size", "/values/stray"]);
+        let mut found = places(wrong, &["/values/size"]);
+        found.sort();
+        assert_eq!(
+            found,
+            ["/values/kind", "/values/other", "/values/stray"],
+            "what holds the unknown may be completed"
+        );
+        assert_eq!(
+            places(json!({"values": {"kind": ["large"], "text": 1, "size": 1}}), &[]),
+            ["/values/kind", "/values/text"]
+        );
+        assert_eq!(places(json!([]), &[]).len(), 1);
     }
 
     #[test]
