@@ -95,6 +95,13 @@ impl Failure {
                     .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
             }
             purlin_host::Error::Component(message) => Self::input(message),
+            error @ purlin_host::Error::NoCases { .. } => {
+                let message = error.to_string();
+                let purlin_host::Error::NoCases { example, .. } = error else { return Self::input(message) };
+                Self::input(message).hint(format!(
+                    "write inputs that it takes into check.yaml, beside the component:\n{example}"
+                ))
+            }
             error @ (purlin_host::Error::Archive(_) | purlin_host::Error::Held { .. }) => {
                 let input = error.is_input();
                 let failure = Self::run(error.to_string());

@@ -31,7 +31,7 @@ pub static RULES: &[Rule] = &[
     new(
         "describe.alone",
         "describe calls no imports",
-        "`describe` calls no import of the contract and none that reaches out. That a language's runtime asks for the time, for randomness or for its environment as it starts is advice, not a fault.",
+        "`describe` calls no import. Borne is what a language's runtime does as it starts and what reaches nothing: that it asks for the time, for random numbers, or for an environment that is empty.",
         "A driver is asked what it is before anybody has decided to trust it, in an instance that reaches nothing.",
     ),
     new(

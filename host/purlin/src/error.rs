@@ -26,6 +26,14 @@ pub enum Error {
     /// A component cannot be looked at, or is no driver.
     #[error("{0}")]
     Component(String),
+    /// There is nothing to try a driver with.
+    #[error("no valid inputs can be made from its schema: {message}")]
+    NoCases {
+        /// Why.
+        message: String,
+        /// The beginning of a file of cases.
+        example: String,
+    },
     /// Somebody closed the environment to deployments.
     #[error("the environment {environment} is closed by {holder}; `purlin state unlock` opens it")]
     Held {
@@ -54,9 +62,12 @@ impl Error {
     /// Whether the input is at fault, so that trying again without a change is of no use.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Documents(_) | Self::Archive(_) | Self::Component(_) | Self::Stale | Self::Departs(_) => {
-                true
-            }
+            Self::Documents(_)
+            | Self::Archive(_)
+            | Self::Component(_)
+            | Self::NoCases { .. }
+            | Self::Stale
+            | Self::Departs(_) => true,
             Self::Engine(error) => matches!(
                 error,
                 purlin_engine::Error::Unknown(_)

@@ -39,13 +39,14 @@ mod session;
 
 pub use builder::{Builder, Purlin};
 pub use documents_in_context::Documents;
-pub use drivers::{Approval, ApprovalChange, DriverInfo, DriverOrigin, Granted, Inspection};
+pub use drivers::{Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection};
 pub use error::Error;
 pub use history::Deploying;
 pub use outputs::{Outputs, outputs};
 pub use saved::SavedPlan;
 pub use session::Session;
 
+pub use purlin_conformance as conformance;
 pub use purlin_documents as documents;
 pub use purlin_engine as engine;
 pub use purlin_graph as graph;

@@ -179,41 +179,12 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::load`].
     pub async fn ask(&self, bytes: Vec<u8>, name: &str, limits: &Limits) -> Result<Manifest, LoadError> {
-        self.said(bytes, name, limits, powerless).await
-    }
-
-    /// The same, with no import but such as end the call: what the contract demands of `describe`,
-    /// and what some languages cannot do.
-    ///
-    /// # Errors
-    /// As [`Sandbox::load`]. Of an import that was called, the message has the name.
-    pub async fn ask_alone(
-        &self,
-        bytes: Vec<u8>,
-        name: &str,
-        limits: &Limits,
-    ) -> Result<Manifest, LoadError> {
-        let alone = |engine: &Engine, component: &Component| {
-            let mut linker = Linker::<Guest>::new(engine);
-            linker.define_unknown_imports_as_traps(component)?;
-            Ok(linker)
-        };
-        self.said(bytes, name, limits, alone).await
-    }
-
-    async fn said(
-        &self,
-        bytes: Vec<u8>,
-        name: &str,
-        limits: &Limits,
-        link: impl FnOnce(&Engine, &Component) -> wasmtime::Result<Linker<Guest>>,
-    ) -> Result<Manifest, LoadError> {
         let named = Arc::from(name);
         let sandbox = self.clone();
         let driver = Arc::clone(&named);
         let component = blocking(move || sandbox.component(bytes.into(), &driver)).await?;
         component::check_interface(self.engine(), &component)?;
-        let linker = link(self.engine(), &component).map_err(|error| LoadError::invalid(&error))?;
+        let linker = powerless(self.engine(), &component).map_err(|error| LoadError::invalid(&error))?;
         let limits =
             Limits { time: Some(limits.time.map_or(PATIENCE, |time| time.min(PATIENCE))), ..limits.clone() };
         let setup = DriverSetup { name: named, limits, ..DriverSetup::default() };

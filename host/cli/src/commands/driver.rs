@@ -3,6 +3,7 @@
 mod add;
 mod approve;
 mod build;
+mod check;
 mod inspect;
 mod list;
 mod new;
@@ -28,6 +29,7 @@ pub(crate) struct Args {
 enum Command {
     New(new::Args),
     Build(build::Args),
+    Check(check::Args),
     Add(add::Args),
     List(list::Args),
     Inspect(inspect::Args),
@@ -39,6 +41,7 @@ impl Args {
         match &self.command {
             Command::New(_) | Command::Build(_) => Format::Text,
             Command::Add(args) => args.format.format,
+            Command::Check(args) => args.format.format,
             Command::List(args) => args.format.format,
             Command::Inspect(args) => args.format.format,
             Command::Approve(args) => args.format.format,
@@ -51,6 +54,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::New(args) => new::run(args, app),
         Command::Build(args) => build::run(args, app).await,
         Command::Add(args) => add::run(args, app).await,
+        Command::Check(args) => check::run(args, app).await,
         Command::List(args) => list::run(args, app).await,
         Command::Inspect(args) => inspect::run(args, app).await,
         Command::Approve(args) => approve::run(args, app).await,

@@ -55,12 +55,6 @@ async fn asked(
         Err(other) => return Err(other.into()),
         Ok(alone) => {
             bench.book.tried("describe.alone");
-            let strictly = sandbox.ask_alone(component.to_vec(), &setup.name, &setup.limits).await;
-            if let Err(LoadError::Describe(error)) = strictly {
-                let what = format!("it calls an import that reaches nothing: {error}");
-                let hint = "nothing can be done about it where the language's runtime does it";
-                bench.book.advise("describe.alone", finding(what, "no import at all", Some(hint)));
-            }
             for said in [alone, ask().await?] {
                 bench.book.tried("describe.same");
                 if let Some(field) = difference(manifest, &said) {

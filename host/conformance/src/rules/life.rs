@@ -79,8 +79,7 @@ pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
         bench.fail(trial, RULE, format!("its outputs do not fit their schema: {fault}"), "outputs that fit");
     }
     let properties = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
-    for (name, _) in properties.filter(|(_, property)| property.get("writeOnly") == Some(&true.into()))
-    {
+    for (name, _) in properties.filter(|(_, property)| property.get("writeOnly") == Some(&true.into())) {
         let there = state.outputs.as_map().and_then(|map| map.get(name.as_str()));
         if there.is_some_and(|value| !matches!(value, Value::Secret(_))) {
             let what = format!("the output `{name}` is secret by its schema, and comes in clear");

@@ -1,0 +1,273 @@
+//! `purlin driver check`
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use purlin_host::conformance::{RULES, Rule, rule};
+use purlin_host::documents::{CASES_FILE, SourceMap, load_cases};
+use purlin_host::model::{DriverCases, Workspace};
+use purlin_host::sandbox::CancelToken;
+use purlin_host::{Examined, Purlin};
+use serde::Serialize;
+
+use super::WorkspaceArg;
+use crate::app::App;
+use crate::args::{Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::report::FORMAT;
+use crate::report::check::Report;
+use crate::style::{STRONG, paint};
+use crate::{input, render, text};
+
+/// How often `--watch` looks whether something changed.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Hold a driver to the contract.
+///
+/// Calls it as a deployment would, and as bad luck would: twice with the same key, cut off in the
+/// middle, cancelled, without its grants. Then says, rule by rule, what it keeps and what it does not.
+///
+/// It is tried with the cases in check.yaml, which lies beside the component, or beside purlin.yaml for
+/// a driver by name; without that file, with inputs made from its schema. It gets the grants and limits
+/// that purlin.yaml has for it. What it makes is really made, and deleted again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin driver check ./note.wasm            with the check.yaml beside it
+  purlin driver check ./note.wasm --watch    again after each build
+  purlin driver check acme/note --rule create.cut
+  purlin driver check --rules                the rules, and what they demand
+
+Exit status: 0 every rule that could be tried is kept; 1 one is broken, or something could not be
+deleted; 2 it is no driver, or there is nothing to try it with.")]
+pub(crate) struct Args {
+    /// A component's file, or the name of a driver.
+    #[arg(value_name = "FILE|NAME", required_unless_present = "rules")]
+    driver: Option<String>,
+
+    /// The file with the cases [default: check.yaml beside the component].
+    #[arg(long, value_name = "FILE")]
+    cases: Option<PathBuf>,
+
+    /// One rule alone.
+    #[arg(long, value_name = "ID")]
+    rule: Option<String>,
+
+    /// Again whenever the component or the cases change, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
+
+    /// List the rules.
+    #[arg(long, conflicts_with_all = ["driver", "cases", "rule", "watch"])]
+    rules: bool,
+
+    #[command(flatten)]
+    workspace: WorkspaceArg,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let Some(driver) = &args.driver else {
+        rules(args, app);
+        return Ok(Status::Done);
+    };
+    let only = match &args.rule {
+        None => None,
+        Some(id) => Some(rule(id).ok_or_else(|| {
+            Failure::input(format!("there is no rule `{id}`"))
+                .hint("`purlin driver check --rules` lists them")
+        })?),
+    };
+    let stop = CancelToken::default();
+    let interrupted = {
+        let stop = stop.clone();
+        async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                stop.request();
+            }
+            std::future::pending::<()>().await
+        }
+    };
+    let work = async {
+        if !args.watch {
+            return once(args, driver, only, &stop, app).await;
+        }
+        watch(args, driver, only, &stop, app).await
+    };
+    tokio::select! {
+        status = work => status,
+        () = interrupted => Ok(Status::Failed),
+    }
+}
+
+/// A driver is a file where it looks like one, or where nobody knows the name.
+fn examined(driver: &str, purlin: &Purlin) -> Examined {
+    let path = Path::new(driver);
+    let is_file = driver.ends_with(".wasm") || driver.starts_with(['.', '/']);
+    match is_file || (!purlin.knows_driver(driver) && path.is_file()) {
+        true => Examined::File(path.to_owned()),
+        false => Examined::Name(driver.to_owned()),
+    }
+}
+
+/// What is examined, and where its cases are.
+struct Scene {
+    purlin: Purlin,
+    examined: Examined,
+    component: Option<PathBuf>,
+    cases: Option<PathBuf>,
+    sources: SourceMap,
+}
+
+async fn scene(args: &Args, driver: &str, app: &App) -> Result<Scene, Failure> {
+    let (workspace, sources) = match args.workspace.read(app)? {
+        Some(found) => found,
+        None => (Workspace { folder: app.folder.clone(), ..Workspace::default() }, SourceMap::default()),
+    };
+    let folder = workspace.folder.clone();
+    // No key is needed: nothing is recorded.
+    let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
+    let examined = examined(driver, &purlin);
+    let component = purlin.examined_file(&examined).await.map_err(|error| Failure::host(error, &sources))?;
+    let cases = args.cases.clone().or_else(|| {
+        let beside = component.as_deref().and_then(Path::parent).map_or(folder, Path::to_owned);
+        let file = beside.join(CASES_FILE);
+        file.is_file().then(|| input::short(&file, &app.folder))
+    });
+    Ok(Scene { purlin, examined, component, cases, sources })
+}
+
+async fn once(
+    args: &Args,
+    driver: &str,
+    only: Option<&'static Rule>,
+    stop: &CancelToken,
+    app: &App,
+) -> Result<Status, Failure> {
+    let scene = scene(args, driver, app).await?;
+    look(&scene, args, only, stop, app).await
+}
+
+async fn look(
+    scene: &Scene,
+    args: &Args,
+    only: Option<&'static Rule>,
+    stop: &CancelToken,
+    app: &App,
+) -> Result<Status, Failure> {
+    let (cases, sources) = match &scene.cases {
+        None => (None, scene.sources.clone()),
+        Some(file) => {
+            let (cases, sources) = read(file)?;
+            (Some(cases), sources)
+        }
+    };
+    let examining = scene.purlin.examine(&scene.examined, cases, only, stop.clone());
+    let report = app.timings.wait("examine the driver", examining).await;
+    let report = Report::from(report.map_err(|error| Failure::host(error, &sources))?);
+    match args.format.format {
+        Format::Json => app.ui.json(&report),
+        Format::Text => app.ui.data(&render::check::render(&report, app.ui.columns())),
+    }
+    Ok(if report.ok { Status::Done } else { Status::Failed })
+}
+
+fn read(file: &Path) -> Result<(DriverCases, SourceMap), Failure> {
+    let (cases, faults, sources) = load_cases(file);
+    match cases {
+        Some(cases) => Ok((cases, sources)),
+        None => Err(Failure::Documents { faults, sources }),
+    }
+}
+
+/// Again and again, until somebody ends it.
+async fn watch(
+    args: &Args,
+    driver: &str,
+    only: Option<&'static Rule>,
+    stop: &CancelToken,
+    app: &App,
+) -> Result<Status, Failure> {
+    let mut last = Status::Done;
+    let mut before = None;
+    while !stop.is_requested() {
+        let scene = scene(args, driver, app).await;
+        let files = match &scene {
+            Ok(scene) => vec![scene.component.clone(), scene.cases.clone()],
+            Err(_) => vec![Some(PathBuf::from(driver)), args.cases.clone()],
+        };
+        let now: Vec<Option<SystemTime>> = files.iter().map(|file| changed(file.as_deref())).collect();
+        if before.as_ref() != Some(&now) {
+            // A file that is being written is left in peace until it is done.
+            tokio::time::sleep(LOOK).await;
+            let settled: Vec<Option<SystemTime>> =
+                files.iter().map(|file| changed(file.as_deref())).collect();
+            if settled != now {
+                continue;
+            }
+            let is_again = before.replace(now).is_some();
+            if args.format.format == Format::Text && is_again {
+                app.ui.data(&format!("\n{}\n", paint(STRONG, format!("── again {} ──", driver))));
+            }
+            let outcome = match &scene {
+                Ok(scene) => look(scene, args, only, stop, app).await,
+                Err(_) => once(args, driver, only, stop, app).await,
+            };
+            last = match outcome {
+                Ok(status) => status,
+                Err(failure) => {
+                    failure.tell(&app.ui, crate::commands::Output::Text);
+                    failure.status()
+                }
+            };
+            app.ui.say("waiting for a change; Ctrl-C ends");
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(last)
+}
+
+fn changed(file: Option<&Path>) -> Option<SystemTime> {
+    std::fs::metadata(file?).and_then(|about| about.modified()).ok()
+}
+
+#[derive(Serialize)]
+struct Listed {
+    format: u8,
+    rules: Vec<ListedRule>,
+}
+
+#[derive(Serialize)]
+struct ListedRule {
+    id: &'static str,
+    title: &'static str,
+    demands: &'static str,
+    why: &'static str,
+}
+
+fn rules(args: &Args, app: &App) {
+    match args.format.format {
+        Format::Json => {
+            let rules = RULES
+                .iter()
+                .map(|Rule { id, title, demands, why }| ListedRule { id, title, demands, why })
+                .collect();
+            app.ui.json(&Listed { format: FORMAT, rules });
+        }
+        Format::Text => {
+            let columns = app.ui.columns().unwrap_or(80).min(100).saturating_sub(2);
+            let mut out = String::new();
+            for rule in RULES {
+                out.push_str(&format!("{}\n", paint(STRONG, rule.id)));
+                for part in [rule.demands, rule.why] {
+                    for line in text::wrap(part, columns) {
+                        out.push_str(&format!("  {line}\n"));
+                    }
+                }
+            }
+            app.ui.data(&out);
+        }
+    }
+}

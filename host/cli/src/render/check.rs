@@ -1,0 +1,151 @@
+//! An examination of a driver, for people: a line a rule, then what is wrong in detail.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use serde_json::Value;
+
+use crate::report::check::{Found, Report, Rule};
+use crate::style::{DELETE, DIM, GOOD, HINT, STRONG, UPDATE, paint};
+use crate::text;
+
+/// Columns of the details, however wide the terminal is.
+const WIDEST: usize = 100;
+/// Columns of a word before a detail.
+const WORD: usize = 9;
+
+/// The whole of it, within so many columns.
+pub(crate) fn render(report: &Report, columns: Option<usize>) -> String {
+    let columns = columns.unwrap_or(80).min(WIDEST);
+    let mut out = String::new();
+    let title = format!("{} {}", report.driver, report.version);
+    let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&title)), text::line(&report.cases.phrase()));
+    let grants = match report.grants.as_slice() {
+        [] => "granted nothing".to_owned(),
+        grants => format!("granted {}", grants.join(", ")),
+    };
+    for line in text::wrap(&text::line(&grants), columns) {
+        let _ = writeln!(out, "{}", paint(DIM, line));
+    }
+    out.push('\n');
+    let width = report.rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
+    for rule in &report.rules {
+        line(&mut out, rule, width, columns);
+    }
+    for rule in report.rules.iter().filter(|rule| !rule.findings.is_empty()) {
+        for found in &rule.findings {
+            detail(&mut out, rule, found, columns);
+        }
+    }
+    rest(&mut out, report);
+    out.push('\n');
+    let _ = writeln!(out, "{}", summary(report));
+    out
+}
+
+fn line(out: &mut String, rule: &Rule, width: usize, columns: usize) {
+    let (style, word) = look(rule.status);
+    let skipped = rule.skipped.first().filter(|_| rule.status == "skipped");
+    let says = skipped.map_or(rule.title, String::as_str);
+    let room = columns.saturating_sub(width + 11).max(24);
+    let mut lines = text::wrap(&text::line(says), room).into_iter();
+    let first = lines.next().unwrap_or_default();
+    let blanks = " ".repeat(8usize.saturating_sub(word.len()));
+    let plain = |line: String| if skipped.is_some() { paint(DIM, line) } else { line };
+    let _ = writeln!(out, "{}{blanks} {:<width$}  {}", paint(style, word), rule.id, plain(first));
+    for more in lines {
+        let _ = writeln!(out, "{}{}", " ".repeat(width + 11), plain(more));
+    }
+}
+
+fn look(status: &str) -> (Style, &'static str) {
+    match status {
+        "ok" => (GOOD, "ok"),
+        "advice" => (UPDATE, "advice"),
+        "failed" => (DELETE, "failed"),
+        _ => (DIM, "skipped"),
+    }
+}
+
+fn detail(out: &mut String, rule: &Rule, found: &Found, columns: usize) {
+    let (style, word) = look(rule.status);
+    let case = found.case.as_ref().map(|case| format!(", case {}", text::line(case))).unwrap_or_default();
+    let _ = writeln!(out, "\n{} {}{case}", paint(style, word), paint(STRONG, rule.id));
+    let mut part = |word: &str, style: Style, said: &str| {
+        let said = text::block(said);
+        let mut lines = text::wrap(&said, columns.saturating_sub(WORD + 2).max(24)).into_iter();
+        let first = lines.next().unwrap_or_default();
+        let blanks = " ".repeat(WORD.saturating_sub(word.len()));
+        let _ = writeln!(out, "  {}{blanks}{first}", paint(style, word));
+        for more in lines {
+            let _ = writeln!(out, "  {}{more}", " ".repeat(WORD));
+        }
+    };
+    part("what", DIM, &found.what);
+    if let Some(request) = &found.request {
+        part("request", DIM, &compact(request));
+    }
+    if let Some(answer) = &found.answer {
+        part("answer", DIM, &compact(answer));
+    }
+    part("right", DIM, &found.right);
+    if let Some(hint) = &found.hint {
+        part("hint:", HINT, hint);
+    }
+}
+
+/// JSON with blanks where lines may break.
+fn compact(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let entries: Vec<String> = map
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| format!("{key}: {}", compact(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+fn rest(out: &mut String, report: &Report) {
+    if !report.cleared.is_empty() {
+        let _ = writeln!(out, "\nDeleted what an earlier run had left:");
+        for id in &report.cleared {
+            let _ = writeln!(out, "  {}", text::line(id));
+        }
+    }
+    if !report.left.is_empty() {
+        let _ = writeln!(out, "\n{}", paint(DELETE, "Could not be deleted, and is there still:"));
+        for left in &report.left {
+            let _ = writeln!(
+                out,
+                "  {} (case {}): {}",
+                text::line(&left.id),
+                text::line(&left.case),
+                text::line(&left.why)
+            );
+        }
+    }
+}
+
+fn summary(report: &Report) -> String {
+    let count = |status: &str| report.rules.iter().filter(|rule| rule.status == status).count();
+    let (ok, advice, failed, skipped) = (count("ok"), count("advice"), count("failed"), count("skipped"));
+    let mut parts = vec![paint(if failed == 0 { GOOD } else { STRONG }, format!("{ok} ok"))];
+    if advice > 0 {
+        parts.push(paint(UPDATE, format!("{advice} advice")));
+    }
+    if failed > 0 {
+        parts.push(paint(DELETE, format!("{failed} failed")));
+    }
+    if skipped > 0 {
+        parts.push(format!("{skipped} skipped"));
+    }
+    if report.stopped {
+        parts.push("stopped before the end".to_owned());
+    }
+    parts.join(", ")
+}

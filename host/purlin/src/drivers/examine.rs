@@ -1,0 +1,115 @@
+//! Holding a driver to the contract, with what the workspace grants it.
+//!
+//! The lock does not stand in the way: it is about what deployments use, and whoever examines a
+//! component names it, as its author does after each build.
+
+use std::path::{Path, PathBuf};
+
+use purlin_conformance::{Examination, Report, Rule, examine};
+use purlin_model::{Diagnostic, DriverCases, DriverConfig, DriverSource};
+use purlin_sandbox::{CancelToken, DriverSetup, read_component};
+
+use super::missing::phrase;
+use super::{Registry, canonical};
+use crate::{Error, Purlin};
+
+/// Which component is examined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Examined {
+    /// The one in a file.
+    File(PathBuf),
+    /// A driver of the workspace, or a built-in one.
+    Name(String),
+}
+
+impl Registry {
+    /// What the workspace says of a component, by its file.
+    fn configured_file(&self, file: &Path) -> Option<(&str, &DriverConfig)> {
+        let file = std::fs::canonicalize(file).ok()?;
+        self.configured.iter().find_map(|(name, config)| {
+            let Some(DriverSource::Path(path)) = &config.source else { return None };
+            let source = std::fs::canonicalize(self.folder.join(path)).ok()?;
+            (source == file || file.parent() == Some(source.as_path())).then_some((&**name, config))
+        })
+    }
+}
+
+impl Purlin {
+    /// The file of the one component that is meant; none for a built-in one.
+    ///
+    /// # Errors
+    /// When there is no such driver, or several components of it.
+    pub async fn examined_file(&self, examined: &Examined) -> Result<Option<PathBuf>, Error> {
+        match examined {
+            Examined::File(file) => Ok(Some(file.clone())),
+            Examined::Name(name) => Ok(self.the_component(name).await?.0),
+        }
+    }
+
+    async fn the_component(
+        &self,
+        name: &str,
+    ) -> Result<(Option<PathBuf>, std::borrow::Cow<'static, [u8]>), Error> {
+        let registry = self.registry()?;
+        let config = registry.configured.get(canonical(name));
+        let mut components = registry
+            .components(name)
+            .await
+            .map_err(|missing| Error::Documents(vec![*missing.diagnostic(name, config, None)]))?;
+        match (components.len(), components.pop()) {
+            (1, Some(component)) => Ok(component),
+            (count, _) => {
+                Err(Error::Component(format!("`{name}` has {count} components; name the file of one of them")))
+            }
+        }
+    }
+
+    /// Holds a driver to the contract, with the grants and limits that the workspace has for it:
+    /// by its name, or by its file. What it makes is really made, and deleted again.
+    ///
+    /// A request of `stop` ends it early; what was made is deleted then too.
+    ///
+    /// # Errors
+    /// When it is no driver, the cases do not fit it, or there are none and none can be made.
+    pub async fn examine(
+        &self,
+        examined: &Examined,
+        cases: Option<DriverCases>,
+        only: Option<&'static Rule>,
+        stop: CancelToken,
+    ) -> Result<Report, Error> {
+        let registry = self.registry()?;
+        let (what, name, config, bytes) = match examined {
+            Examined::File(file) => {
+                let what = format!("`{}`", file.display());
+                let read = read_component(file.clone()).await;
+                let bytes = read.map_err(|error| Error::Component(phrase(&what, &error)))?;
+                let found = registry.configured_file(file);
+                (what, found.map_or("driver", |(name, _)| name), found.map(|(_, config)| config), bytes.into())
+            }
+            Examined::Name(name) => {
+                let (file, bytes) = self.the_component(name).await?;
+                let what = match file {
+                    Some(file) => format!("`{}`", file.display()),
+                    None => format!("the built-in `{name}`"),
+                };
+                (what, canonical(name), registry.configured.get(canonical(name)), bytes)
+            }
+        };
+        let setup = DriverSetup {
+            name: name.into(),
+            grants: config.map(|config| config.grants.clone()).unwrap_or_default(),
+            limits: config.map(|config| config.limits.clone()).unwrap_or_default(),
+            folder: registry.folder.clone(),
+            env: registry.variables.clone(),
+        };
+        let examination = Examination { component: bytes, setup, cases, only, stop };
+        examine(&registry.sandbox, &examination).await.map_err(|error| match error {
+            purlin_conformance::Error::Load(error) => Error::Component(phrase(&what, &error)),
+            purlin_conformance::Error::NoCases { message, example } => Error::NoCases { message, example },
+            purlin_conformance::Error::Case { message, help, location } => {
+                Error::Documents(vec![Diagnostic::error("wrong-case", message).at(&location).help(help)])
+            }
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! A driver that keeps the contract, but for the one rule that its bytes name.
+//!
+//! It keeps things as files of a granted folder. Which rule it breaks stands in [`FAULT`], a text
+//! that tests change in the component's bytes, for `describe` is given nothing that could tell. Each
+//! `fault("RULE")` is one way to break that rule and no other.
+#![cfg(target_family = "wasm")]
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::result_large_err,
+    reason = "bad manners are its trade"
+)]
+
+mod bindings {
+    //! What `wit/` says, in Rust. Generated.
+    #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
+    wit_bindgen::generate!({ path: "../../wit", world: "driver" });
+    use super::Faulty;
+    export!(Faulty);
+}
+
+mod store;
+
+use bindings::exports::purlin::driver::lifecycle::{
+    Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements, Inputs,
+    Manifest, NameRequest, Observed, ReadRequest, State, TypeSchema, Wish,
+};
+use bindings::purlin::driver::types::InvalidInput;
+use bindings::purlin::driver::{log, operation};
+use serde_json::{Map, Value, json};
+
+struct Faulty;
+
+/// Before the name of the rule, and as long as both together.
+#[used]
+static FAULT: [u8; 64] = *b"purlin-faulty breaks:none                                       ";
+
+/// Whether this component is to break that rule.
+fn fault(rule: &str) -> bool {
+    let bytes = std::hint::black_box(&FAULT);
+    std::str::from_utf8(&bytes[21..]).is_ok_and(|named| named.trim_end() == rule)
+}
+
+fn object(text: &str) -> Map<String, Value> {
+    serde_json::from_str(text).expect("an object")
+}
+
+/// What a thing is made from.
+struct Wanted {
+    title: String,
+    text: String,
+    secret: Option<String>,
+}
+
+fn wanted(inputs: &Inputs) -> Wanted {
+    let (values, secrets) = (object(&inputs.values), object(&inputs.secrets));
+    let text = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+    Wanted {
+        title: text(&values, "title").unwrap_or_default(),
+        text: text(&values, "text").unwrap_or_default(),
+        secret: text(&secrets, "secret"),
+    }
+}
+
+fn state(wanted: &Wanted) -> State {
+    let mut outputs = json!({"title": wanted.title, "bytes": wanted.text.len()});
+    if fault("create.outputs") {
+        outputs["bytes"] = "many".into();
+    }
+    let mut secrets = json!({});
+    if let Some(secret) = &wanted.secret {
+        let side = if fault("secrets.hidden") { &mut outputs } else { &mut secrets };
+        side["mark"] = format!("{}:{secret}", wanted.title).into();
+    }
+    let cookie = if fault("answers") { vec![0; 10_241] } else { Vec::new() };
+    State {
+        id: wanted.title.clone(),
+        outputs: outputs.to_string(),
+        secrets: secrets.to_string(),
+        cookie,
+        manifests: Vec::new(),
+    }
+}
+
+impl Guest for Faulty {
+    fn describe() -> Manifest {
+        if fault("describe.alone") {
+            log::write(log::Level::Info, "here I am");
+        }
+        let description = match fault("describe.same") {
+            true => format!("{:?}", std::time::SystemTime::now()),
+            false => "Keeps things in a folder.".to_owned(),
+        };
+        let size = if fault("schema.valid") { json!("long") } else { json!(65536) };
+        let text = json!({"type": "string", "maxLength": size, "description": "What is kept."});
+        let title = if fault("schema.agrees") { "^never$" } else { "^[a-z0-9-]+$" };
+        let inputs = json!({
+            "type": "object",
+            "properties": {
+                "values": {
+                    "type": "object", "required": ["text"], "additionalProperties": false,
+                    "properties": {"text": text, "title": {"type": "string", "pattern": title}},
+                },
+                "secrets": {"type": "object", "properties": {"secret": {"type": "string"}}},
+            },
+        });
+        let outputs = json!({
+            "type": "object", "required": ["title", "bytes"],
+            "properties": {
+                "title": {"type": "string"}, "bytes": {"type": "integer"},
+                "mark": {"type": "string"},
+            },
+        });
+        Manifest {
+            name: "purlin-test/faulty".into(),
+            version: "1.0.0".into(),
+            description,
+            implements: Implements::CHECK
+                | Implements::NAME
+                | Implements::READ
+                | Implements::UPDATE_IMPACT
+                | Implements::UPDATE
+                | Implements::REPEAT_CREATE,
+            types: vec![TypeSchema {
+                type_name: "thing".into(),
+                inputs: inputs.to_string(),
+                outputs: outputs.to_string(),
+            }],
+            wishes: vec![Wish {
+                capability: "dirs".into(),
+                pattern: String::new(),
+                reason: "to keep them".into(),
+            }],
+        }
+    }
+
+    fn check(request: CheckRequest) -> Result<Checked, Failure> {
+        let (mut values, secrets) = (object(&request.inputs.values), object(&request.inputs.secrets));
+        if fault("check.accepts") {
+            return Err(Failure::InvalidInputs(vec![invalid("/values/text", "not today")]));
+        }
+        if fault("quiet") {
+            drop(std::fs::File::open(store::FOLDER));
+        }
+        let unknown = |place: &str| request.inputs.unknown.iter().any(|unknown| unknown == place);
+        if fault("text.any")
+            && values.get("text").and_then(Value::as_str).is_some_and(|text| text.len() > 60_000)
+        {
+            panic!("too much for me");
+        }
+        let mut faults = Vec::new();
+        if !unknown("/values/text") && !values.get("text").is_some_and(Value::is_string) {
+            faults.push(invalid("/values/text", "has to be a text"));
+        }
+        let title_fits = |title: &Value| title.as_str().is_some_and(store::fits);
+        if !unknown("/values/title") && !values.get("title").is_none_or(title_fits) {
+            faults.push(invalid("/values/title", "has to be small letters, digits and dashes"));
+        }
+        if !unknown("/secrets/secret") && !secrets.get("secret").is_none_or(Value::is_string) {
+            faults.push(invalid("/secrets/secret", "has to be a text"));
+        }
+        if fault("check.unknown") && unknown("/values/text") {
+            faults.push(invalid("/values/text", "has to be a text"));
+        }
+        if fault("check.faults") {
+            faults.truncate(1);
+        }
+        if !faults.is_empty() {
+            return Err(Failure::InvalidInputs(faults));
+        }
+        let drawn = format!("t-{}", &request.resource.guresid[..12]);
+        values.entry("title").or_insert(drawn.into());
+        if fault("check.fixpoint") {
+            let title = format!("{}-x", values["title"].as_str().unwrap_or_default());
+            let checked = values["title"].as_str().is_some_and(|title| title.ends_with("-x-x"));
+            if !checked && !unknown("/values/title") {
+                values.insert("title".into(), title.into());
+            }
+        }
+        if fault("check.previous") && request.previous.is_some() && !values["text"].is_null() {
+            // A draw that forgets what was drawn; the inputs as they were checked are taken as they are.
+            let given = object(&request.inputs.values).contains_key("title");
+            if !given {
+                values.insert("title".into(), "t-drawn-anew".into());
+            }
+        }
+        if fault("limits") && Vec::<u8>::new().try_reserve_exact(14 << 20).is_err() {
+            values.insert("title".into(), "t-small".into());
+        }
+        Ok(Checked {
+            values: Value::Object(values).to_string(),
+            secrets: request.inputs.secrets.clone(),
+            warnings: vec![],
+        })
+    }
+
+    fn name(request: NameRequest) -> Result<String, Failure> {
+        let name = wanted(&request.inputs).title;
+        if fault("name.same") {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            return Ok(format!("{name}.{}", now.as_nanos()));
+        }
+        Ok(name)
+    }
+
+    fn create(request: CreateRequest) -> Result<State, Failure> {
+        let wanted = wanted(&request.inputs);
+        if fault("create.works") {
+            return Err(Failure::Failed("not today".into()));
+        }
+        if !store::granted() {
+            return Err(match fault("denied") {
+                true => Failure::Failed("no such folder".into()),
+                false => store::denied(),
+            });
+        }
+        if fault("create.clean") && wanted.text == "refuse me" {
+            store::write(&wanted)?;
+            return Err(Failure::InvalidInputs(vec![invalid("/values/text", "is refused, too late")]));
+        }
+        if wanted.text == "refuse me" {
+            return Err(Failure::InvalidInputs(vec![invalid("/values/text", "is refused")]));
+        }
+        if fault("cancel") && operation::cancelled() {
+            loop {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        }
+        if fault("create.repeat") && store::there(&wanted.title) {
+            return Err(Failure::Conflict("there is one already".into()));
+        }
+        let checkpoint = if fault("create.checkpoint") { "another" } else { &wanted.title };
+        if fault("create.cut") {
+            // In place, in two steps: between them there is half of it.
+            store::write_in_two(&wanted)?;
+            operation::checkpoint(checkpoint);
+        } else {
+            operation::checkpoint(checkpoint);
+            store::write(&wanted)?;
+        }
+        operation::progress("kept", Some(100));
+        Ok(state(&wanted))
+    }
+
+    fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
+        let title = request.id.as_deref().unwrap_or(&request.name).to_owned();
+        let by_name = request.id.is_none();
+        let wants = wanted(&request.inputs);
+        if fault("read.none") && by_name && !store::there(&title) && !store::there("was") {
+            return Ok(Some(Observed { state: state(&wants), values: None }));
+        }
+        let Some(mut text) = store::read(&title)? else { return Ok(None) };
+        if by_name && fault("read.finds") {
+            return Ok(None);
+        }
+        if fault("read.values") {
+            text.push(' ');
+        }
+        let values = json!({"title": title, "text": text}).to_string();
+        text.truncate(text.trim_end().len());
+        let state = state(&Wanted { title, text, secret: wants.secret });
+        Ok(Some(Observed { state, values: Some(values) }))
+    }
+
+    fn update_impact(request: Change) -> Result<Impact, Failure> {
+        let (before, after) = (object(&request.before.values), object(&request.after.values));
+        let mut replaces = Vec::new();
+        if before["title"] != after["title"] {
+            replaces.push(if fault("impact.agrees") { "/values/name" } else { "/values/title" }.to_owned());
+        }
+        let stable = if fault("impact.stable") { "bytes" } else { "title" };
+        Ok(Impact { replaces, delete_before_replace: false, stable_outputs: vec![stable.into()] })
+    }
+
+    fn update(request: Change) -> Result<State, Failure> {
+        let wanted = wanted(&request.after);
+        let is_done = store::read(&request.state.id)?.is_some_and(|text| text == wanted.text);
+        if fault("update.repeat") && is_done && !store::there("half") {
+            return Err(Failure::Conflict("it is like that already".into()));
+        }
+        if fault("update.works") {
+            return Ok(state(&wanted));
+        }
+        if fault("update.cut") {
+            // Whoever finds the mark of an attempt gives up.
+            store::only("mark", &request.call.idempotency_key)?;
+        }
+        store::write(&wanted)?;
+        if fault("update.cut") {
+            store::remove("mark")?;
+        }
+        Ok(state(&wanted))
+    }
+
+    fn delete(request: DeleteRequest) -> Result<(), Failure> {
+        let id = &request.state.id;
+        if !store::there(id) && fault("delete.repeat") {
+            return Err(Failure::Failed("there is none".into()));
+        }
+        if fault("delete.gone") && store::first_time(id)? {
+            return Ok(());
+        }
+        store::remove(id)
+    }
+}
+
+fn invalid(pointer: &str, message: &str) -> InvalidInput {
+    InvalidInput { pointer: pointer.into(), message: message.into() }
+}

@@ -1,0 +1,84 @@
+//! Where things are kept: a file each.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+
+use crate::Wanted;
+use crate::bindings::exports::purlin::driver::lifecycle::Failure;
+use crate::bindings::purlin::driver::types::Denial;
+
+pub(crate) const FOLDER: &str = "/things";
+
+pub(crate) fn granted() -> bool {
+    fs::metadata(FOLDER).is_ok()
+}
+
+pub(crate) fn denied() -> Failure {
+    let message = "things are kept there".to_owned();
+    Failure::Denied(Denial { capability: "dirs".into(), target: FOLDER.into(), message })
+}
+
+pub(crate) fn fits(title: &str) -> bool {
+    !title.is_empty()
+        && title.len() <= 64
+        && title.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+fn path(title: &str) -> String {
+    format!("{FOLDER}/{title}")
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+pub(crate) fn there(title: &str) -> bool {
+    fs::metadata(path(title)).is_ok()
+}
+
+pub(crate) fn read(title: &str) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(path(title)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The whole of it or nothing.
+pub(crate) fn write(wanted: &Wanted) -> Result<(), Failure> {
+    let beside = path(&format!(".{}", wanted.title));
+    fs::write(&beside, &wanted.text).map_err(failed)?;
+    fs::rename(&beside, path(&wanted.title)).map_err(failed)
+}
+
+/// Half of it, then the whole.
+pub(crate) fn write_in_two(wanted: &Wanted) -> Result<(), Failure> {
+    let (first, second) = wanted.text.split_at(wanted.text.len() / 2);
+    let mut file = fs::File::create(path(&wanted.title)).map_err(failed)?;
+    file.write_all(first.as_bytes()).map_err(failed)?;
+    file.write_all(second.as_bytes()).map_err(failed)
+}
+
+pub(crate) fn remove(title: &str) -> Result<(), Failure> {
+    match fs::remove_file(path(title)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a mark; fails where one was left with the same words.
+pub(crate) fn only(mark: &str, words: &str) -> Result<(), Failure> {
+    if fs::read_to_string(path(mark)).is_ok_and(|left| left == words) {
+        return Err(Failure::Conflict("an earlier attempt is not finished".into()));
+    }
+    fs::write(path(mark), words).map_err(failed)
+}
+
+/// Whether this was not asked before.
+pub(crate) fn first_time(title: &str) -> Result<bool, Failure> {
+    let mark = path(&format!(".asked-{title}"));
+    if fs::metadata(&mark).is_ok() {
+        return Ok(false);
+    }
+    fs::write(mark, "").map(|()| true).map_err(failed)
+}
