@@ -92,7 +92,7 @@ impl Aws {
                     let lost = error.is_internal();
                     let again = error.is_busy() || lost && effect != Effect::Another;
                     wait = error.patience().unwrap_or(wait);
-                    (Fault::Aws(error), again, lost)
+                    (Fault::Aws(Box::new(error)), again, lost)
                 }
                 Err(error) => {
                     let lost = error.is_lost();
@@ -125,17 +125,35 @@ impl Aws {
         self.http.remaining()
     }
 
-    /// Does something again and again that AWS refuses with one of these errors only because what
-    /// was made a moment ago is not known everywhere yet; for ten seconds at most.
+    /// Does something again that AWS refuses only because what was made a moment ago is not known
+    /// everywhere yet, for some seconds: see [`Fault::is_not_yet`].
     ///
     /// # Errors
     /// The last refusal, or any other.
-    pub fn until_known<T>(&self, codes: &[&str], attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn until_known<T>(&self, attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
         let mut wait = WAIT;
         loop {
             match attempt() {
-                Err(fault) if fault.is(codes) && wait <= NOT_YET && self.http.pause(wait).is_ok() => {
-                    wait *= 2
+                Err(fault) if fault.is_not_yet() && wait <= NOT_YET && self.http.pause(wait).is_ok() => {
+                    wait *= 2;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Deletes what AWS may still take for being in use a moment after it no longer is.
+    ///
+    /// # Errors
+    /// The last refusal, or any other.
+    pub fn until_free<T>(&self, attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+        let mut wait = WAIT;
+        loop {
+            match attempt() {
+                Err(fault)
+                    if fault.is(&["DeleteConflict"]) && wait <= NOT_YET && self.http.pause(wait).is_ok() =>
+                {
+                    wait *= 2;
                 }
                 result => return result,
             }

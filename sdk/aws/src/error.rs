@@ -31,7 +31,7 @@ pub struct AwsError {
 /// Why there is no good answer.
 pub enum Fault {
     /// AWS said no.
-    Aws(AwsError),
+    Aws(Box<AwsError>),
     /// There is no answer, or none that can be read.
     Failed(Failure),
 }
@@ -40,7 +40,8 @@ impl AwsError {
     /// Reads an answer; a bodiless one is told by its status.
     pub(crate) fn of(response: &Response, action: &str) -> Self {
         let body = Element::parse(&response.text()).unwrap_or_default();
-        let error = body.at(&["Error"]).unwrap_or(&body);
+        let places: [&[&str]; 2] = [&["Error"], &["Errors", "Error"]];
+        let error = places.iter().find_map(|place| body.at(place)).unwrap_or(&body);
         let text = |name: &str| error.text_of(name).map(str::to_owned);
         let code = text("Code").filter(|code| !code.is_empty()).unwrap_or_else(|| {
             let code = match response.status {
@@ -161,6 +162,18 @@ impl Fault {
         matches!(self, Self::Aws(error) if error.is_missing())
     }
 
+    /// Whether this can be so only because something was made a moment ago: AWS tells its servers in
+    /// its own time. For good it is so where that something does not exist at all.
+    pub fn is_not_yet(&self) -> bool {
+        match self {
+            Self::Aws(error) if error.code.starts_with("MalformedPolicy") => {
+                error.message.to_ascii_lowercase().contains("principal")
+            }
+            Self::Aws(error) => error.is(&["NoSuchBucket", "NoSuchEntity"]),
+            Self::Failed(_) => false,
+        }
+    }
+
     /// Whether AWS answered with one of these errors.
     pub fn is(&self, codes: &[&str]) -> bool {
         matches!(self, Self::Aws(error) if error.is(codes))
@@ -170,7 +183,7 @@ impl Fault {
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Aws(error) => error.failure(),
+            Fault::Aws(error) => (*error).failure(),
             Fault::Failed(failure) => failure,
         }
     }
@@ -213,7 +226,7 @@ mod tests {
     fn each_error_is_the_failure_that_it_means() {
         let told = |status, code: &str| {
             let body = format!("<Error><Code>{code}</Code><Message>m</Message></Error>");
-            Failure::from(Fault::Aws(error(status, &body))).to_string()
+            Failure::from(Fault::Aws(Box::new(error(status, &body)))).to_string()
         };
         for (status, code, said) in [
             (403, "SignatureDoesNotMatch", "invalid inputs: /secrets/secret_access_key: does not belong"),

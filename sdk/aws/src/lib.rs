@@ -4,6 +4,7 @@ mod client;
 pub mod encode;
 mod endpoint;
 mod error;
+pub mod inputs;
 pub mod policy;
 mod sign;
 pub mod tags;

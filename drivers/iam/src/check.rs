@@ -1,0 +1,185 @@
+//! Inputs written in the one way in which reality can be compared with them, and what is refused.
+
+use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw};
+use purlin_sdk_aws::inputs::{drop_nulls, normalise_endpoint};
+use purlin_sdk_aws::policy::{self as documents, Kind};
+use purlin_sdk_aws::tags::{self, Tags};
+use serde_json::json;
+
+use crate::inputs::{Attachment, IamInputs, KINDS, Policy, Role, RolePolicy, User};
+
+pub(crate) const ONE_OF: &str =
+    "names what to make, exactly one of `policy`, `role`, `user`, `role_policy` and `attachment`";
+
+/// Where documents stand, and what they are attached to.
+const DOCUMENTS: [(&str, Kind); 3] = [
+    ("/values/policy/document", Kind::Identity),
+    ("/values/role/assume_role_policy", Kind::Trust),
+    ("/values/role_policy/document", Kind::Identity),
+];
+
+pub(crate) fn check(request: CheckRequest<IamInputs>) -> Result<Checked, Failure> {
+    let mut inputs = request.inputs;
+    let mut faults = Faults::default();
+    let given = |kind: &&str| {
+        let place = format!("/values/{kind}");
+        inputs.is_unknown(&place) || inputs.get(&place).is_some_and(|value| !value.is_null())
+    };
+    if KINDS.iter().filter(|kind| given(kind)).count() != 1 {
+        faults.add("/values", ONE_OF);
+    }
+    normalise(&mut inputs, &request.resource.guresid, &mut faults);
+    match faults.take(inputs.known())? {
+        Some(Some(known)) => known.validate(&mut faults),
+        // What is known can be judged before the rest is.
+        Some(None) => known_parts(&inputs, &mut faults),
+        None => {}
+    }
+    faults.into_result()?;
+    Ok(Checked::unchanged(inputs))
+}
+
+fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {
+    for (place, longest) in
+        [("/values/policy/name", 128), ("/values/role/name", 64), ("/values/user/name", 64)]
+    {
+        if let Some(text) = inputs.get(place).and_then(Json::as_str).filter(|_| !inputs.is_unknown(place)) {
+            name(text, place, longest, faults);
+        }
+    }
+    for (place, kind) in DOCUMENTS {
+        if let Some(document) = inputs.get(place).filter(|_| !inputs.is_unknown(place)) {
+            documents::validate(document, kind, place, faults);
+        }
+    }
+}
+
+/// Fills in defaults and leaves out what says nothing.
+fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
+    drop_nulls(inputs);
+    let document = inputs.document_mut();
+    let Some(values) = document.get_mut("values").and_then(Json::as_object_mut) else { return };
+    normalise_endpoint(values);
+    for kind in ["policy", "role", "user"] {
+        let Some(thing) = values.get_mut(kind).and_then(Json::as_object_mut) else { continue };
+        thing.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
+        thing.entry("path").or_insert_with(|| json!("/"));
+        if thing.get("description").and_then(Json::as_str) == Some("") {
+            thing.remove("description");
+        }
+        if let Some(tags) = thing.entry("tags").or_insert_with(|| json!({})).as_object_mut() {
+            tags::mark(tags, guresid, &format!("/values/{kind}/tags"), faults);
+        }
+        if let Some(attached) = thing.get_mut("attached_policies").and_then(Json::as_array_mut)
+            && attached.iter().all(Json::is_string)
+        {
+            attached.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+            attached.dedup();
+        }
+        match kind {
+            "role" => {
+                thing.entry("max_session_duration").or_insert(json!(3600));
+            }
+            "user" => {
+                thing.entry("access_key").or_insert(json!(false));
+            }
+            _ => {}
+        }
+    }
+    for (place, _) in DOCUMENTS {
+        if let Some(policy) = document.pointer_mut(place) {
+            *policy = documents::canonical(policy);
+        }
+    }
+}
+
+/// Refuses what is no name in IAM.
+fn name(name: &str, place: &str, longest: usize, faults: &mut Faults) {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=,.@-".contains(&byte);
+    if name.is_empty() || name.len() > longest || !name.bytes().all(plain) {
+        faults.add(place, format!("is no name in IAM: it has 1 to {longest} letters, digits and `_+=,.@-`"));
+    }
+}
+
+fn path(path: &str, place: &str, faults: &mut Faults) {
+    let plain = path.bytes().all(|byte| byte.is_ascii_graphic());
+    if !path.starts_with('/') || !path.ends_with('/') || path.len() > 512 || !plain || path.contains("//") {
+        faults.add(place, "has to begin and end with `/`, such as `/teams/blue/`");
+    }
+}
+
+fn arn(arn: &str, place: &str, faults: &mut Faults) {
+    if !arn.starts_with("arn:") || arn.split(':').count() < 6 {
+        faults.add(place, "has to be the ARN of a policy, such as `arn:aws:iam::aws:policy/ReadOnlyAccess`");
+    }
+}
+
+fn attached(attached: Option<&Vec<String>>, place: &str, faults: &mut Faults) {
+    for (index, policy) in attached.into_iter().flatten().enumerate() {
+        arn(policy, &format!("{place}/{index}"), faults);
+    }
+}
+
+fn user_tags(all: &Tags, place: &str, faults: &mut Faults) {
+    let given: Tags = all
+        .iter()
+        .filter(|(key, _)| *key != tags::MARK)
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    tags::validate(&given, place, faults);
+    if given.contains_key(crate::keys::TAG) {
+        faults.add(format!("{place}/{}", crate::keys::TAG), "is set by Purlin, to tell its own access keys");
+    }
+}
+
+fn description(description: Option<&String>, longest: usize, place: &str, faults: &mut Faults) {
+    if description.is_some_and(|it| it.chars().count() > longest) {
+        faults.add(place, format!("has more than {longest} characters"));
+    }
+}
+
+pub(crate) fn policy(policy: &Policy, faults: &mut Faults) {
+    name(&policy.name, "/values/policy/name", 128, faults);
+    path(&policy.path, "/values/policy/path", faults);
+    description(policy.description.as_ref(), 1000, "/values/policy/description", faults);
+    user_tags(&policy.tags, "/values/policy/tags", faults);
+    documents::validate(&policy.document, Kind::Identity, "/values/policy/document", faults);
+    let size = policy.document.to_string().len();
+    if size > 6144 {
+        faults.add("/values/policy/document", format!("has {size} characters; AWS takes 6144"));
+    }
+}
+
+pub(crate) fn role(role: &Role, faults: &mut Faults) {
+    name(&role.name, "/values/role/name", 64, faults);
+    path(&role.path, "/values/role/path", faults);
+    description(role.description.as_ref(), 1000, "/values/role/description", faults);
+    user_tags(&role.tags, "/values/role/tags", faults);
+    documents::validate(&role.assume_role_policy, Kind::Trust, "/values/role/assume_role_policy", faults);
+    if !(3600..=43200).contains(&role.max_session_duration) {
+        faults.add("/values/role/max_session_duration", "has to be 3600 to 43200 seconds");
+    }
+    attached(role.attached_policies.as_ref(), "/values/role/attached_policies", faults);
+}
+
+pub(crate) fn user(user: &User, faults: &mut Faults) {
+    name(&user.name, "/values/user/name", 64, faults);
+    path(&user.path, "/values/user/path", faults);
+    user_tags(&user.tags, "/values/user/tags", faults);
+    attached(user.attached_policies.as_ref(), "/values/user/attached_policies", faults);
+}
+
+pub(crate) fn role_policy(policy: &RolePolicy, faults: &mut Faults) {
+    name(&policy.role, "/values/role_policy/role", 64, faults);
+    name(&policy.name, "/values/role_policy/name", 128, faults);
+    documents::validate(&policy.document, Kind::Identity, "/values/role_policy/document", faults);
+}
+
+pub(crate) fn attachment(attachment: &Attachment, faults: &mut Faults) {
+    match (&attachment.role, &attachment.user) {
+        (Some(role), None) => name(role, "/values/attachment/role", 64, faults),
+        (None, Some(user)) => name(user, "/values/attachment/user", 64, faults),
+        _ => faults.add("/values/attachment", "names whom to attach it to, one of `role` and `user`"),
+    }
+    arn(&attachment.policy_arn, "/values/attachment/policy_arn", faults);
+}

@@ -1,0 +1,115 @@
+//! The access key of a user. Its secret is told once, when it is made: where that answer is lost the
+//! key is of no use to anybody, and has to go.
+//!
+//! So before a key is made, a tag says that one is being made and which keys are there already, and
+//! after it the tag names the new one. A key that the tag tells of and that is not recorded is one
+//! whose answer was lost. All others are somebody else's.
+
+use purlin_sdk::{Failure, State, log};
+use purlin_sdk_aws::xml::Element;
+use purlin_sdk_aws::{Effect, Fault};
+use serde_json::json;
+
+use crate::api::{Iam, gone};
+use crate::named::Found;
+
+/// The tag that tells of the key.
+pub(crate) const TAG: &str = "purlin:access-key";
+
+/// What the tag says.
+enum Told {
+    /// No key was ever made.
+    Nothing,
+    /// One was being made while others had these.
+    Making(Vec<String>),
+    /// This one was made.
+    Made(String),
+}
+
+/// Keys of a user.
+pub(crate) struct Keys {
+    /// Ids, and whether each is active.
+    all: Vec<(String, bool)>,
+    told: Told,
+}
+
+impl Keys {
+    pub(crate) fn of(iam: &Iam, found: &Found) -> Result<Self, Failure> {
+        let user = [("UserName", found.text("UserName"))];
+        let members = iam.list("ListAccessKeys", "AccessKeyMetadata", &user)?;
+        let key = |it: &Element| {
+            let id = it.text_of("AccessKeyId")?.to_owned();
+            Some((id, it.text_of("Status") == Some("Active")))
+        };
+        let told = match found.tags.get(TAG).and_then(|text| text.split_once(':')) {
+            Some(("making", others)) => Told::Making(others.split(' ').map(str::to_owned).collect()),
+            Some(("made", id)) => Told::Made(id.to_owned()),
+            _ => Told::Nothing,
+        };
+        Ok(Self { all: members.iter().filter_map(key).collect(), told })
+    }
+
+    /// Whether a key that is recorded still opens doors.
+    pub(crate) fn opens(&self, recorded: Option<&str>) -> bool {
+        self.all.iter().any(|(id, active)| *active && recorded == Some(id.as_str()))
+    }
+
+    /// Keys that this driver made: the recorded one, and one whose answer was lost.
+    pub(crate) fn ours(&self, recorded: Option<&str>) -> Vec<&str> {
+        let is_there = self.all.iter().any(|(id, _)| recorded == Some(id.as_str()));
+        let lost = |id: &str| match &self.told {
+            Told::Nothing => false,
+            Told::Made(made) => made == id,
+            // The recorded one was deleted before another was made.
+            Told::Making(others) => !is_there && !others.iter().any(|other| other == id),
+        };
+        let ids = self.all.iter().map(|(id, _)| id.as_str());
+        ids.filter(|id| recorded == Some(*id) || lost(id)).collect()
+    }
+
+    /// Keys that others made.
+    pub(crate) fn foreign(&self, recorded: Option<&str>) -> Vec<&str> {
+        let ours = self.ours(recorded);
+        self.all.iter().map(|(id, _)| id.as_str()).filter(|id| !ours.contains(id)).collect()
+    }
+}
+
+/// The id of the key that is recorded.
+pub(crate) fn recorded(state: Option<&State>) -> Option<&str> {
+    state.and_then(|state| state.secrets.get("access_key_id")).and_then(|it| it.as_str())
+}
+
+/// Deletes keys of ours.
+pub(crate) fn delete(iam: &Iam, user: &str, ids: &[&str]) -> Result<(), Failure> {
+    for id in ids {
+        gone(iam.change("DeleteAccessKey", &[("UserName", user), ("AccessKeyId", id)]))?;
+    }
+    Ok(())
+}
+
+/// Makes a key, after those are gone that are of no use.
+pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -> Result<State, Failure> {
+    delete(iam, user, &keys.ours(recorded))?;
+    let foreign = keys.foreign(recorded);
+    if foreign.len() > 1 {
+        return Err(Failure::Conflict(format!(
+            "the user `{user}` has the access keys {}, which others made, and AWS allows two: delete one",
+            foreign.join(" and ")
+        )));
+    }
+    tell(iam, user, &format!("making:{}", foreign.join(" ")))?;
+    let answer = iam.ask("CreateAccessKey", Effect::Another, &[("UserName", user)])?;
+    let text = |name| answer.text_at(&["AccessKey", name]).filter(|it| !it.is_empty());
+    let (Some(id), Some(secret)) = (text("AccessKeyId"), text("SecretAccessKey")) else {
+        return Err(Failure::failed("IAM made an access key and did not tell it"));
+    };
+    if tell(iam, user, &format!("made:{id}")).is_err() {
+        log::warn(format!("the tag `{TAG}` of the user `{user}` does not name its access key"));
+    }
+    State::default().secrets(json!({"access_key_id": id, "secret_access_key": secret}))
+}
+
+fn tell(iam: &Iam, user: &str, text: &str) -> Result<(), Fault> {
+    let tag = [("UserName", user), ("Tags.member.1.Key", TAG), ("Tags.member.1.Value", text)];
+    iam.change("TagUser", &tag).map(drop)
+}

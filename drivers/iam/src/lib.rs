@@ -1,0 +1,236 @@
+//! The built-in driver purlin/iam: policies, roles, users and what connects them, in AWS IAM.
+
+mod api;
+mod attached;
+mod attachment;
+mod check;
+mod inline;
+mod inputs;
+mod keys;
+mod named;
+mod policy;
+mod role;
+mod schema;
+mod user;
+
+use purlin_sdk::{
+    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
+    Json, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
+    UpdateRequest, Wish,
+};
+use purlin_sdk_aws::inputs::access;
+use purlin_sdk_aws::tags::{MARK, not_another_s};
+
+use api::Iam;
+use attachment::Pair;
+use inputs::{IamInputs, KINDS, Thing};
+use named::{Known, Named};
+
+/// Policies, roles, users and what connects them.
+pub struct Driven;
+
+impl Driver for Driven {
+    const NAME: &str = "purlin/iam";
+    const DESCRIPTION: &str = "Policies, roles, users and what connects them, in AWS IAM.";
+    /// What an earlier attempt made is recognised by its mark, its name or its content.
+    const REPEAT_CREATE: bool = true;
+    type Inputs = IamInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "http".to_owned(),
+            pattern: "https://*.amazonaws.com".to_owned(),
+            reason: "IAM itself; with an `endpoint.url`, that server in its place".to_owned(),
+        }]
+    }
+
+    fn create(request: CreateRequest<IamInputs>) -> Result<State, Failure> {
+        let thing = request.inputs.thing()?;
+        let iam = iam(&request.call, &request.inputs)?;
+        match &thing {
+            Thing::Policy(it) => policy::create(&request, &iam, it),
+            Thing::Role(it) => role::create(&request, &iam, it),
+            Thing::User(it) => user::create(&request, &iam, it),
+            Thing::RolePolicy(it) => inline::create(&iam, it),
+            Thing::Attachment(it) => attachment::create(&iam, &Pair::wanted(it)),
+        }
+    }
+
+    fn delete(request: DeleteRequest<IamInputs>) -> Result<(), Failure> {
+        let iam = from_raw(&request.call, &request.inputs)?;
+        let raw = &request.inputs;
+        let (kind, arn) = match Id::of(&request.state.id)? {
+            Id::Named(kind, arn) => (kind, arn),
+            Id::Inline(role, name) => return inline::delete(&iam, role, name),
+            Id::Attachment(pair) => return attachment::delete(&iam, &pair),
+        };
+        let Some(found) = named::by_arn(&iam, kind, arn)? else { return Ok(()) };
+        // After a rename the recorded mark is another one than the resource would have now.
+        let place = format!("/values/{}", kind.people());
+        let recorded = raw.get(&format!("{place}/tags/{MARK}")).and_then(Json::as_str).unwrap_or_default();
+        let owners = [request.resource.guresid.as_str(), recorded];
+        not_another_s(&found.tags, &owners, &format!("the {} `{arn}`", kind.people()))?;
+        let managed = raw.get(&format!("{place}/attached_policies")).is_some_and(Json::is_array);
+        match kind {
+            Named::Policy => policy::delete(&iam, &found),
+            Named::Role => role::delete(&iam, &found, managed),
+            Named::User => user::delete(&iam, &found, managed, &request.state),
+        }
+    }
+}
+
+impl Check for Driven {
+    fn check(request: CheckRequest<IamInputs>) -> Result<Checked, Failure> {
+        check::check(request)
+    }
+}
+
+/// What is looked for: a name with its kind before it, for a policy and a role may share one.
+impl Name for Driven {
+    fn name(request: NameRequest<IamInputs>) -> Result<String, Failure> {
+        Ok(match request.inputs.thing()? {
+            Thing::Policy(it) => format!("policy/{}", it.name),
+            Thing::Role(it) => format!("role/{}", it.name),
+            Thing::User(it) => format!("user/{}", it.name),
+            Thing::RolePolicy(it) => inline::id(&it.role, &it.name),
+            Thing::Attachment(it) => Pair::wanted(&it).id(),
+        })
+    }
+}
+
+impl Read for Driven {
+    fn read(request: ReadRequest<IamInputs>) -> Result<Option<Observed>, Failure> {
+        let iam = from_raw(&request.call, &request.inputs)?;
+        let known = match (&request.id, &request.state) {
+            (Some(_), Some(_)) => Known::Recorded,
+            (Some(_), None) => Known::Named,
+            (None, _) => Known::Not,
+        };
+        let (raw, guresid) = (&request.inputs, request.resource.guresid.as_str());
+        let (kind, found) = match (&request.id, named_kind(&request.name)) {
+            (None, Some((kind, name))) if Pair::of(&request.name).is_none() => {
+                (kind, named::by_name(&iam, kind, name)?)
+            }
+            (id, _) => match Id::of(id.as_ref().unwrap_or(&request.name))? {
+                Id::Named(kind, arn) => (kind, named::by_arn(&iam, kind, arn)?),
+                Id::Inline(role, name) => return inline::read(&iam, (role, name), raw, known == Known::Not),
+                Id::Attachment(pair) => return attachment::read(&iam, &pair, raw),
+            },
+        };
+        match kind {
+            Named::Policy => policy::read(&iam, found, raw, guresid, known),
+            Named::Role => role::read(&iam, found, raw, guresid, known),
+            Named::User => user::read(&iam, found, &request, known),
+        }
+    }
+}
+
+/// Places that say which thing it is, and that cannot change.
+const FIXED: [&str; 13] = [
+    "/values/endpoint/url",
+    "/values/policy/name",
+    "/values/policy/path",
+    "/values/policy/description",
+    "/values/role/name",
+    "/values/role/path",
+    "/values/user/name",
+    "/values/user/path",
+    "/values/role_policy/role",
+    "/values/role_policy/name",
+    "/values/attachment/role",
+    "/values/attachment/user",
+    "/values/attachment/policy_arn",
+];
+
+impl UpdateImpact for Driven {
+    fn update_impact(request: ImpactRequest<IamInputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        let is_given = |inputs: &Raw<IamInputs>, place: &str| {
+            inputs.is_unknown(place) || inputs.get(place).is_some_and(|it| !it.is_null())
+        };
+        for kind in KINDS.map(|kind| format!("/values/{kind}")) {
+            if is_given(&request.before, &kind) != is_given(&request.after, &kind) {
+                impact.replaces.push(kind);
+            }
+        }
+        let fixed = FIXED.iter().filter(|place| request.changes(place));
+        impact.replaces.extend(fixed.map(|place| (*place).to_owned()));
+        // A name can be given once.
+        let names =
+            ["/values/policy/name", "/values/role/name", "/values/user/name", "/values/role_policy/name"];
+        let renamed = names.iter().any(|place| request.changes(place));
+        impact.delete_before_replace = !impact.replaces.is_empty() && !renamed;
+        if impact.replaces.is_empty() {
+            let stable = ["arn", "name", "id", "role", "user", "policy_arn"];
+            impact.stable_outputs = stable.map(str::to_owned).to_vec();
+        }
+        Ok(impact)
+    }
+}
+
+impl Update for Driven {
+    fn update(request: UpdateRequest<IamInputs>) -> Result<State, Failure> {
+        let thing = request.after.thing()?;
+        let iam = iam(&request.call, &request.after)?;
+        match &thing {
+            Thing::Policy(it) => policy::update(&request, &iam, it),
+            Thing::Role(it) => role::update(&request, &iam, it),
+            Thing::User(it) => user::update(&request, &iam, it),
+            Thing::RolePolicy(it) => inline::update(&iam, it),
+            // All that it is says which one it is; it may have been detached.
+            Thing::Attachment(it) => attachment::create(&iam, &Pair::wanted(it)),
+        }
+    }
+}
+
+purlin_sdk::export!(Driven);
+
+/// What an id names.
+enum Id<'a> {
+    Named(Named, &'a str),
+    Inline(&'a str, &'a str),
+    Attachment(Pair<'a>),
+}
+
+impl<'a> Id<'a> {
+    fn of(id: &'a str) -> Result<Self, Failure> {
+        if let Some(pair) = Pair::of(id) {
+            return Ok(Self::Attachment(pair));
+        }
+        if let ["arn", _, "iam", _, _, rest] = id.split(':').collect::<Vec<_>>().as_slice()
+            && let Some((kind, _)) = named_kind(rest)
+        {
+            return Ok(Self::Named(kind, id));
+        }
+        match id.split_once(':') {
+            Some((role, name)) if !name.contains(':') => Ok(Self::Inline(role, name)),
+            _ => Err(Failure::failed(format!(
+                "`{id}` is no id of this driver: it is the ARN of a policy, role or user, `ROLE:POLICY` of a policy \
+                 in a role, or `role/NAME/ARN` or `user/NAME/ARN` of an attachment"
+            ))),
+        }
+    }
+}
+
+/// `KIND/NAME`, as it stands in ARNs and in names.
+fn named_kind(text: &str) -> Option<(Named, &str)> {
+    let (kind, name) = text.split_once('/')?;
+    let kinds = [Named::Policy, Named::Role, Named::User];
+    kinds.into_iter().find(|it| it.people() == kind).map(|kind| (kind, name))
+}
+
+fn iam(call: &Call, inputs: &IamInputs) -> Result<Iam, Failure> {
+    Iam::new(call, &inputs.endpoint(), inputs.credentials())
+}
+
+fn from_raw(call: &Call, raw: &Raw<IamInputs>) -> Result<Iam, Failure> {
+    let (endpoint, credentials) = access(raw)?;
+    Iam::new(call, &endpoint, &credentials)
+}
+
+#[cfg(test)]
+mod tests;

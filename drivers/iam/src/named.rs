@@ -1,0 +1,187 @@
+//! What policies, roles and users have in common: a name that nobody else has, an ARN, tags, and
+//! the question whose they are.
+
+use purlin_sdk::Failure;
+use purlin_sdk_aws::Fault;
+use purlin_sdk_aws::tags::{Tags, is_marked, not_another_s, of_users};
+use purlin_sdk_aws::xml::Element;
+
+use crate::api::{Iam, borrowed, tag_fields, tags_of, there};
+
+/// One of the three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Policy,
+    Role,
+    User,
+}
+
+impl Named {
+    /// As IAM calls it in actions.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Policy => "Policy",
+            Self::Role => "Role",
+            Self::User => "User",
+        }
+    }
+
+    /// For people.
+    pub(crate) fn people(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Role => "role",
+            Self::User => "user",
+        }
+    }
+
+    /// The field that says which one is meant.
+    pub(crate) fn field(self) -> &'static str {
+        match self {
+            Self::Policy => "PolicyArn",
+            Self::Role => "RoleName",
+            Self::User => "UserName",
+        }
+    }
+
+    /// What stands in that field, from an ARN.
+    pub(crate) fn handle(self, arn: &str) -> &str {
+        match self {
+            Self::Policy => arn,
+            Self::Role | Self::User => arn.rsplit('/').next().unwrap_or(arn),
+        }
+    }
+}
+
+/// One as IAM describes it, with its tags.
+pub(crate) struct Found {
+    pub(crate) element: Element,
+    pub(crate) arn: String,
+    pub(crate) tags: Tags,
+}
+
+impl Found {
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.element.text_of(name).unwrap_or_default()
+    }
+}
+
+/// How sure it is that what bears an id is the resource.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It is recorded.
+    Recorded,
+    /// A person or a checkpoint named it.
+    Named,
+    /// It has the name that the resource would have.
+    Not,
+}
+
+/// Looks one up by its ARN.
+pub(crate) fn by_arn(iam: &Iam, kind: Named, arn: &str) -> Result<Option<Found>, Failure> {
+    let found = by_handle(iam, kind, kind.handle(arn))?;
+    // Another one with this name may live under another path.
+    Ok(found.filter(|found| found.arn == arn))
+}
+
+/// Looks one up by its name.
+pub(crate) fn by_name(iam: &Iam, kind: Named, name: &str) -> Result<Option<Found>, Failure> {
+    if kind != Named::Policy {
+        return by_handle(iam, kind, name);
+    }
+    // Only the ARN of a policy leads to it, and there the account stands and the path.
+    let all = iam.list("ListPolicies", "Policies", &[("Scope", "Local"), ("MaxItems", "1000")])?;
+    let same =
+        |policy: &&Element| policy.text_of("PolicyName").is_some_and(|it| it.eq_ignore_ascii_case(name));
+    match all.iter().find(same).and_then(|policy| policy.text_of("Arn")) {
+        Some(arn) => by_handle(iam, kind, arn),
+        None => Ok(None),
+    }
+}
+
+fn by_handle(iam: &Iam, kind: Named, handle: &str) -> Result<Option<Found>, Failure> {
+    let which = [(kind.field(), handle)];
+    let Some(answer) = there(iam.look(&format!("Get{}", kind.word()), &which))? else { return Ok(None) };
+    let Some(tags) = there(iam.list(&format!("List{}Tags", kind.word()), "Tags", &which))? else {
+        return Ok(None);
+    };
+    let element = answer.child(kind.word()).cloned().unwrap_or_default();
+    let arn = element.text_of("Arn").unwrap_or_default().to_owned();
+    Ok(Some(Found { element, arn, tags: tags_of(&tags) }))
+}
+
+/// Makes one with its tags at once, or finds the one that an earlier attempt made.
+pub(crate) fn make(
+    iam: &Iam,
+    kind: Named,
+    name: &str,
+    guresid: &str,
+    form: &[(&str, &str)],
+    tags: &Tags,
+) -> Result<(Found, bool), Fault> {
+    let fields = tag_fields(tags);
+    let mut form = form.to_vec();
+    form.extend(borrowed(&fields));
+    let action = format!("Create{}", kind.word());
+    match iam.aws.until_known(|| iam.change(&action, &form)) {
+        Ok(answer) => {
+            let element = answer.child(kind.word()).cloned().unwrap_or_default();
+            let arn = element.text_of("Arn").unwrap_or_default().to_owned();
+            Ok((Found { element, arn, tags: tags.clone() }, true))
+        }
+        Err(fault) if fault.is(&["EntityAlreadyExists"]) => {
+            let Some(found) = by_name(iam, kind, name)? else { return Err(fault) };
+            whose(kind, name, &found, guresid, Known::Not)?;
+            iam.aws.decided();
+            Ok((found, false))
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Refuses what is another's. A mark tells; without one only a name that nobody else would choose
+/// does, or that it is recorded or was named.
+pub(crate) fn whose(
+    kind: Named,
+    name: &str,
+    found: &Found,
+    guresid: &str,
+    known: Known,
+) -> Result<(), Failure> {
+    let what = format!("the {} `{name}`", kind.people());
+    if known == Known::Recorded {
+        return Ok(());
+    }
+    not_another_s(&found.tags, &[guresid], &what)?;
+    if known == Known::Named || is_marked(&found.tags, guresid) || name.contains(guresid) {
+        return Ok(());
+    }
+    Err(Failure::Conflict(format!(
+        "{what} exists already, and nothing says that it is this resource's; `purlin import` with the id `{}` \
+         takes it over",
+        found.arn
+    )))
+}
+
+/// Sets tags that differ, and takes others away.
+pub(crate) fn tag(iam: &Iam, kind: Named, found: &Found, wanted: &Tags, keep: &[&str]) -> Result<(), Fault> {
+    let handle = kind.handle(&found.arn);
+    let mut set = wanted.clone();
+    set.retain(|key, value| found.tags.get(key) != Some(value));
+    let stays = |key: &String| wanted.contains_key(key) || keep.contains(&key.as_str());
+    let gone: Vec<String> = of_users(&found.tags).into_keys().filter(|key| !stays(key)).collect();
+    if !gone.is_empty() {
+        let name = |index| format!("TagKeys.member.{}", index + 1);
+        let fields: Vec<_> = gone.into_iter().enumerate().map(|(index, key)| (name(index), key)).collect();
+        let mut form = vec![(kind.field(), handle)];
+        form.extend(borrowed(&fields));
+        iam.change(&format!("Untag{}", kind.word()), &form)?;
+    }
+    if !set.is_empty() {
+        let fields = tag_fields(&set);
+        let mut form = vec![(kind.field(), handle)];
+        form.extend(borrowed(&fields));
+        iam.change(&format!("Tag{}", kind.word()), &form)?;
+    }
+    Ok(())
+}

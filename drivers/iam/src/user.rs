@@ -1,0 +1,119 @@
+//! The life of a user, perhaps with an access key. Its id is its ARN.
+
+use purlin_sdk::{
+    CreateRequest, Failure, Json, Object, Observed, Raw, ReadRequest, State, UpdateRequest, operation,
+};
+use purlin_sdk_aws::tags;
+use serde_json::json;
+
+use crate::api::{Iam, gone, there};
+use crate::attached;
+use crate::inputs::{IamInputs, User};
+use crate::keys::{self, Keys};
+use crate::named::{self, Found, Known, Named};
+
+const KIND: Named = Named::User;
+
+pub(crate) fn create(request: &CreateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<State, Failure> {
+    let form = [("UserName", user.name.as_str()), ("Path", &user.path)];
+    let made = named::make(iam, KIND, &user.name, &request.resource.guresid, &form, &user.tags);
+    let (found, _) = made.map_err(|fault| iam.aws.settle_create(fault.into(), None))?;
+    operation::checkpoint(&found.arn);
+    let made = state(&found, Object::new())?;
+    apply(iam, user, &found, None).map_err(|failure| iam.aws.settle_create(failure, Some(made)))
+}
+
+pub(crate) fn read(
+    iam: &Iam,
+    found: Option<Found>,
+    request: &ReadRequest<IamInputs>,
+    known: Known,
+) -> Result<Option<Observed>, Failure> {
+    let Some(found) = found else { return Ok(None) };
+    let raw: &Raw<IamInputs> = &request.inputs;
+    let name = found.text("UserName").to_owned();
+    named::whose(KIND, &name, &found, &request.resource.guresid, known)?;
+    let mut user = raw.get("/values/user").and_then(Json::as_object).cloned().unwrap_or_default();
+    if user.contains_key("attached_policies") {
+        let Some(attached) = there(attached::list(iam, KIND, &name))? else { return Ok(None) };
+        user.insert("attached_policies".to_owned(), json!(attached));
+    }
+    let recorded = keys::recorded(request.state.as_ref());
+    let keys = Keys::of(iam, &found)?;
+    let mut set = |name: &str, value: Json| user.insert(name.to_owned(), value);
+    set("name", name.into());
+    set("path", found.text("Path").into());
+    let mut tags = tags::of_users(&found.tags);
+    tags.remove(keys::TAG);
+    set("tags", json!(tags));
+    // A key whose secret nobody knows is none.
+    set("access_key", (keys.opens(recorded)).into());
+    let mut values = raw.get("/values").and_then(Json::as_object).cloned().unwrap_or_default();
+    values.insert("user".to_owned(), Json::Object(user));
+    let secrets = request.state.as_ref().map(|state| state.secrets.clone()).unwrap_or_default();
+    Observed::new(state(&found, secrets)?, values).map(Some)
+}
+
+pub(crate) fn update(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<State, Failure> {
+    let Some(found) = named::by_arn(iam, KIND, &request.state.id)? else {
+        return Err(Failure::NotFound(format!("the user `{}` is gone", user.name)));
+    };
+    let before = &request.state;
+    let done = given_up(request, iam, user).and_then(|()| apply(iam, user, &found, Some(before)));
+    done.map_err(|failure| iam.aws.settle_update(failure, before.clone()))
+}
+
+/// Policies that were attached and are no longer spoken of are detached.
+fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<(), Failure> {
+    let before = request.before.get("/values/user/attached_policies").and_then(Json::as_array);
+    for policy in before.filter(|_| user.attached_policies.is_none()).into_iter().flatten() {
+        if let Some(policy) = policy.as_str() {
+            attached::detach(iam, KIND, &user.name, policy)?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings a user to what is wanted. The access key comes last: what fails after it would lose it.
+fn apply(iam: &Iam, user: &User, found: &Found, before: Option<&State>) -> Result<State, Failure> {
+    named::tag(iam, KIND, found, &user.tags, &[keys::TAG])?;
+    if let Some(wanted) = &user.attached_policies {
+        attached::apply(iam, KIND, &user.name, wanted)?;
+    }
+    let recorded = keys::recorded(before);
+    let keys = Keys::of(iam, found)?;
+    let secrets = match (user.access_key, before) {
+        (true, Some(before)) if keys.opens(recorded) => before.secrets.clone(),
+        (true, _) => keys::make(iam, &user.name, &keys, recorded)?.secrets,
+        (false, _) => {
+            keys::delete(iam, &user.name, &keys.ours(recorded))?;
+            Object::new()
+        }
+    };
+    state(found, secrets)
+}
+
+pub(crate) fn delete(iam: &Iam, found: &Found, managed: bool, before: &State) -> Result<(), Failure> {
+    let name = found.text("UserName");
+    let recorded = keys::recorded(Some(before));
+    let keys = Keys::of(iam, found)?;
+    let foreign = keys.foreign(recorded);
+    if !foreign.is_empty() {
+        return Err(Failure::Conflict(format!(
+            "the user `{name}` has the access keys {}, which others made: delete them first",
+            foreign.join(" and ")
+        )));
+    }
+    attached::clear(iam, KIND, name, managed)?;
+    keys::delete(iam, name, &keys.ours(recorded))?;
+    Ok(gone(iam.aws.until_free(|| iam.change("DeleteUser", &[("UserName", name)])))?)
+}
+
+fn state(found: &Found, secrets: Object) -> Result<State, Failure> {
+    let state = State::new(&found.arn).outputs(json!({
+        "arn": found.arn,
+        "name": found.text("UserName"),
+        "id": found.text("UserId"),
+    }))?;
+    state.secrets(secrets)
+}

@@ -1,0 +1,199 @@
+//! Inputs written in the one way in which reality can be compared with them, and what is refused.
+
+use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Object as JsonObject, Raw};
+use purlin_sdk_aws::inputs::{drop_nulls, normalise_endpoint};
+use purlin_sdk_aws::{policy as documents, tags};
+use serde_json::json;
+
+use crate::inputs::{Bucket, KINDS, Object, S3Inputs};
+
+pub(crate) const ONE_OF: &str = "names what to make, exactly one of `bucket`, `bucket_policy` and `object`";
+
+/// Storage classes that objects can move to.
+const CLASSES: [&str; 6] =
+    ["STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"];
+
+pub(crate) fn check(request: CheckRequest<S3Inputs>) -> Result<Checked, Failure> {
+    let mut inputs = request.inputs;
+    let mut faults = Faults::default();
+    let given = |kind: &&str| {
+        let place = format!("/values/{kind}");
+        inputs.is_unknown(&place) || inputs.get(&place).is_some_and(|value| !value.is_null())
+    };
+    if KINDS.iter().filter(|kind| given(kind)).count() != 1 {
+        faults.add("/values", ONE_OF);
+    }
+    normalise(&mut inputs, &request.resource.guresid, &mut faults);
+    match faults.take(inputs.known())? {
+        Some(Some(known)) => known.validate(&mut faults),
+        // What is known can be judged before the rest is.
+        Some(None) => known_parts(&inputs, &mut faults),
+        None => {}
+    }
+    faults.into_result()?;
+    Ok(Checked::unchanged(inputs))
+}
+
+fn known_parts(inputs: &Raw<S3Inputs>, faults: &mut Faults) {
+    for place in ["/values/bucket/name", "/values/bucket_policy/bucket", "/values/object/bucket"] {
+        if let Some(text) = inputs.get(place).and_then(Json::as_str).filter(|_| !inputs.is_unknown(place)) {
+            name(text, place, faults);
+        }
+    }
+    let place = "/values/bucket_policy/policy";
+    if let Some(document) = inputs.get(place).filter(|_| !inputs.is_unknown(place)) {
+        policy(document, faults);
+    }
+}
+
+/// Fills in defaults and leaves out what says nothing.
+fn normalise(inputs: &mut Raw<S3Inputs>, guresid: &str, faults: &mut Faults) {
+    drop_nulls(inputs);
+    let elsewhere = inputs.is_unknown("/values/endpoint") || inputs.get("/values/endpoint/url").is_some();
+    let Some(values) = inputs.document_mut().get_mut("values").and_then(Json::as_object_mut) else { return };
+    normalise_endpoint(values);
+    if let Some(bucket) = values.get_mut("bucket").and_then(Json::as_object_mut) {
+        bucket.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
+        for name in ["versioning", "force_destroy"] {
+            bucket.entry(name).or_insert(json!(false));
+        }
+        if let Some(tags) = bucket.entry("tags").or_insert_with(|| json!({})).as_object_mut() {
+            tags::mark(tags, guresid, "/values/bucket/tags", faults);
+        }
+        bucket_defaults(bucket, elsewhere);
+    }
+    if let Some(policy) = values.get_mut("bucket_policy").and_then(|it| it.get_mut("policy")) {
+        *policy = documents::canonical(policy);
+    }
+    if let Some(object) = values.get_mut("object").and_then(Json::as_object_mut) {
+        object.entry("content_type").or_insert_with(|| json!("application/octet-stream"));
+    }
+}
+
+fn bucket_defaults(bucket: &mut JsonObject, elsewhere: bool) {
+    // Servers other than AWS's own often have no such thing, so there it is to be asked for.
+    if !elsewhere {
+        bucket.entry("public_access_block").or_insert_with(|| json!({}));
+    }
+    if let Some(block) = bucket.get_mut("public_access_block").and_then(Json::as_object_mut) {
+        for name in
+            ["block_public_acls", "block_public_policy", "ignore_public_acls", "restrict_public_buckets"]
+        {
+            block.entry(name).or_insert(json!(true));
+        }
+    }
+    if let Some(encryption) = bucket.get_mut("encryption").and_then(Json::as_object_mut) {
+        encryption.entry("algorithm").or_insert_with(|| json!("AES256"));
+        encryption.entry("bucket_key").or_insert(json!(false));
+    }
+    if let Some(rules) = bucket.get_mut("lifecycle_rules").and_then(Json::as_array_mut) {
+        for rule in rules.iter_mut().filter_map(Json::as_object_mut) {
+            rule.entry("enabled").or_insert(json!(true));
+            rule.entry("prefix").or_insert_with(|| json!(""));
+            if rule.get("transitions").and_then(Json::as_array).is_some_and(Vec::is_empty) {
+                rule.remove("transitions");
+            }
+        }
+        let id = |rule: &Json| rule.get("id").and_then(Json::as_str).unwrap_or_default().to_owned();
+        if rules.iter().all(|rule| rule.get("id").is_some_and(Json::is_string)) {
+            rules.sort_by_key(id);
+        }
+    }
+}
+
+/// Refuses what is no name of a bucket.
+pub(crate) fn name(name: &str, place: &str, faults: &mut Faults) {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let ends = [name.bytes().next(), name.bytes().last()];
+    let is_address = name.split('.').count() == 4 && name.split('.').all(|part| part.parse::<u8>().is_ok());
+    let prefixes = ["xn--", "sthree-", "amzn-s3-demo-"];
+    let suffixes = ["-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3"];
+    let fault = if !(3..=63).contains(&name.len()) {
+        "is no name of a bucket: it has 3 to 63 characters".to_owned()
+    } else if !name.bytes().all(|byte| plain(byte) || byte == b'-' || byte == b'.') {
+        "is no name of a bucket: it has lower-case letters, digits, `-` and `.` only".to_owned()
+    } else if !ends.into_iter().flatten().all(plain) {
+        "is no name of a bucket: it begins and ends with a letter or a digit".to_owned()
+    } else if name.contains("..") {
+        "is no name of a bucket: it has no two dots in a row".to_owned()
+    } else if is_address {
+        "is no name of a bucket: it looks like an address".to_owned()
+    } else if let Some(prefix) = prefixes.iter().find(|prefix| name.starts_with(**prefix)) {
+        format!("is no name of a bucket: `{prefix}…` is AWS's own")
+    } else if let Some(suffix) = suffixes.iter().find(|suffix| name.ends_with(**suffix)) {
+        format!("is no name of a bucket: `…{suffix}` is AWS's own")
+    } else {
+        return;
+    };
+    faults.add(place, fault);
+}
+
+pub(crate) fn bucket(bucket: &Bucket, faults: &mut Faults) {
+    name(&bucket.name, "/values/bucket/name", faults);
+    tags::validate(&of_the_user(&bucket.tags), "/values/bucket/tags", faults);
+    if let Some(encryption) = &bucket.encryption {
+        let place = "/values/bucket/encryption";
+        let kms = encryption.algorithm.starts_with("aws:kms");
+        if !["AES256", "aws:kms", "aws:kms:dsse"].contains(&encryption.algorithm.as_str()) {
+            faults.add(format!("{place}/algorithm"), "has to be `AES256`, `aws:kms` or `aws:kms:dsse`");
+        } else if encryption.kms_key_id.is_some() && !kms {
+            faults.add(format!("{place}/kms_key_id"), "goes with the algorithm `aws:kms`");
+        }
+    }
+    for (index, rule) in bucket.lifecycle_rules.iter().flatten().enumerate() {
+        let place = format!("/values/bucket/lifecycle_rules/{index}");
+        let days = [rule.expire_after_days, rule.expire_noncurrent_after_days, rule.abort_uploads_after_days];
+        if rule.id.is_empty() || rule.id.chars().count() > 255 {
+            faults.add(format!("{place}/id"), "has 1 to 255 characters");
+        }
+        if bucket.lifecycle_rules.iter().flatten().filter(|other| other.id == rule.id).count() > 1 {
+            faults.add(format!("{place}/id"), "is another rule's, too");
+        }
+        if days.contains(&Some(0)) {
+            faults.add(&place, "has a number of days that is 0; at least 1 is needed");
+        }
+        if days == [None; 3] && rule.transitions.is_empty() {
+            faults.add(&place, "does nothing: say when to expire, to abort uploads or to move objects");
+        }
+        for (number, transition) in rule.transitions.iter().enumerate() {
+            if !CLASSES.contains(&transition.storage_class.as_str()) {
+                let fault = format!("has to be one of {}", CLASSES.join(", "));
+                faults.add(format!("{place}/transitions/{number}/storage_class"), fault);
+            }
+        }
+    }
+}
+
+fn of_the_user(tags: &tags::Tags) -> tags::Tags {
+    tags.iter()
+        .filter(|(key, _)| *key != tags::MARK)
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+pub(crate) fn policy(document: &Json, faults: &mut Faults) {
+    documents::validate(document, documents::Kind::Resource, "/values/bucket_policy/policy", faults);
+}
+
+pub(crate) fn object(object: &Object, secret: bool, faults: &mut Faults) {
+    name(&object.bucket, "/values/object/bucket", faults);
+    if object.key.is_empty() || object.key.len() > 1024 {
+        faults.add("/values/object/key", "has 1 to 1024 bytes");
+    } else if object.key.chars().any(char::is_control) {
+        faults.add("/values/object/key", "may not have a control character in it");
+    } else if object.key.split('/').any(|part| part == "." || part == "..") {
+        faults.add("/values/object/key", "may not have `.` or `..` between slashes: it would lead elsewhere");
+    }
+    if object.content_type.is_empty()
+        || !object.content_type.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+    {
+        faults.add("/values/object/content_type", "has to be a media type such as `text/plain`");
+    }
+    match (object.content.is_some(), secret) {
+        (true, true) => {
+            faults.add("/secrets/content", "stands beside `values.object.content`: give one of them")
+        }
+        (false, false) => faults.add("/values/object/content", "is missing, and so is `secrets.content`"),
+        _ => {}
+    }
+}

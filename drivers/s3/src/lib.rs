@@ -1,0 +1,179 @@
+//! The built-in driver purlin/s3: buckets, their policies, and objects, in S3 and in servers that
+//! speak like it.
+
+mod api;
+mod bucket;
+mod check;
+mod empty;
+mod inputs;
+mod object;
+mod policy;
+mod schema;
+mod settings;
+
+use purlin_sdk::{
+    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
+    Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
+    UpdateRequest, Wish,
+};
+use purlin_sdk_aws::inputs::access;
+
+use api::S3;
+use bucket::Known;
+use inputs::{KINDS, S3Inputs, Thing};
+
+/// Buckets, their policies, and objects.
+pub struct Driven;
+
+impl Driver for Driven {
+    const NAME: &str = "purlin/s3";
+    const DESCRIPTION: &str = "Buckets, their policies and objects, in S3 and in servers that speak like it.";
+    /// What an earlier attempt made is recognised by its mark, its name or its content.
+    const REPEAT_CREATE: bool = true;
+    type Inputs = S3Inputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "http".to_owned(),
+            pattern: "https://*.amazonaws.com".to_owned(),
+            reason: "S3 itself; with an `endpoint.url`, that server in its place".to_owned(),
+        }]
+    }
+
+    fn create(request: CreateRequest<S3Inputs>) -> Result<State, Failure> {
+        let thing = request.inputs.thing()?;
+        let s3 = s3(&request.call, &request.inputs)?;
+        match &thing {
+            Thing::Bucket(bucket) => bucket::create(&request, &s3, bucket),
+            Thing::Policy(policy) => policy::create(&request, &s3, policy),
+            Thing::Object(object) => object::create(&request, &s3, object),
+        }
+    }
+
+    fn delete(request: DeleteRequest<S3Inputs>) -> Result<(), Failure> {
+        let s3 = from_raw(&request.call, &request.inputs)?;
+        let guresid = &request.resource.guresid;
+        match Id::of(&request.state.id) {
+            Id::Bucket(name) => bucket::delete(&s3, name, &request.inputs, guresid),
+            Id::Policy(bucket) => policy::delete(&s3, bucket),
+            Id::Object(bucket, key) => object::delete(&s3, bucket, key, guresid),
+        }
+    }
+}
+
+impl Check for Driven {
+    fn check(request: CheckRequest<S3Inputs>) -> Result<Checked, Failure> {
+        check::check(request)
+    }
+}
+
+/// The name is the id: both are what S3 calls the thing.
+impl Name for Driven {
+    fn name(request: NameRequest<S3Inputs>) -> Result<String, Failure> {
+        Ok(match request.inputs.thing()? {
+            Thing::Bucket(bucket) => bucket.name,
+            Thing::Policy(policy) => policy::id(&policy.bucket),
+            Thing::Object(object) => object::id(&object.bucket, &object.key),
+        })
+    }
+}
+
+impl Read for Driven {
+    fn read(request: ReadRequest<S3Inputs>) -> Result<Option<Observed>, Failure> {
+        let s3 = from_raw(&request.call, &request.inputs)?;
+        let known = match (&request.id, &request.state) {
+            (Some(_), Some(_)) => Known::Recorded,
+            (Some(_), None) => Known::Named,
+            (None, _) => Known::Not,
+        };
+        let guresid = &request.resource.guresid;
+        let inputs = &request.inputs;
+        match Id::of(request.id.as_ref().unwrap_or(&request.name)) {
+            Id::Bucket(name) => bucket::read(&s3, name, inputs, guresid, known),
+            Id::Policy(bucket) => policy::read(&s3, bucket, inputs, known == Known::Not),
+            Id::Object(bucket, key) => object::read(&s3, (bucket, key), inputs, guresid, known),
+        }
+    }
+}
+
+impl UpdateImpact for Driven {
+    fn update_impact(request: ImpactRequest<S3Inputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        // Where it is, what it is, and what it is called.
+        let places = [
+            "/values/endpoint/url",
+            "/values/endpoint/region",
+            "/values/bucket/name",
+            "/values/bucket_policy/bucket",
+            "/values/object/bucket",
+            "/values/object/key",
+        ];
+        let kinds = KINDS.map(|kind| format!("/values/{kind}"));
+        let is_given = |inputs: &Raw<S3Inputs>, place: &str| {
+            inputs.is_unknown(place) || inputs.get(place).is_some_and(|it| !it.is_null())
+        };
+        for kind in &kinds {
+            if is_given(&request.before, kind) != is_given(&request.after, kind) {
+                impact.replaces.push(kind.clone());
+            }
+        }
+        impact.replaces.extend(places.iter().filter(|it| request.changes(it)).map(|it| (*it).to_owned()));
+        let named = |place: &&&str| !place.starts_with("/values/endpoint");
+        let renamed = places.iter().filter(named).any(|place| request.changes(place));
+        // A name can be given once: in a region, and among all buckets.
+        impact.delete_before_replace = !impact.replaces.is_empty() && !renamed;
+        if impact.replaces.is_empty() {
+            let stable = ["bucket", "region", "arn", "url", "domain", "key"];
+            impact.stable_outputs = stable.map(str::to_owned).to_vec();
+        }
+        Ok(impact)
+    }
+}
+
+impl Update for Driven {
+    fn update(request: UpdateRequest<S3Inputs>) -> Result<State, Failure> {
+        let thing = request.after.thing()?;
+        let s3 = s3(&request.call, &request.after)?;
+        match &thing {
+            Thing::Bucket(bucket) => bucket::update(&request, &s3, bucket),
+            Thing::Policy(policy) => policy::update(&request, &s3, policy),
+            Thing::Object(object) => object::update(&request, &s3, object),
+        }
+    }
+}
+
+purlin_sdk::export!(Driven);
+
+/// What an id names.
+enum Id<'a> {
+    Bucket(&'a str),
+    Policy(&'a str),
+    Object(&'a str, &'a str),
+}
+
+impl<'a> Id<'a> {
+    /// Names of buckets have neither `?` nor `/`.
+    fn of(id: &'a str) -> Self {
+        match (id.split_once('/'), id.strip_suffix(policy::SUFFIX)) {
+            (Some((bucket, key)), _) => Self::Object(bucket, key),
+            (None, Some(bucket)) => Self::Policy(bucket),
+            (None, None) => Self::Bucket(id),
+        }
+    }
+}
+
+fn s3(call: &Call, inputs: &S3Inputs) -> Result<S3, Failure> {
+    S3::new(call, inputs.endpoint(), &inputs.credentials())
+}
+
+fn from_raw(call: &Call, raw: &Raw<S3Inputs>) -> Result<S3, Failure> {
+    let (endpoint, credentials) = access(raw)?;
+    S3::new(call, endpoint, &credentials)
+}
+
+#[cfg(test)]
+mod tests;

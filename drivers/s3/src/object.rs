@@ -1,0 +1,176 @@
+//! The life of an object. Its id is `BUCKET/KEY`; whose it is stands in its metadata, which is
+//! written with it at once.
+
+use data_encoding::HEXLOWER;
+use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
+use purlin_sdk_http::{Request, Response};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::api::S3;
+use crate::inputs::{Object, S3Inputs};
+
+/// The header that holds the mark.
+const MARK: &str = "x-amz-meta-purlin-resource";
+/// The header that holds the digest of what was written, so that a change shows without a download.
+const DIGEST: &str = "x-amz-meta-purlin-sha256";
+/// Bytes of the largest content that is shown when somebody changed it.
+const LARGEST_SHOWN: u64 = 512 << 10;
+
+pub(crate) fn id(bucket: &str, key: &str) -> String {
+    format!("{bucket}/{key}")
+}
+
+pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, object: &Object) -> Result<State, Failure> {
+    let guresid = request.resource.guresid.as_str();
+    let id = id(&object.bucket, &object.key);
+    let found = s3.object(&object.bucket, &object.key, false)?;
+    if found.as_ref().is_some_and(|found| found.header(MARK) != Some(guresid)) {
+        return Err(another_s(&id));
+    }
+    operation::checkpoint(&id);
+    // Of two that write at the same time one is told.
+    let mut wish = wish(s3, object, guresid);
+    if found.is_none() {
+        wish = wish.header("if-none-match", "*");
+    }
+    let answer = s3.put_object(wish);
+    let lost = s3.aws.was_lost();
+    match answer {
+        Ok(_) => {}
+        Err(fault) if fault.is(&["PreconditionFailed"]) => {
+            let found = s3.object(&object.bucket, &object.key, false)?;
+            if !lost || found.is_none_or(|found| found.header(MARK) != Some(guresid)) {
+                s3.aws.decided();
+                return Err(another_s(&id));
+            }
+        }
+        Err(fault) if fault.is(&["NoSuchBucket"]) => return Err(no_bucket(&object.bucket)),
+        Err(fault) => return Err(s3.aws.settle_create(fault.into(), None)),
+    }
+    state(s3, &object.bucket, &object.key, content(object).len(), &digest(content(object)))
+}
+
+pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, object: &Object) -> Result<State, Failure> {
+    if id(&object.bucket, &object.key) != request.state.id {
+        return Err(Failure::input("/values/object/key", "cannot change, only be replaced"));
+    }
+    let state = state(s3, &object.bucket, &object.key, content(object).len(), &digest(content(object)))?;
+    let wish = wish(s3, object, &request.resource.guresid);
+    match s3.put_object(wish) {
+        Ok(_) => Ok(state),
+        Err(fault) if fault.is(&["NoSuchBucket"]) => Err(no_bucket(&object.bucket)),
+        Err(fault) => Err(s3.aws.settle_update(fault.into(), state)),
+    }
+}
+
+/// Looks at an object. `recorded` is whether its id is; else another's mark is a conflict, and one
+/// that was looked for has to bear ours.
+pub(crate) fn read(
+    s3: &S3,
+    (bucket, key): (&str, &str),
+    raw: &Raw<S3Inputs>,
+    guresid: &str,
+    known: crate::bucket::Known,
+) -> Result<Option<Observed>, Failure> {
+    use crate::bucket::Known;
+    let Some(head) = s3.object(bucket, key, false)? else { return Ok(None) };
+    let mark = head.header(MARK);
+    let foreign = match known {
+        Known::Recorded => false,
+        Known::Named => mark.is_some_and(|mark| mark != guresid),
+        Known::Not => mark != Some(guresid),
+    };
+    if foreign {
+        return Err(another_s(&id(bucket, key)));
+    }
+    let size = head.header("content-length").and_then(|it| it.parse::<u64>().ok());
+    let whole = match size {
+        Some(size) if size > LARGEST_SHOWN => None,
+        _ => s3.object(bucket, key, true)?,
+    };
+    let given = raw.get("/values/object");
+    let mut object = given.and_then(Json::as_object).cloned().unwrap_or_default();
+    object.insert("bucket".to_owned(), bucket.into());
+    object.insert("key".to_owned(), key.into());
+    if let Some(kind) = head.header("content-type") {
+        object.insert("content_type".to_owned(), kind.into());
+    }
+    let secret = raw.get("/secrets/content").is_some_and(|it| !it.is_null());
+    let (size, sha256) = seen(&head, whole.as_ref());
+    if !secret {
+        let text = whole.as_ref().map(Response::text);
+        match text {
+            Some(text) => object.insert("content".to_owned(), text.into()),
+            // Too large to be shown: the outputs tell.
+            None => None,
+        };
+    }
+    let mut values = raw.get("/values").and_then(Json::as_object).cloned().unwrap_or_default();
+    values.insert("object".to_owned(), Json::Object(object));
+    let state = state(s3, bucket, key, usize::try_from(size).unwrap_or(usize::MAX), &sha256)?;
+    Observed::new(state, values).map(Some)
+}
+
+/// Size and digest of what is there. Of what was not downloaded, the digest that was written with
+/// it, which goes when somebody else writes.
+fn seen(head: &Response, whole: Option<&Response>) -> (u64, String) {
+    match whole {
+        Some(whole) => (whole.body.len() as u64, digest(&whole.body)),
+        None => {
+            let size = head.header("content-length").and_then(|it| it.parse().ok()).unwrap_or_default();
+            (size, head.header(DIGEST).unwrap_or("unknown").to_owned())
+        }
+    }
+}
+
+pub(crate) fn delete(s3: &S3, bucket: &str, key: &str, guresid: &str) -> Result<(), Failure> {
+    match s3.object(bucket, key, false)? {
+        None => return Ok(()),
+        Some(found) if found.header(MARK).is_some_and(|mark| mark != guresid) => {
+            return Err(another_s(&id(bucket, key)));
+        }
+        Some(_) => {}
+    }
+    match s3.remove_object(bucket, key) {
+        Err(fault) if fault.is_missing() => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+fn wish(s3: &S3, object: &Object, guresid: &str) -> Request {
+    Request::put(s3.url(&object.bucket, &object.key, &[]))
+        .body(&object.content_type, content(object))
+        .header(MARK, guresid)
+        .header(DIGEST, digest(content(object)))
+}
+
+fn content(object: &Object) -> &[u8] {
+    object.content.as_deref().unwrap_or_default().as_bytes()
+}
+
+fn digest(content: &[u8]) -> String {
+    HEXLOWER.encode(&Sha256::digest(content))
+}
+
+fn no_bucket(bucket: &str) -> Failure {
+    Failure::NotFound(format!("there is no bucket `{bucket}` to put an object into"))
+}
+
+fn another_s(id: &str) -> Failure {
+    Failure::Conflict(format!(
+        "the object `{id}` exists already, and nothing says that it is this resource's; \
+         `purlin import` with the id `{id}` takes it over"
+    ))
+}
+
+fn state(s3: &S3, bucket: &str, key: &str, size: usize, sha256: &str) -> Result<State, Failure> {
+    State::new(id(bucket, key)).outputs(json!({
+        "bucket": bucket,
+        "key": key,
+        "arn": format!("arn:{}:s3:::{bucket}/{key}", s3.endpoint.partition().name),
+        "url": s3.url(bucket, key, &[]),
+        "size": size,
+        "sha256": sha256,
+    }))
+}

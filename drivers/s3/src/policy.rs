@@ -1,0 +1,117 @@
+//! The life of a bucket's policy. A bucket has one at most, so its id is the bucket's name and
+//! `?policy`, as S3 writes it.
+//!
+//! Nothing can be marked in it: one that says what is wanted is taken for what an interrupted call
+//! left, another one is somebody else's.
+
+use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
+use purlin_sdk_aws::{Fault, policy as documents};
+use serde_json::json;
+
+use crate::api::S3;
+use crate::inputs::{BucketPolicy, S3Inputs};
+
+/// What ids of policies end with.
+pub(crate) const SUFFIX: &str = "?policy";
+
+pub(crate) fn id(bucket: &str) -> String {
+    format!("{bucket}{SUFFIX}")
+}
+
+pub(crate) fn create(_: &CreateRequest<S3Inputs>, s3: &S3, wanted: &BucketPolicy) -> Result<State, Failure> {
+    let bucket = &wanted.bucket;
+    let found = s3.aws.until_known(|| s3.policy(bucket));
+    let found = found.map_err(|fault| gone(fault, bucket))?;
+    let found = found.as_deref().map(parsed).transpose()?;
+    if found.as_ref().is_some_and(|found| !documents::same(found, &wanted.policy)) {
+        return Err(another_s(bucket));
+    }
+    operation::checkpoint(&id(bucket));
+    if found.is_none() {
+        set(s3, wanted).map_err(|failure| s3.aws.settle_create(failure, Some(State::new(id(bucket)))))?;
+    }
+    state(s3, bucket)
+}
+
+pub(crate) fn read(
+    s3: &S3,
+    bucket: &str,
+    raw: &Raw<S3Inputs>,
+    ask_whose: bool,
+) -> Result<Option<Observed>, Failure> {
+    let text = match s3.policy(bucket) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(None),
+        Err(fault) if fault.is_missing() => return Ok(None),
+        Err(fault) => return Err(fault.into()),
+    };
+    let found = parsed(&text)?;
+    let given = raw.get("/values/bucket_policy/policy");
+    let same = given.is_some_and(|given| documents::same(given, &found));
+    if ask_whose && !same {
+        return Err(another_s(bucket));
+    }
+    let policy = given.filter(|_| same).cloned().unwrap_or_else(|| documents::canonical(&found));
+    let mut values = raw.get("/values").and_then(Json::as_object).cloned().unwrap_or_default();
+    values.insert("bucket_policy".to_owned(), json!({"bucket": bucket, "policy": policy}));
+    Observed::new(state(s3, bucket)?, values).map(Some)
+}
+
+pub(crate) fn update(
+    request: &UpdateRequest<S3Inputs>,
+    s3: &S3,
+    wanted: &BucketPolicy,
+) -> Result<State, Failure> {
+    if id(&wanted.bucket) != request.state.id {
+        return Err(Failure::input("/values/bucket_policy/bucket", "cannot change, only be replaced"));
+    }
+    let state = state(s3, &wanted.bucket)?;
+    set(s3, wanted).map_err(|failure| s3.aws.settle_update(failure, state.clone()))?;
+    Ok(state)
+}
+
+pub(crate) fn delete(s3: &S3, bucket: &str) -> Result<(), Failure> {
+    match s3.remove_policy(bucket) {
+        Err(fault) if fault.is_missing() => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+fn set(s3: &S3, wanted: &BucketPolicy) -> Result<(), Failure> {
+    let text = wanted.policy.to_string();
+    let set = s3.aws.until_known(|| s3.set_policy(&wanted.bucket, &text));
+    set.map_err(|fault| match fault {
+        Fault::Aws(error) if error.is(&["MalformedPolicy", "InvalidPolicyDocument"]) => {
+            Failure::input("/values/bucket_policy/policy", format!("is refused by AWS ({})", error.said()))
+        }
+        Fault::Aws(error) if error.message.contains("BlockPublicPolicy") => Failure::Conflict(format!(
+            "the bucket `{}` blocks policies that let the public in: see its `public_access_block` ({})",
+            wanted.bucket,
+            error.said()
+        )),
+        fault => gone(fault, &wanted.bucket),
+    })
+}
+
+fn gone(fault: Fault, bucket: &str) -> Failure {
+    if fault.is(&["NoSuchBucket"]) {
+        return Failure::NotFound(format!("there is no bucket `{bucket}` to give a policy to"));
+    }
+    fault.into()
+}
+
+fn another_s(bucket: &str) -> Failure {
+    Failure::Conflict(format!(
+        "the bucket `{bucket}` has another policy already; `purlin import` with the id `{}` takes it over",
+        id(bucket)
+    ))
+}
+
+fn parsed(text: &str) -> Result<Json, Failure> {
+    Ok(serde_json::from_str(text)?)
+}
+
+fn state(s3: &S3, bucket: &str) -> Result<State, Failure> {
+    let arn = format!("arn:{}:s3:::{bucket}", s3.endpoint.partition().name);
+    State::new(id(bucket)).outputs(json!({"bucket": bucket, "arn": arn}))
+}

@@ -1,0 +1,456 @@
+//! `purlin/s3` against moto, which checks every signature; boto3 looks at what there is.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+use purlin_systems::moto::{Moto, names};
+use purlin_systems::{Proxy, Workspace, at_every_message};
+use serde_json::{Value, json};
+
+/// A definition of buckets, and one bucket. `BUCKET` is what is said about it.
+const BUCKET: &str = r#"
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: s3}
+spec:
+  type: s3
+  driver: purlin/s3
+  inputs:
+    values: {endpoint: ENDPOINT, bucket: BUCKET}
+    secret_refs: SECRETS
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  shared: {pics: {type: s3}}
+"#;
+
+const FULL: &str = r#"{
+  name: shop-pics,
+  versioning: true,
+  tags: {team: "grün + blau", "a/b c": "", cost-centre: "12=3"},
+  public_access_block: {restrict_public_buckets: false},
+  encryption: {algorithm: "aws:kms", kms_key_id: "arn:aws:kms:eu-west-1:123456789012:key/1", bucket_key: true},
+  lifecycle_rules: [
+    {id: tmp, prefix: "tmp/ä & <b>/", expire_after_days: 3, abort_uploads_after_days: 1},
+    {id: archive, transitions: [{after_days: 30, storage_class: GLACIER}], expire_noncurrent_after_days: 90, enabled: false}
+  ]
+}"#;
+
+fn documents(bucket: &str) -> String {
+    BUCKET.replace("BUCKET", bucket)
+}
+
+fn workspace(moto: &Moto, port: u16, env: &str, bucket: &str) -> Workspace {
+    moto.workspace(&["s3"], port, env, &documents(bucket))
+}
+
+/// Writes the documents anew.
+fn rewrite(moto: &Moto, workspace: &Workspace, bucket: &str) {
+    let other = moto.workspace(&["s3"], moto.port(), "dev", &documents(bucket));
+    let text = std::fs::read_to_string(other.path("documents.yaml")).expect("documents");
+    workspace.write("documents.yaml", &text);
+}
+
+fn bucket(name: &str) -> Value {
+    json!({"Bucket": name})
+}
+
+/// All that is set of `shop-pics`, as boto3 sees it.
+fn settings(moto: &Moto) -> [Value; 5] {
+    let ask = |call: &str| moto.try_ask("s3", call, bucket("shop-pics")).unwrap_or_else(Value::String);
+    [
+        moto.bucket_tags("shop-pics"),
+        ask("get_bucket_versioning"),
+        ask("get_public_access_block"),
+        ask("get_bucket_encryption"),
+        ask("get_bucket_lifecycle_configuration"),
+    ]
+}
+
+#[test]
+fn a_bucket_lives_and_drift_is_repaired() {
+    let Some(moto) = Moto::start() else { return };
+    let workspace = workspace(&moto, moto.port(), "dev", FULL);
+    workspace.purlin(&["up", "--yes"]).says("created s3.default#shared.pics");
+    let made = settings(&moto);
+    let [tags, versioning, block, encryption, lifecycle] = &made;
+    assert_eq!(
+        (&tags["team"], &tags["a/b c"], &tags["cost-centre"]),
+        (&json!("grün + blau"), &json!(""), &json!("12=3"))
+    );
+    assert_eq!(tags["purlin:resource"].as_str().map(str::len), Some(40));
+    assert_eq!(versioning["Status"], "Enabled");
+    let block = &block["PublicAccessBlockConfiguration"];
+    assert_eq!((&block["BlockPublicAcls"], &block["RestrictPublicBuckets"]), (&json!(true), &json!(false)));
+    let rule = &encryption["ServerSideEncryptionConfiguration"]["Rules"][0];
+    assert_eq!(rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"], "aws:kms");
+    assert_eq!(names(&lifecycle["Rules"], "ID"), ["archive", "tmp"]);
+    let outputs = workspace.purlin(&["outputs", "--format", "json"]).json();
+    let outputs = &outputs["resources"]["s3.default#shared.pics"];
+    assert_eq!((&outputs["bucket"], &outputs["region"]), (&json!("shop-pics"), &json!("eu-west-1")));
+    assert_eq!(outputs["arn"], "arn:aws:s3:::shop-pics");
+    let place = moto.ask("s3", "get_bucket_location", bucket("shop-pics"));
+    assert_eq!(place["LocationConstraint"], "eu-west-1");
+
+    // Nothing to do, however closely one looks.
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
+
+    // Somebody changes everything by hand.
+    let tag_set = json!([{"Key": "team", "Value": "red"}, {"Key": "new", "Value": "x"}]);
+    moto.ask("s3", "put_bucket_tagging", json!({"Bucket": "shop-pics", "Tagging": {"TagSet": tag_set}}));
+    let suspended = json!({"Bucket": "shop-pics", "VersioningConfiguration": {"Status": "Suspended"}});
+    moto.ask("s3", "put_bucket_versioning", suspended);
+    moto.ask("s3", "delete_public_access_block", bucket("shop-pics"));
+    moto.ask("s3", "delete_bucket_encryption", bucket("shop-pics"));
+    moto.ask("s3", "delete_bucket_lifecycle", bucket("shop-pics"));
+    let plan = workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3);
+    for place in [
+        "tags.team",
+        "tags.new",
+        "tags.purlin:resource",
+        "versioning",
+        "block_public_acls",
+        "encryption",
+        "lifecycle_rules",
+    ] {
+        assert!(plan.stdout.contains(place), "{place} is not told: {plan}");
+    }
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated s3.default#shared.pics");
+    assert_eq!(settings(&moto), made);
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+
+    // What is no longer spoken of is taken back.
+    rewrite(&moto, &workspace, "{name: shop-pics}");
+    workspace.purlin(&["up", "--yes"]).says("updated s3.default#shared.pics");
+    let [tags, versioning, block, _, lifecycle] = settings(&moto);
+    assert_eq!(tags.as_object().map(serde_json::Map::len), Some(1), "{tags}");
+    assert_eq!(
+        (&versioning["Status"], &block),
+        (&json!("Suspended"), &json!("NoSuchPublicAccessBlockConfiguration"))
+    );
+    assert_eq!(lifecycle, "NoSuchLifecycleConfiguration");
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+
+    // Another name is another bucket.
+    rewrite(&moto, &workspace, "{name: shop-pics-2}");
+    workspace.purlin(&["up", "--yes"]).says("replaced");
+    assert_eq!(moto.buckets(), ["shop-pics-2"]);
+
+    // It goes by hand, and comes again.
+    moto.ask("s3", "delete_bucket", bucket("shop-pics-2"));
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3.default#shared.pics");
+    assert_eq!(moto.buckets(), ["shop-pics-2"]);
+    workspace.purlin(&["destroy", "--yes"]);
+    assert_eq!(moto.buckets(), Vec::<String>::new());
+}
+
+#[test]
+fn a_bucket_that_is_not_empty_goes_only_when_that_is_said() {
+    let Some(moto) = Moto::start() else { return };
+    let workspace = workspace(&moto, moto.port(), "dev", "{name: full, versioning: true}");
+    workspace.purlin(&["up", "--yes"]);
+    let put = |key: &str| {
+        moto.ask("s3", "put_object", json!({"Bucket": "full", "Key": key, "Body": "x"}));
+    };
+    for key in ["a b+c", "ü/~*'()", "x&y=z?#%41", " leading", "<tag>\"&amp;"] {
+        put(key);
+        put(key);
+    }
+    moto.ask("s3", "delete_object", json!({"Bucket": "full", "Key": "a b+c"}));
+    for number in 0..1040 {
+        put(&format!("many/{number}"));
+    }
+    workspace.run(&["destroy", "--yes"]).expect(1).says("the bucket `full` is not empty");
+    assert_eq!(moto.buckets(), ["full"]);
+    let kept = moto.ask("s3", "list_object_versions", bucket("full"));
+    assert_eq!(kept["IsTruncated"], true, "nothing was deleted");
+
+    rewrite(&moto, &workspace, "{name: full, versioning: true, force_destroy: true}");
+    workspace.purlin(&["up", "--yes"]);
+    // Without its mark it could be another's.
+    moto.ask("s3", "delete_bucket_tagging", bucket("full"));
+    workspace.run(&["destroy", "--yes"]).expect(1).says("has lost the tag");
+    workspace.purlin(&["up", "--yes", "--refresh"]);
+    workspace.purlin(&["destroy", "--yes"]);
+    assert_eq!(moto.buckets(), Vec::<String>::new());
+}
+
+#[test]
+fn another_s_bucket_is_left_alone_until_somebody_takes_it_over() {
+    let Some(moto) = Moto::start() else { return };
+    let make = |name: &str| {
+        let place = json!({"LocationConstraint": "eu-west-1"});
+        moto.ask("s3", "create_bucket", json!({"Bucket": name, "CreateBucketConfiguration": place}));
+    };
+    make("theirs");
+    let mine = workspace(&moto, moto.port(), "dev", "{name: theirs}");
+    mine.run(&["up", "--yes"])
+        .expect(1)
+        .says("conflict: the bucket `theirs` exists already")
+        .says("purlin import");
+    assert_eq!(moto.bucket_tags("theirs"), json!({}));
+    mine.purlin(&["import", "s3#shared.pics", "theirs"]);
+    mine.purlin(&["up", "--yes"]).says("updated");
+    assert_ne!(moto.bucket_tags("theirs"), json!({}), "it bears the mark now");
+    // A second resource cannot have it, neither by name nor by import.
+    let second = workspace(&moto, moto.port(), "other", "{name: theirs}");
+    second.run(&["up", "--yes"]).expect(1).says("belongs to another resource");
+    second.run(&["import", "s3#shared.pics", "theirs"]).expect(1).says("belongs to another resource");
+    // Under another name in the documents it is still the resource's own.
+    let text = std::fs::read_to_string(mine.path("documents.yaml")).expect("documents");
+    mine.write("documents.yaml", &text.replace("shared: {pics:", "shared: {photos:"));
+    mine.purlin(&["state", "rename", "s3#shared.pics", "s3#shared.photos"]);
+    mine.purlin(&["up", "--yes", "--refresh"]);
+    mine.purlin(&["destroy", "--yes"]);
+    assert_eq!(moto.buckets(), Vec::<String>::new());
+}
+
+#[test]
+fn killed_at_any_message_there_is_one_bucket_and_no_orphan() {
+    let Some(moto) = Moto::start() else { return };
+    let proxy = Proxy::to(moto.port());
+    for name in ["", "name: chosen-NUMBER, "] {
+        let said = format!("{{{name}versioning: true, tags: {{a: b}}, public_access_block: {{}}}}");
+        let scene = |number: usize| {
+            let bucket = said.replace("NUMBER", &number.to_string());
+            workspace(&moto, proxy.port(), &format!("dev{number}"), &bucket)
+        };
+        let kills = at_every_message(&proxy, &["up", "--yes"], scene, |_, workspace| {
+            let buckets = moto.buckets();
+            assert_eq!(buckets.len(), 1, "{buckets:?}");
+            let name = &buckets[0];
+            let tags = moto.bucket_tags(name);
+            assert!(tags["a"] == "b" && tags.get("purlin:resource").is_some(), "{tags}");
+            let versioning = moto.ask("s3", "get_bucket_versioning", bucket(name));
+            assert_eq!(versioning["Status"], "Enabled");
+            moto.ask("s3", "get_public_access_block", bucket(name));
+            workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+            workspace.purlin(&["destroy", "--yes"]);
+            assert_eq!(moto.buckets(), Vec::<String>::new());
+        });
+        assert!(kills >= 10, "{kills} kills");
+    }
+}
+
+#[test]
+fn killed_at_any_message_of_a_deletion_everything_goes() {
+    let Some(moto) = Moto::start() else { return };
+    let proxy = Proxy::to(moto.port());
+    let scene = |number: usize| {
+        let name = format!("gone-{number}");
+        let workspace =
+            workspace(&moto, proxy.port(), "dev", &format!("{{name: {name}, force_destroy: true}}"));
+        workspace.purlin(&["up", "--yes"]);
+        for key in ["a", "b c"] {
+            moto.ask("s3", "put_object", json!({"Bucket": name, "Key": key, "Body": "x"}));
+        }
+        workspace
+    };
+    let kills = at_every_message(&proxy, &["destroy", "--yes"], scene, |_, _| {
+        assert_eq!(moto.buckets(), Vec::<String>::new());
+    });
+    assert!(kills >= 6, "{kills} kills");
+}
+
+const POLICY: &str = r#"
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: s3}
+spec:
+  type: s3
+  driver: purlin/s3
+  inputs:
+    values: {endpoint: ENDPOINT, bucket: {name: guarded}}
+    secret_refs: SECRETS
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: s3-policy}
+spec:
+  type: s3-policy
+  driver: purlin/s3
+  inputs:
+    values:
+      endpoint: ENDPOINT
+      bucket_policy:
+        bucket: "${resources['s3.default#shared.pics'].outputs.bucket}"
+        policy:
+          Version: "2012-10-17"
+          Statement:
+            Effect: Allow
+            Principal: {AWS: ["123456789012"]}
+            Action: [ACTIONS]
+            Resource: ["${resources['s3.default#shared.pics'].outputs.arn}/*", "${resources['s3.default#shared.pics'].outputs.arn}"]
+            Condition: {Bool: {"aws:SecureTransport": true}}
+    secret_refs: SECRETS
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  shared: {pics: {type: s3}, guard: {type: s3-policy}}
+"#;
+
+#[test]
+fn a_bucket_s_policy_is_compared_by_what_it_means() {
+    let Some(moto) = Moto::start() else { return };
+    let documents = |actions: &str| POLICY.replace("ACTIONS", actions);
+    let workspace = moto.workspace(&["s3"], moto.port(), "dev", &documents("s3:GetObject, s3:ListBucket"));
+    workspace.purlin(&["up", "--yes"]);
+    let policy = || {
+        let answer = moto.ask("s3", "get_bucket_policy", bucket("guarded"));
+        serde_json::from_str::<Value>(answer["Policy"].as_str().expect("a text")).expect("JSON")
+    };
+    let made = policy();
+    assert_eq!(made["Statement"][0]["Resource"], json!(["arn:aws:s3:::guarded", "arn:aws:s3:::guarded/*"]));
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    let put = |policy: &Value| {
+        moto.ask("s3", "put_bucket_policy", json!({"Bucket": "guarded", "Policy": policy.to_string()}));
+    };
+    // The same in another dress.
+    put(&json!({"Statement": [{
+        "Sid": "x", "Action": ["s3:listbucket", "s3:GetObject"], "Effect": "Allow",
+        "Condition": {"Bool": {"aws:SecureTransport": ["true"]}},
+        "Principal": {"AWS": "arn:aws:iam::123456789012:root"},
+        "Resource": ["arn:aws:s3:::guarded/*", "arn:aws:s3:::guarded"],
+    }], "Version": "2012-10-17"}));
+    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
+    // More rights.
+    let mut wider = made.clone();
+    wider["Statement"][0]["Action"] = json!("s3:*");
+    put(&wider);
+    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).says("s3:*");
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated s3-policy");
+    assert_eq!(policy(), made);
+    // Away altogether.
+    moto.ask("s3", "delete_bucket_policy", bucket("guarded"));
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3-policy");
+    assert_eq!(policy(), made);
+    workspace.purlin(&["destroy", "--yes"]);
+    assert_eq!(moto.buckets(), Vec::<String>::new());
+}
+
+/// What keys and texts can have in them that signatures trip over.
+const KEYS: [&str; 8] = [
+    "plain",
+    "a b+c",
+    "ü/~*'()!@:,;$=&",
+    "x?y#z%41%2F",
+    "[]{}|^`<>\"\\",
+    "deep//twice/",
+    " lead and trail ",
+    "日本/🦀",
+];
+
+#[test]
+fn objects_with_any_key_arrive() {
+    let Some(moto) = Moto::start() else { return };
+    moto.ask(
+        "s3",
+        "create_bucket",
+        json!({"Bucket": "keys", "CreateBucketConfiguration": {"LocationConstraint": "eu-west-1"}}),
+    );
+    let definition = r#"
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: object}
+spec:
+  type: object
+  driver: purlin/s3
+  inputs:
+    values:
+      endpoint: ENDPOINT
+      object: {bucket: keys, key: "${params.key}", content: "${params.content}", content_type: "text/plain; charset=utf-8"}
+    secret_refs: SECRETS
+  criteria: [{}]
+"#;
+    let workspace = moto.workspace(&["s3"], moto.port(), "dev", definition);
+    let wanted = |content: &str| {
+        let shared: serde_json::Map<String, Value> = KEYS
+            .iter()
+            .enumerate()
+            .map(|(index, key)| {
+                (
+                    format!("o{index}"),
+                    json!({"type": "object", "params": {"key": key, "content": format!("{content} {key}")}}),
+                )
+            })
+            .collect();
+        let deployment =
+            json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}});
+        workspace.write("deployment.json", &deployment.to_string());
+    };
+    wanted("first");
+    workspace.purlin(&["up", "--yes"]);
+    let content =
+        |key: &str| moto.ask("s3", "get_object", json!({"Bucket": "keys", "Key": key}))["Body"].clone();
+    for key in KEYS {
+        assert_eq!(content(key), format!("first {key}"));
+    }
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    moto.ask("s3", "put_object", json!({"Bucket": "keys", "Key": "a b+c", "Body": "by hand"}));
+    moto.ask("s3", "delete_object", json!({"Bucket": "keys", "Key": "plain"}));
+    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).says("by hand");
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("1 created, 1 updated");
+    wanted("second");
+    workspace.purlin(&["up", "--yes"]).says("8 updated");
+    assert_eq!(content("日本/🦀"), "second 日本/🦀");
+    // Somebody else's object is not written over.
+    let other = moto.workspace(&["s3"], moto.port(), "other", definition);
+    other.write(
+        "deployment.json",
+        &std::fs::read_to_string(workspace.path("deployment.json")).expect("a file"),
+    );
+    other.run(&["up", "--yes"]).expect(1).says("the object `keys/plain` exists already");
+    workspace.purlin(&["destroy", "--yes"]);
+    assert!(moto.ask("s3", "list_objects_v2", bucket("keys")).get("Contents").is_none());
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_told() {
+    let Some(moto) = Moto::start() else { return };
+    let fresh = || workspace(&moto, moto.port(), "dev", "{name: nothing-comes-of-it}");
+    // No grant.
+    let workspace = fresh();
+    let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("a file");
+    workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
+    let grant = format!("http://127.0.0.1:{}/nothing-comes-of-it", moto.port());
+    workspace.run(&["up", "--yes"]).expect(1).says("denied: http GET").says(&grant);
+    // Keys that are nobody's, or no pair.
+    let workspace = fresh();
+    workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
+    workspace.run(&["up", "--yes"]).expect(1).says("`/secrets/access_key_id`: is not known to AWS");
+    let workspace = fresh();
+    workspace.write("secrets/key", "notthesecret");
+    let told =
+        workspace.run(&["up", "--yes"]).expect(1).says("`/secrets/secret_access_key`: does not belong");
+    assert!(!told.stderr.contains("notthesecret"), "{told}");
+    // Keys that may do less.
+    let document = json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": ["s3:GetBucketTagging", "s3:ListAllMyBuckets"], "Resource": "*"},
+    ]});
+    moto.ask("iam", "create_user", json!({"UserName": "reader"}));
+    let policy = json!({"UserName": "reader", "PolicyName": "read", "PolicyDocument": document.to_string()});
+    moto.ask("iam", "put_user_policy", policy);
+    let key = moto.ask("iam", "create_access_key", json!({"UserName": "reader"}));
+    let workspace = fresh();
+    workspace.write("secrets/id", key["AccessKey"]["AccessKeyId"].as_str().expect("a text"));
+    workspace.write("secrets/key", key["AccessKey"]["SecretAccessKey"].as_str().expect("a text"));
+    workspace.run(&["up", "--yes"]).expect(1).says("the credentials may not do `s3:CreateBucket`");
+    assert_eq!(moto.buckets(), Vec::<String>::new());
+    // With the right ones the same documents go through.
+    workspace.write("secrets/id", &moto.key.0);
+    workspace.write("secrets/key", &moto.key.1);
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(moto.buckets(), ["nothing-comes-of-it"]);
+    // Wrong inputs are found before anything runs.
+    let wrong = self::workspace(
+        &moto,
+        moto.port(),
+        "dev",
+        "{name: \"Not_A_Bucket\", tags: {\"aws:x\": y}, encryption: {algorithm: rot13}}",
+    );
+    wrong.run(&["plan"]).expect(2).says("lower-case letters").says("`aws:`").says("AES256");
+}
