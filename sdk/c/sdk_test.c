@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http.h"
 #include "purlin.h"
 #include "sha256.h"
 
@@ -135,10 +136,32 @@ static void digests_are_the_standards(void) {
   EXPECT(text_is(sha256_hex(all), "f61ffcc417e1f0e59eba2da7fa32fbe05b64e478b68c6bacf990455f00248b98"));
 }
 
+static bool leads(const char *url, bool is_https, const char *authority, const char *path) {
+  http_url parts;
+  return http_parse_url(text_of(url), &parts) && parts.is_https == is_https && text_is(parts.authority, authority) &&
+         text_is(parts.path, path);
+}
+
+static void urls_are_taken_apart(void) {
+  EXPECT(leads("http://a", false, "a", "/"));
+  EXPECT(leads("https://a.b:8443/c/d?e=f#g", true, "a.b:8443", "/c/d?e=f"));
+  EXPECT(leads("http://[::1]:80?x=/@", false, "[::1]:80", "/?x=/@"));
+  EXPECT(leads("http://a#b", false, "a", "/"));
+  const char *wrong[] = {"", "/a", "http:/a", "http://", "http:///a", "ftp://a", "http://a b/", "http://u:p@a/", "http://a/\n"};
+  http_url parts;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) EXPECT(!http_parse_url(text_of(wrong[i]), &parts));
+  http_field fields[] = {{text_of("X-One"), text_of("1")}, {text_of("x-one"), text_of("2")}};
+  http_response response = {.fields = fields, .field_count = 2};
+  EXPECT(text_is(http_field_of(&response, "x-ONE"), "1") && http_field_of(&response, "x-on").length == 0);
+  purlin_failure failure;
+  EXPECT(!http_fetch(&(http_request){.url = text_of("http://a")}, &response, &failure) && failure.kind == PURLIN_FAILED);
+}
+
 int main(void) {
   void (*const tests[])(void) = {
       json_comes_back,     what_is_no_json_is_refused,     broken_json_breaks_nothing,        pointers_lead_to_places,
       bytes_become_utf_8,  what_is_unknown_is_known_to_be, objects_are_the_same_in_any_order, digests_are_the_standards,
+      urls_are_taken_apart,
   };
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();
