@@ -300,6 +300,18 @@ impl Trouble {
         }
     }
 
+    /// Whether the same may well succeed in a moment.
+    pub(crate) fn is_passing(&self) -> bool {
+        let Some(refusal) = self.refusal() else { return false };
+        match refusal.code {
+            // Somebody else wrote at the same time.
+            409 => !refusal.is_conflict_of_managers(),
+            // A namespace has its accounts a little later.
+            403 => refusal.message.contains("error looking up service account"),
+            _ => false,
+        }
+    }
+
     /// Whether the request may have been carried out all the same.
     pub(crate) fn is_undecided(&self) -> bool {
         match self {

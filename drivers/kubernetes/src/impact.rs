@@ -2,15 +2,17 @@
 
 use purlin_sdk::{Impact, ImpactRequest, Json};
 
+use crate::api::Api;
 use crate::immutable;
 use crate::inputs::KubernetesInputs;
-use crate::object::Identity;
+use crate::live::Known;
+use crate::object::{self, Identity};
 
 /// Another cluster is another resource; so is another object, where there is one only. A list may
 /// change in place: what is new is applied, and what left it is pruned.
 pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
     let mut impact = Impact::default();
-    if request.changes("/values/cluster/server") {
+    if request.changes("/values/cluster/server") && !is_same_cluster(request) {
         impact.replaces.push("/values/cluster/server".to_owned());
         return impact;
     }
@@ -52,9 +54,23 @@ pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
             impact.replaces.push("/secrets/manifest".to_owned());
         }
     }
-    // It keeps its name, and two cannot have it.
-    impact.delete_before_replace = !impact.replaces.is_empty();
+    // It keeps its name, and two cannot have it, whoever wants a replacement.
+    impact.delete_before_replace = true;
     impact
+}
+
+/// Whether the new server has the very objects that are recorded: then it is another name of the
+/// same cluster.
+fn is_same_cluster(request: &ImpactRequest<KubernetesInputs>) -> bool {
+    let (Ok(Some(inputs)), Ok(known)) = (request.after.known(), Known::recorded(&request.state)) else {
+        return false;
+    };
+    let api = Api::new(&inputs, &request.call);
+    known.iter().filter(|known| !known.uid.is_empty()).any(|known| {
+        let place = api.place(&known.identity, inputs.values.cluster.namespace()).ok().flatten();
+        let live = place.and_then(|place| api.get(&place.path).ok().flatten());
+        live.is_some_and(|live| object::uid(&live) == known.uid)
+    })
 }
 
 /// Manifests, each with its place.

@@ -364,9 +364,11 @@ fn one_manifest(inputs: &Raw<KubernetesInputs>, place: &str, manifest: &Json, fa
             faults.add(format!("{place}{path}"), "is no name of an object");
         }
     }
-    let mark = format!("/metadata/labels/{}", crate::object::MARK.replace('/', "~1"));
-    if manifest.pointer(&mark).is_some() {
-        faults.add(format!("{place}{mark}"), "is the mark that Purlin sets: leave it out");
+    for (part, mark) in [("labels", crate::object::MARK), ("annotations", crate::object::LIFE)] {
+        let mark = pointer(&format!("/metadata/{part}"), mark);
+        if manifest.pointer(&mark).is_some() {
+            faults.add(format!("{place}{mark}"), "is a mark that Purlin sets: leave it out");
+        }
     }
     for path in ["/status", "/metadata/uid", "/metadata/resourceVersion", "/metadata/managedFields"] {
         if manifest.pointer(path).is_some() {
@@ -377,6 +379,16 @@ fn one_manifest(inputs: &Raw<KubernetesInputs>, place: &str, manifest: &Json, fa
 
 fn manifest_name(manifest: &Json) -> Option<&str> {
     manifest.pointer("/metadata/namespace").and_then(Json::as_str)
+}
+
+/// Places of jobs that the cluster deletes by itself.
+pub(crate) fn fleeting(inputs: &Raw<KubernetesInputs>) -> Vec<String> {
+    let single = inputs.get("/values/manifest").map(|manifest| ("/values/manifest".to_owned(), manifest));
+    let list = inputs.get("/values/manifests").and_then(Json::as_array).into_iter().flatten().enumerate();
+    let list = list.map(|(index, manifest)| (format!("/values/manifests/{index}"), manifest));
+    let place = "/spec/ttlSecondsAfterFinished";
+    let jobs = single.into_iter().chain(list).filter(|(_, manifest)| manifest["kind"] == "Job");
+    jobs.filter(|(_, job)| job.pointer(place).is_some()).map(|(at, _)| format!("{at}{place}")).collect()
 }
 
 /// Inputs with their defaults, and the server's URL in its one spelling.

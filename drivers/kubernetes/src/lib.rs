@@ -24,8 +24,9 @@ use purlin_sdk::{
 
 use api::Api;
 use inputs::KubernetesInputs;
-use live::Known;
+use live::{Cookie, Known};
 use provision::Task;
+use remove::Owner;
 
 /// Objects of a Kubernetes cluster.
 pub struct Kubernetes;
@@ -58,6 +59,7 @@ impl Driver for Kubernetes {
             before: None,
             secrets_seen: Cell::default(),
             digest: None,
+            cookie: Cookie::begin(&request.call),
             call: &request.call,
         }
         .run()
@@ -68,7 +70,9 @@ impl Driver for Kubernetes {
         let known = Known::recorded(&request.state)?;
         let api = Api::new(&inputs, &request.call);
         let namespace = inputs.values.cluster.namespace();
-        remove::all(&api, &known, &request.resource.guresid, namespace, &inputs.values.delete)
+        let cookie = Cookie::of(&request.state);
+        let owner = Owner { guresid: &request.resource.guresid, cookie: &cookie };
+        remove::all(&api, &known, owner, namespace, &inputs.values.delete)
     }
 }
 
@@ -77,7 +81,14 @@ impl Check for Kubernetes {
         inputs::validate(&request.inputs)?;
         let mut inputs = request.inputs;
         inputs::normalise(&mut inputs);
-        Ok(Checked::unchanged(inputs))
+        let fleeting = inputs::fleeting(&inputs);
+        let warned = |checked: Checked, place: String| {
+            checked.warning(
+                place,
+                "the cluster deletes the job by itself; once that is seen, it is made and run anew",
+            )
+        };
+        Ok(fleeting.into_iter().fold(Checked::unchanged(inputs), warned))
     }
 }
 
@@ -103,6 +114,7 @@ impl Update for Kubernetes {
             before: Some(request.before.document()),
             secrets_seen: Cell::default(),
             digest: request.state.outputs.get("digest").and_then(Json::as_str),
+            cookie: Cookie::of(&request.state),
             call: &request.call,
         }
         .run()

@@ -1,7 +1,8 @@
 //! The objects that a resource consists of: what is kept of them, whose they are, what they tell.
 
 use data_encoding::{BASE64, HEXLOWER};
-use purlin_sdk::{Failure, Json, Object, State};
+use purlin_sdk::{Call, Failure, Json, Object, State};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use sha2::{Digest, Sha256};
 
@@ -77,6 +78,25 @@ pub(crate) fn whose(live: &Json, guresid: &str, recorded: &[Known]) -> Whose {
     }
 }
 
+/// What is kept of a resource beside its outputs.
+#[derive(Default, Deserialize, Serialize)]
+pub(crate) struct Cookie {
+    /// The life that its objects are of; none where they were taken over.
+    pub(crate) life: Option<String>,
+}
+
+impl Cookie {
+    pub(crate) fn of(state: &State) -> Self {
+        state.read_cookie().ok().flatten().unwrap_or_default()
+    }
+
+    /// The life that begins with a `create`; attempts at the same one are of the same life.
+    pub(crate) fn begin(call: &Call) -> Self {
+        let digest = HEXLOWER.encode(&Sha256::digest(call.idempotency_key.as_bytes()));
+        Self { life: digest.get(..16).map(str::to_owned) }
+    }
+}
+
 /// Why an object of another resource is left alone.
 pub(crate) fn of_another(identity: &Identity, mark: &str) -> Failure {
     Failure::Conflict(format!(
@@ -92,6 +112,7 @@ pub(crate) fn state(
     inputs: &KubernetesInputs,
     known: &[Known],
     live: &[Option<Json>],
+    cookie: &Cookie,
 ) -> Result<State, Failure> {
     let mut outputs = Object::new();
     if let Some(first) = known.first() {
@@ -118,7 +139,7 @@ pub(crate) fn state(
             to.insert(name.clone(), value);
         }
     }
-    let mut state = State::new(id).outputs(outputs)?;
+    let mut state = State::new(id).outputs(outputs)?.cookie(cookie)?;
     state.secrets = secrets;
     Ok(state)
 }

@@ -5,7 +5,7 @@ use purlin_sdk::{Failure, Json, Observed, Raw, ReadRequest};
 use crate::api::{Api, Apply};
 use crate::discovery::Place;
 use crate::inputs::{Given, KubernetesInputs, WaitFor};
-use crate::live::{self, Known, Whose};
+use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
 use crate::{observe, provision};
 
@@ -16,7 +16,11 @@ enum Reason {
     /// A person named them, to take them over.
     Import(Vec<Identity>),
     /// This resource may have made them. By an id of ours or by name; by name a stranger is told.
-    Recovery { by_name: bool },
+    Recovery {
+        by_name: bool,
+        /// The beginning of the life that an id of ours tells.
+        life: Option<String>,
+    },
 }
 
 struct Look<'a> {
@@ -32,10 +36,14 @@ pub(crate) fn read(request: &ReadRequest<KubernetesInputs>) -> Result<Option<Obs
     let reason = match (&request.state, &request.id) {
         (Some(state), _) => Reason::Record(Known::recorded(state)?),
         (None, Some(id)) => match object::read_id(id)? {
-            (_, Some(_)) | (None, _) => Reason::Recovery { by_name: false },
+            (_, Some(owner)) => {
+                let life = owner.split_once('-').map(|(_, life)| life.to_owned());
+                Reason::Recovery { by_name: false, life }
+            }
+            (None, None) => Reason::Recovery { by_name: false, life: None },
             (Some(named), None) => Reason::Import(named),
         },
-        (None, None) => Reason::Recovery { by_name: true },
+        (None, None) => Reason::Recovery { by_name: true, life: None },
     };
     let api = Api::new(&inputs, &request.call);
     let look = Look { api, inputs: &inputs, guresid: &request.resource.guresid, reason };
@@ -78,14 +86,24 @@ impl Look<'_> {
             return Ok(None);
         }
         let identities = known.iter().map(|known| &known.identity);
-        let id = request.id.clone().unwrap_or_else(|| object::resource_id(identities, self.guresid));
-        let state = live::state(&id, self.inputs, &known, &live)?;
+        let cookie = Self::cookie(request, &live);
+        let own = || object::resource_id(identities, self.guresid, cookie.life.as_deref());
+        let id = request.id.clone().unwrap_or_else(own);
+        let state = live::state(&id, self.inputs, &known, &live, &cookie)?;
         // In an import they may be as people wrote them.
         let mut inputs = Raw::new(request.inputs.document().clone());
         crate::inputs::normalise(&mut inputs);
         let mut values = inputs.get("/values").cloned().unwrap_or_default();
         self.tell(&mut values, &given, &places, &live);
         Observed::new(state, values).map(Some)
+    }
+
+    /// The life that is recorded, or that the objects tell.
+    fn cookie(request: &ReadRequest<KubernetesInputs>, live: &[Option<Json>]) -> Cookie {
+        match &request.state {
+            Some(state) => Cookie::of(state),
+            None => Cookie { life: live.iter().flatten().find_map(object::life).map(str::to_owned) },
+        }
     }
 
     /// Where an object is; none where the cluster has no such kind.
@@ -120,13 +138,18 @@ impl Look<'_> {
             _ => &[],
         };
         match (live::whose(&live, self.guresid, recorded), &self.reason) {
+            // What is of another life was there before, and is not what was made.
+            (Whose::Ours, Reason::Recovery { life: Some(life), .. }) => {
+                let same = object::life(&live).is_some_and(|of| of.starts_with(life.as_str()));
+                Ok(same.then_some(live))
+            }
             (Whose::Ours, _) => Ok(Some(live)),
             (Whose::Another(_), Reason::Record(_)) => Ok(None),
             (Whose::Another(mark), _) => Err(live::of_another(&place.identity, &mark)),
             (Whose::Nobodys, Reason::Import(named)) => {
                 Ok(named.iter().any(|named| named.may_be(&place.identity)).then_some(live))
             }
-            (Whose::Nobodys, Reason::Recovery { by_name: true }) => {
+            (Whose::Nobodys, Reason::Recovery { by_name: true, .. }) => {
                 Err(Failure::Conflict(format!("{what} exists, and is not this resource's")))
             }
             // It was made by another after ours was gone, or before it was there.
@@ -139,7 +162,8 @@ impl Look<'_> {
         let mut seen: Vec<Json> = Vec::with_capacity(given.len());
         for ((given, place), live) in given.iter().zip(places).zip(live) {
             let (Some(place), Some(live)) = (place, live) else { continue };
-            let wire = object::wire(given, place.identity.namespace.as_deref(), self.guresid);
+            let wire =
+                object::wire(given, place.identity.namespace.as_deref(), self.guresid, object::life(live));
             let how = Apply { force: true, rehearse: true, ..Apply::default() };
             // Who may not even rehearse it still sees most of what is different.
             let meant = Identity::of(given.manifest).is_some_and(|meant| meant.may_be(&place.identity));
@@ -154,7 +178,7 @@ impl Look<'_> {
         }
         // Reality has come no further than that it exists.
         if self.inputs.values.wait.until == WaitFor::Ready
-            && !provision::is_ready(live)
+            && !provision::is_ready(&self.api, live)
             && let Some(wait) = values.get_mut("wait").and_then(Json::as_object_mut)
         {
             wait.insert("for".to_owned(), "exists".into());

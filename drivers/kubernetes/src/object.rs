@@ -11,6 +11,10 @@ use crate::inputs::Given;
 /// The label that says whose an object is; its value is the resource's `guresid`.
 pub(crate) const MARK: &str = "purlin.dev/resource";
 
+/// The annotation that tells the objects of one life of a resource from those that were there
+/// before it was replaced, retained or forgotten.
+pub(crate) const LIFE: &str = "purlin.dev/life";
+
 /// Which object of a cluster is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -121,7 +125,7 @@ pub(crate) fn rank(kind: &str) -> u8 {
 }
 
 /// What is sent for a manifest: with its secret part, its namespace and the mark.
-pub(crate) fn wire(given: &Given<'_>, namespace: Option<&str>, guresid: &str) -> Json {
+pub(crate) fn wire(given: &Given<'_>, namespace: Option<&str>, guresid: &str, life: Option<&str>) -> Json {
     let mut object = Json::Object(given.manifest.clone());
     if let Some(secret) = given.secret {
         merge(&mut object, &Json::Object(secret.clone()));
@@ -131,6 +135,9 @@ pub(crate) fn wire(given: &Given<'_>, namespace: Option<&str>, guresid: &str) ->
     let mut metadata = json!({"labels": {MARK: guresid}});
     if let Some(namespace) = namespace {
         metadata["namespace"] = namespace.into();
+    }
+    if let Some(life) = life {
+        metadata["annotations"] = json!({LIFE: life});
     }
     merge(&mut object, &json!({"metadata": metadata}));
     object
@@ -199,6 +206,11 @@ pub(crate) fn mark(live: &Json) -> Option<&str> {
     live.get("metadata")?.get("labels")?.get(MARK)?.as_str()
 }
 
+/// Which life of a resource an object is of.
+pub(crate) fn life(live: &Json) -> Option<&str> {
+    live.get("metadata")?.get("annotations")?.get(LIFE)?.as_str()
+}
+
 pub(crate) fn uid(live: &Json) -> &str {
     live.pointer("/metadata/uid").and_then(Json::as_str).unwrap_or_default()
 }
@@ -210,9 +222,15 @@ pub(crate) fn is_terminating(live: &Json) -> bool {
 
 /// The id of a resource that consists of these objects. The end of it tells the ids that this
 /// driver gave from those that a person names for an import.
-pub(crate) fn resource_id<'a>(objects: impl Iterator<Item = &'a Identity>, guresid: &str) -> String {
+pub(crate) fn resource_id<'a>(
+    objects: impl Iterator<Item = &'a Identity>,
+    guresid: &str,
+    life: Option<&str>,
+) -> String {
     let mut list: Vec<String> = objects.map(ToString::to_string).collect();
-    let short = guresid.get(..8).unwrap_or(guresid);
+    let short = |text: &str| text.get(..8).unwrap_or(text).to_owned();
+    // Two lives of one resource may be there at once, in two clusters.
+    let short = life.map_or_else(|| short(guresid), |life| format!("{}-{}", short(guresid), short(life)));
     let total = list.len();
     let mut id = format!("{}@{short}", list.join(","));
     while id.len() > 4096 && list.pop().is_some() {
@@ -258,7 +276,7 @@ mod tests {
         }
         let objects = [Identity::parse("v1/Namespace/shop"), Identity::parse("apps/v1/Deployment/shop/web")];
         let objects: Vec<Identity> = objects.into_iter().flatten().collect();
-        let id = resource_id(objects.iter(), "0123456789abcdef");
+        let id = resource_id(objects.iter(), "0123456789abcdef", None);
         assert_eq!(id, "v1/Namespace/shop,apps/v1/Deployment/shop/web@01234567");
         let (read, owner) = read_id(&id).expect("an id");
         assert_eq!((read, owner), (Some(objects), Some("01234567")));
@@ -269,7 +287,7 @@ mod tests {
         let many: Vec<Identity> = (0..200)
             .filter_map(|n| Identity::parse(&format!("apps/v1/Deployment/shop/web-{n:0>30}")))
             .collect();
-        let id = resource_id(many.iter(), "0123456789abcdef");
+        let id = resource_id(many.iter(), "0123456789abcdef", None);
         assert!(id.len() <= 4096, "{}", id.len());
         assert!(matches!(read_id(&id), Ok((None, Some("01234567")))));
     }
@@ -286,6 +304,6 @@ mod tests {
             "apiVersion": "v1", "kind": "Secret", "data": {"password": "aHVzaA=="},
             "metadata": {"name": "s", "labels": {MARK: "abc"}, "namespace": "shop"},
         });
-        assert_eq!(wire(&given, Some("shop"), "abc"), wanted);
+        assert_eq!(wire(&given, Some("shop"), "abc", None), wanted);
     }
 }

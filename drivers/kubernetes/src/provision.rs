@@ -9,7 +9,7 @@ use purlin_sdk::{Call, Failure, Json, State, log, operation};
 use crate::api::{Api, Apply, Trouble};
 use crate::discovery::{Kind, Place};
 use crate::inputs::{Given, KubernetesInputs, WaitFor};
-use crate::live::{self, Known, Whose};
+use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
 use crate::{observe, ready, remove, wait};
 
@@ -25,6 +25,8 @@ pub(crate) struct Task<'a> {
     pub(crate) secrets_seen: Cell<bool>,
     /// The digest of the secret parts as they were last seen.
     pub(crate) digest: Option<&'a str>,
+    /// The life that its objects are of.
+    pub(crate) cookie: Cookie,
     pub(crate) call: &'a Call,
 }
 
@@ -53,7 +55,10 @@ impl Task<'_> {
         self.secrets_seen.set(self.digest.is_some_and(|seen| seen == digest));
         let id = match &self.recorded {
             Some((id, _)) => (*id).to_owned(),
-            None => object::resource_id(items.iter().map(|item| &item.place.identity), self.guresid),
+            None => {
+                let identities = items.iter().map(|item| &item.place.identity);
+                object::resource_id(identities, self.guresid, self.cookie.life.as_deref())
+            }
         };
         // Applied in order of kinds; told in the order of the inputs.
         let mut order: Vec<usize> = (0..items.len()).collect();
@@ -79,6 +84,11 @@ impl Task<'_> {
             return Err(self.partly(&id, &items, failure));
         }
         self.state(&id, &items)
+    }
+
+    /// An earlier attempt at the same creation made it.
+    fn is_of_this_life(&self, live: &Json) -> bool {
+        object::life(live) == self.cookie.life.as_deref()
     }
 
     fn namespace(&self) -> &str {
@@ -139,6 +149,14 @@ impl Task<'_> {
             let whose = live::whose(live, self.guresid, self.recorded());
             if !object::is_terminating(live) {
                 return match whose {
+                    Whose::Ours if self.recorded.is_none() && !self.is_of_this_life(live) => {
+                        Err(Failure::Conflict(format!(
+                            "{what} exists already, from an earlier life of this resource: import it to take it over, \
+                             its id is `{}`; or, where it is to be replaced, say `delete_before_replace: true` in the \
+                             lifecycle, for two objects cannot have one name",
+                            item.place.identity
+                        )))
+                    }
                     Whose::Ours => Ok(()),
                     Whose::Another(mark) => Err(live::of_another(&item.place.identity, &mark)),
                     Whose::Nobodys => Err(Failure::Conflict(format!(
@@ -178,29 +196,42 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// Applies one object.
+    /// Applies one object. What the cluster will have in a moment is waited for: a kind that was
+    /// just defined, the account that a new namespace gets, a change that came in between.
     fn apply(&self, api: &Api, item: &mut Item<'_>) -> Result<(), Failure> {
-        if item.kind_to_come {
+        let was_to_come = item.kind_to_come;
+        if was_to_come {
             self.kind_came(api, item)?;
             self.look(api, item)?;
         }
         let what = item.place.identity.short();
-        log::debug(format!("applying {what}"));
-        match self.send(api, item, false) {
-            Ok(live) => {
-                (item.live, item.applied) = (Some(live), true);
-                Ok(())
-            }
-            Err(trouble) => {
+        let begun = Instant::now();
+        loop {
+            log::debug(format!("applying {what}"));
+            let trouble = match self.send(api, item, false) {
+                Ok(live) => {
+                    (item.live, item.applied) = (Some(live), true);
+                    return Ok(());
+                }
+                Err(trouble) => trouble,
+            };
+            let passing = trouble.is_passing() || (was_to_come && trouble.is_no_path());
+            let over = begun.elapsed() > self.inputs.values.wait.timeout();
+            if !passing || over || api.client.pause(Duration::from_millis(300)).is_err() {
                 // Perhaps it is there; who deletes it will see.
                 item.applied = trouble.is_undecided();
-                Err(trouble.failure(&what, &item.given.pointer))
+                return Err(trouble.failure(&what, &item.given.pointer));
             }
         }
     }
 
     fn send(&self, api: &Api, item: &Item<'_>, rehearse: bool) -> Result<Json, Trouble> {
-        let wire = object::wire(&item.given, item.place.identity.namespace.as_deref(), self.guresid);
+        let wire = object::wire(
+            &item.given,
+            item.place.identity.namespace.as_deref(),
+            self.guresid,
+            self.cookie.life.as_deref(),
+        );
         let mut how = Apply { force: self.inputs.values.force_conflicts, rehearse, ..Apply::default() };
         match api.apply(&item.place.path, &wire, how) {
             Err(trouble) if trouble.refusal().is_some_and(|refusal| self.was_seen(item, refusal)) => {
@@ -228,8 +259,9 @@ impl Task<'_> {
         let Some(seen) = manifests.find(is_it) else { return false };
         let seen = observe::comparable(seen);
         refusal.contested().all(|cause| {
-            // The mark is nobody else's business.
-            let ours = cause.field == format!(".metadata.labels.{}", object::MARK);
+            // The marks are nobody else's business.
+            let ours = cause.field == format!(".metadata.labels.{}", object::MARK)
+                || cause.field == format!(".metadata.annotations.{}", object::LIFE);
             let (was, is) = (observe::field(&seen, &cause.field), observe::field(live, &cause.field));
             let secret = item.given.secret.is_some_and(|secret| {
                 let part = observe::comparable(&Json::Object(secret.clone()));
@@ -267,7 +299,8 @@ impl Task<'_> {
         self.leave_former_manager(api, items)?;
         let left: Vec<Known> = self.left(items);
         if self.inputs.values.prune {
-            remove::all(api, &left, self.guresid, self.namespace(), &self.inputs.values.delete)?;
+            let owner = remove::Owner { guresid: self.guresid, cookie: &self.cookie };
+            remove::all(api, &left, owner, self.namespace(), &self.inputs.values.delete)?;
         } else if !left.is_empty() {
             let names: Vec<String> = left.iter().map(|known| known.identity.short()).collect();
             log::warn(format!("`prune` is false: {} stay in the cluster, and nobody's", names.join(", ")));
@@ -305,7 +338,7 @@ impl Task<'_> {
         let known: Vec<Known> =
             items.iter().filter(|item| item.live.is_some() || item.applied).map(Item::known).collect();
         let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
-        live::state(id, self.inputs, &known, &live)
+        live::state(id, self.inputs, &known, &live, &self.cookie)
     }
 
     /// A failure with something there that must not be forgotten is partial. In an update it is
@@ -334,7 +367,7 @@ impl Task<'_> {
             (true, failure) => failure.to_string(),
             (false, failure) => format!("{failure}; not made: {}", missing.join(", ")),
         };
-        match live::state(id, self.inputs, &known, &live) {
+        match live::state(id, self.inputs, &known, &live, &self.cookie) {
             Ok(state) => Failure::Partial { state: Box::new(state), message },
             Err(failure) => failure,
         }
@@ -355,10 +388,12 @@ fn is_no_rehearsal(trouble: &Trouble) -> bool {
 }
 
 /// Whether all objects do what they are for.
-pub(crate) fn is_ready(live: &[Option<Json>]) -> bool {
+pub(crate) fn is_ready(api: &Api, live: &[Option<Json>]) -> bool {
     live.iter().all(|live| {
-        let ready =
-            |live: &Json| !object::is_terminating(live) && ready::judge(live) == ready::Progress::Ready;
+        let ready = |live: &Json| {
+            !object::is_terminating(live)
+                && (ready::judge(live) == ready::Progress::Ready || wait::is_bound_later(api, live))
+        };
         live.as_ref().is_some_and(ready)
     })
 }

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use purlin_sdk::{Failure, log, operation};
+use purlin_sdk::{Failure, Json, log, operation};
 
 use crate::api::Api;
 use crate::discovery::Place;
 use crate::inputs::Deletion;
-use crate::live::{self, Known, Whose};
+use crate::live::{Cookie, Known};
 use crate::object;
 use crate::wait;
 
@@ -16,11 +16,29 @@ const FIRST: Duration = Duration::from_millis(100);
 /// The longest one.
 const LONGEST: Duration = Duration::from_secs(2);
 
+/// Whose objects are deleted.
+#[derive(Clone, Copy)]
+pub(crate) struct Owner<'a> {
+    pub(crate) guresid: &'a str,
+    pub(crate) cookie: &'a Cookie,
+}
+
+impl Owner<'_> {
+    /// By its uid, or by the marks: then it was made anew in the same life, as a backup does it. One
+    /// of another life took the place of it, and is not meant.
+    fn has(&self, live: &Json, known: &Known) -> bool {
+        let same = !known.uid.is_empty() && object::uid(live) == known.uid;
+        let life = object::life(live);
+        let marked = object::mark(live) == Some(self.guresid);
+        same || (marked && (life.is_none() || life == self.cookie.life.as_deref()))
+    }
+}
+
 /// Deletes what is ours of these objects. What is gone is fine; what others put in its place stays.
 pub(crate) fn all(
     api: &Api,
     known: &[Known],
-    guresid: &str,
+    owner: Owner<'_>,
     namespace: &str,
     how: &Deletion,
 ) -> Result<(), Failure> {
@@ -31,7 +49,7 @@ pub(crate) fn all(
     for rank in ranks.into_iter().rev() {
         let mut going = Vec::new();
         for known in known.iter().filter(|known| object::rank(&known.identity.kind) == rank) {
-            going.extend(one(api, known, guresid, namespace, how)?);
+            going.extend(one(api, known, owner, namespace, how)?);
         }
         for (place, uid) in going {
             until_gone(api, &place, &uid, begun, how.timeout())?;
@@ -44,7 +62,7 @@ pub(crate) fn all(
 fn one(
     api: &Api,
     known: &Known,
-    guresid: &str,
+    owner: Owner<'_>,
     namespace: &str,
     how: &Deletion,
 ) -> Result<Option<(Place, String)>, Failure> {
@@ -55,7 +73,7 @@ fn one(
     // Somebody may make it anew between the look and the deletion: then it is looked at again.
     for _ in 0..3 {
         let Some(live) = api.get(&place.path).map_err(failure)? else { return Ok(None) };
-        if live::whose(&live, guresid, std::slice::from_ref(known)) != Whose::Ours {
+        if !owner.has(&live, known) {
             log::warn(format!("{what} is not this resource's any more, and stays"));
             return Ok(None);
         }
@@ -85,8 +103,14 @@ fn until_gone(
     loop {
         let live = match api.get(&place.path) {
             Ok(live) => live,
-            // Its kind went with it.
-            Err(trouble) if trouble.is_no_path() => return Ok(()),
+            // Did its kind go with it, or is somebody on the way who knows no paths?
+            Err(trouble) if trouble.is_no_path() => {
+                api.forget(&place.identity.api_version);
+                match api.place(&place.identity, "") {
+                    Ok(None) => return Ok(()),
+                    _ => return Err(trouble.failure(&what, "")),
+                }
+            }
             Err(trouble) => return Err(trouble.failure(&what, "")),
         };
         let Some(live) = live.filter(|live| object::uid(live) == uid) else { return Ok(()) };

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use purlin_sdk::{Failure, Json, operation};
+use purlin_sdk_http::segment;
 
 use crate::api::Api;
 use crate::discovery::Place;
@@ -40,6 +41,9 @@ fn one(
     loop {
         let why = match live.as_ref().map(ready::judge) {
             Some(Progress::Ready) => return Ok(()),
+            Some(Progress::Waiting(_)) if live.as_ref().is_some_and(|live| is_bound_later(api, live)) => {
+                return Ok(());
+            }
             Some(Progress::Waiting(why)) => why,
             Some(Progress::Stuck(why)) => {
                 let pods = troubles(api, live.as_ref());
@@ -80,6 +84,16 @@ fn one(
             }
         }
     }
+}
+
+/// Whether a claim waits for the first pod that uses it, which nobody else can wait for. The rights
+/// to see classes may be missing; then it is waited for.
+pub(crate) fn is_bound_later(api: &Api, live: &Json) -> bool {
+    let class = live.pointer("/spec/storageClassName").and_then(Json::as_str);
+    let Some(class) = class.filter(|_| live["kind"] == "PersistentVolumeClaim") else { return false };
+    let path = format!("/apis/storage.k8s.io/v1/storageclasses/{}", segment(class));
+    let found = api.get(&path).ok().flatten();
+    found.is_some_and(|class| class["volumeBindingMode"] == "WaitForFirstConsumer")
 }
 
 /// What stands in the way of an object's pods, once each.

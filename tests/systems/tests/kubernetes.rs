@@ -505,6 +505,102 @@ fn a_renamed_resource_keeps_its_objects() {
 }
 
 #[test]
+fn a_forced_replacement_never_deletes_what_it_made() {
+    let k8s = Kubernetes::start();
+    let inputs = one(k8s.port(), &map("a", &json!({"k": "1"})));
+    let workspace = workspace(&[k8s.port()], &inputs);
+    up(&workspace);
+    let before = k8s.get("configmaps", "default", "a").expect("made");
+    // Two objects cannot have one name, and the driver does not pretend.
+    workspace
+        .run(&["up", "--yes", "--replace", "k8s#shared.it"])
+        .expect(1)
+        .says("from an earlier life of this resource")
+        .says("delete_before_replace: true");
+    assert_eq!(k8s.get("configmaps", "default", "a"), Some(before.clone()));
+    workspace.write(
+        "deployment.yaml",
+        r#"{"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {
+            "shared": {"it": {"type": "k8s"}}, "lifecycle": {"k8s#shared.it": {"delete_before_replace": true}}}}"#,
+    );
+    workspace.purlin(&["up", "--yes", "--replace", "k8s#shared.it"]);
+    let after = k8s.get("configmaps", "default", "a").expect("there");
+    assert_ne!(after["metadata"]["uid"], before["metadata"]["uid"]);
+    unchanged(&workspace);
+
+    // Forgotten, it is not taken for new; taken over, it is what it was.
+    workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);
+    workspace.run(&["up", "--yes"]).expect(1).says("from an earlier life");
+    workspace.purlin(&["import", "k8s#shared.it", "v1/ConfigMap/default/a"]);
+    up(&workspace);
+    assert_eq!(
+        k8s.get("configmaps", "default", "a").expect("there")["metadata"]["uid"],
+        after["metadata"]["uid"]
+    );
+    unchanged(&workspace);
+    workspace.purlin(&["destroy", "--yes"]);
+    assert_eq!(k8s.get("configmaps", "default", "a"), None);
+}
+
+#[test]
+fn another_name_of_a_cluster_is_not_another_cluster() {
+    let (k8s, other) = (Kubernetes::start(), Kubernetes::start());
+    let alias = Proxy::to(k8s.port());
+    let workspace =
+        workspace(&[k8s.port(), alias.port(), other.port()], &one(k8s.port(), &map("a", &json!({"k": "1"}))));
+    up(&workspace);
+    let before = k8s.get("configmaps", "default", "a").expect("made");
+    give(&workspace, &one(alias.port(), &map("a", &json!({"k": "2"}))));
+    up(&workspace).says("updated");
+    let after = k8s.get("configmaps", "default", "a").expect("there");
+    assert_eq!((&after["metadata"]["uid"], &after["data"]["k"]), (&before["metadata"]["uid"], &json!("2")));
+    // Another one is: it moves.
+    give(&workspace, &one(other.port(), &map("a", &json!({"k": "2"}))));
+    workspace.purlin(&["plan"]).says("`/values/cluster/server` cannot be changed in place");
+    up(&workspace).says("replaced");
+    assert_eq!(k8s.get("configmaps", "default", "a"), None);
+    assert!(other.get("configmaps", "default", "a").is_some());
+    unchanged(&workspace);
+}
+
+#[test]
+fn a_claim_that_waits_for_a_pod_is_not_waited_for() {
+    let k8s = Kubernetes::start();
+    let class = |name: &str, mode: &str| {
+        let class = json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+            "provisioner": "x", "volumeBindingMode": mode,
+        });
+        k8s.edit("kubectl-create", "storageclasses", "", name, |object| *object = class);
+    };
+    class("later", "WaitForFirstConsumer");
+    class("now", "Immediate");
+    let claim = |name: &str, size: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+            "spec": {
+                "storageClassName": name, "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": size}},
+            },
+        })
+    };
+    let workspace =
+        workspace(&[k8s.port()], &several(k8s.port(), &[claim("later", "1Gi"), claim("now", "2048Mi")]));
+    up(&workspace);
+    unchanged(&workspace);
+    assert_eq!(
+        k8s.get("persistentvolumeclaims", "default", "now").expect("there")["status"]["phase"],
+        "Bound"
+    );
+    give(&workspace, &several(k8s.port(), &[claim("later", "2Gi"), claim("now", "2Gi")]));
+    up(&workspace).says("updated");
+    let mut other = claim("later", "2Gi");
+    other["spec"]["storageClassName"] = "now".into();
+    give(&workspace, &several(k8s.port(), &[other, claim("now", "2Gi")]));
+    workspace.purlin(&["plan"]).says("/values/manifests/0/spec/storageClassName` cannot be changed in place");
+}
+
+#[test]
 fn a_call_ends_in_time() {
     let k8s = Kubernetes::start();
     let mut inputs = one(k8s.port(), &deployment("web", "shop:broken", 1));

@@ -73,7 +73,7 @@ fn status(store: &mut Store, value: &Value, age: Duration) -> Option<Value> {
             Some(json!({"succeeded": 1, "conditions": [condition("Complete", true, "Done", "")]}))
         }
         "Pod" => Some(pod(&image, done)),
-        "PersistentVolumeClaim" if done => Some(json!({"phase": "Bound"})),
+        "PersistentVolumeClaim" if done && !waits_for_a_pod(store, value) => Some(json!({"phase": "Bound"})),
         "Service" if value["spec"]["type"] == "LoadBalancer" && done => {
             Some(json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}))
         }
@@ -85,6 +85,13 @@ fn status(store: &mut Store, value: &Value, age: Duration) -> Option<Value> {
         "Gadget" => Some(json!({"conditions": [condition("Ready", done, "Made", "it is being made")]})),
         _ => None,
     }
+}
+
+/// There are no pods here that use claims.
+fn waits_for_a_pod(store: &Store, claim: &Value) -> bool {
+    let class = claim["spec"]["storageClassName"].as_str().unwrap_or_default().to_owned();
+    let found = store.objects.get(&("storageclasses.storage.k8s.io".to_owned(), String::new(), class));
+    found.is_some_and(|class| class.value["volumeBindingMode"] == "WaitForFirstConsumer")
 }
 
 fn pod(image: &str, done: bool) -> Value {

@@ -64,7 +64,7 @@ impl Kind {
 
 /// The kinds that are always there.
 pub(super) fn built_in() -> Vec<Kind> {
-    let all: [(&str, &str, &str, &str, bool, bool); 22] = [
+    let all: [(&str, &str, &str, &str, bool, bool); 23] = [
         ("", "v1", "Namespace", "namespaces", false, false),
         ("", "v1", "ConfigMap", "configmaps", true, false),
         ("", "v1", "Secret", "secrets", true, false),
@@ -85,6 +85,7 @@ pub(super) fn built_in() -> Vec<Kind> {
         ("networking.k8s.io", "v1", "Ingress", "ingresses", true, true),
         ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", true, true),
         ("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", true, true),
+        ("storage.k8s.io", "v1", "StorageClass", "storageclasses", false, false),
         ("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true, false),
         ("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false, true),
     ];

@@ -1,6 +1,7 @@
 //! The objects of the cluster, and what requests do to them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -54,14 +55,24 @@ pub(super) struct Store {
     pub(super) objects: BTreeMap<Key, Stored>,
     kinds: Vec<Kind>,
     version: u64,
+    /// No two clusters give the same uid.
+    salt: u32,
     /// How often an object was made, by name.
     pub(super) made: BTreeMap<Key, usize>,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        let mut store =
-            Self { objects: BTreeMap::new(), kinds: kinds::built_in(), version: 100, made: BTreeMap::new() };
+        let mut store = Self {
+            objects: BTreeMap::new(),
+            kinds: kinds::built_in(),
+            version: 100,
+            salt: {
+                static CLUSTERS: AtomicU32 = AtomicU32::new(1);
+                CLUSTERS.fetch_add(1, Ordering::SeqCst)
+            },
+            made: BTreeMap::new(),
+        };
         for name in ["default", "kube-system"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
             if let Some(kind) = store.find("", "v1", "namespaces") {
@@ -262,8 +273,7 @@ impl Store {
         }
         self.version += 1;
         if old.is_none() {
-            new["metadata"]["uid"] =
-                format!("{:08x}-0000-4000-8000-{:012x}", self.version, self.version).into();
+            new["metadata"]["uid"] = format!("{:08x}-0000-4000-8000-{:012x}", self.salt, self.version).into();
             new["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
             if kind.counted {
                 new["metadata"]["generation"] = 1.into();
