@@ -1,0 +1,97 @@
+//! Bindings that are kept in the repository follow the contract. `PURLIN_BLESS=1` writes anew what is
+//! generated; what is by hand (`sdk/go/abi_wasip1.go`) has to be gone through where the layout of
+//! the contract's records changes.
+
+#![allow(clippy::expect_used, reason = "a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use purlin_component::WIT;
+use wit_bindgen_core::Files;
+use wit_parser::{Resolve, SizeAlign, SourceMap, Type, TypeDefKind, WorldId};
+
+fn contract() -> (Resolve, WorldId) {
+    let mut sources = SourceMap::default();
+    for (name, text) in WIT {
+        sources.push_str(name, *text);
+    }
+    let mut resolve = Resolve::default();
+    let group = sources.parse().map_err(|(_, error)| error).expect("the contract");
+    let package = resolve.push_group(group).expect("the contract");
+    let world = resolve.select_world(&[package], Some("driver")).expect("a world");
+    (resolve, world)
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Fails unless the file says that, or makes it say so.
+fn keeps(file: &str, text: &str) {
+    let path = root().join(file);
+    if std::env::var_os("PURLIN_BLESS").is_some() {
+        fs::write(&path, text).expect("written");
+    }
+    let there = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    let line = there.lines().zip(text.lines()).position(|(a, b)| a != b);
+    assert!(
+        there == text,
+        "`{file}` does not follow the contract, from line {line:?}; see tests/bindings.rs"
+    );
+}
+
+#[test]
+fn the_bindings_for_c_are_those_of_the_contract() {
+    let (mut resolve, world) = contract();
+    let mut files = Files::default();
+    let options = wit_bindgen_c::Opts { no_object_file: true, ..Default::default() };
+    options.build().generate(&mut resolve, world, &mut files).expect("bindings");
+    let names: Vec<&str> = files.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["driver.c", "driver.h"]);
+    for (name, text) in files.iter() {
+        keeps(&format!("sdk/c/{name}"), std::str::from_utf8(text).expect("a text"));
+    }
+}
+
+#[test]
+fn the_layout_that_go_follows_is_that_of_the_contract() {
+    let (resolve, _) = contract();
+    let mut sizes = SizeAlign::default();
+    sizes.fill(&resolve);
+    let mut text =
+        "# The contract's records as they lie in memory. Where this changes, so must sdk/go/abi_wasip1.go.\n"
+            .to_owned();
+    for (id, one) in resolve.types.iter() {
+        let Some(name) = &one.name else { continue };
+        let size = |ty: &Type| (sizes.size(ty).size_wasm32(), sizes.align(ty).align_wasm32());
+        match &one.kind {
+            TypeDefKind::Record(record) => {
+                let (all, align) = size(&Type::Id(id));
+                text += &format!("\nrecord {name}: {all} bytes, aligned to {align}\n");
+                let types: Vec<Type> = record.fields.iter().map(|field| field.ty).collect();
+                let offsets = sizes.field_offsets(&types);
+                for (field, (offset, _)) in record.fields.iter().zip(offsets) {
+                    text += &format!("  {:>3} {}\n", offset.size_wasm32(), field.name);
+                }
+            }
+            TypeDefKind::Variant(variant) => {
+                let (all, align) = size(&Type::Id(id));
+                text += &format!("\nvariant {name}: {all} bytes, aligned to {align}\n");
+                for (number, case) in variant.cases.iter().enumerate() {
+                    text += &format!("  {number:>3} {}\n", case.name);
+                }
+            }
+            TypeDefKind::Flags(flags) => {
+                let names: Vec<&str> = flags.flags.iter().map(|flag| flag.name.as_str()).collect();
+                text += &format!("\nflags {name}: {}\n", names.join(" "));
+            }
+            TypeDefKind::Enum(cases) => {
+                let names: Vec<&str> = cases.cases.iter().map(|case| case.name.as_str()).collect();
+                text += &format!("\nenum {name}: {}\n", names.join(" "));
+            }
+            _ => {}
+        }
+    }
+    keeps("host/component/tests/layout.txt", &text);
+}
