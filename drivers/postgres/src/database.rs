@@ -1,0 +1,369 @@
+//! Databases.
+//!
+//! `CREATE DATABASE` cannot be part of a transaction, so there is an instant at which a new database
+//! has no comment yet. Until then it has a name that nobody else gives: `purlin_` and the resource's
+//! digits. One transaction then gives it its name, its mark and its owner, so that whoever finds a
+//! database by its real name finds it marked and whole.
+
+use std::time::Duration;
+
+use purlin_sdk::{Failure, Json, Resource, State, operation};
+use purlin_sdk_net::Deadline;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::fault::Fault;
+use crate::identity::{Candidate, Identity, Kept, Located, locate, taken};
+use crate::inputs::{Database, PgInputs};
+use crate::session::{Session, name, text, texts};
+
+/// A database that is there.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Row {
+    oid: u32,
+    name: String,
+    owner: String,
+    connection_limit: i32,
+    encoding: String,
+    /// Whether that is the one that was asked for, however it is spelled.
+    same_encoding: bool,
+    comment: Option<String>,
+}
+
+impl Candidate for Row {
+    fn oid(&self) -> u32 {
+        self.oid
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn comment(&self) -> Option<&str> {
+        self.comment.as_deref()
+    }
+}
+
+/// One call about one database.
+pub(crate) struct Work<'a> {
+    pub(crate) inputs: &'a PgInputs,
+    pub(crate) wanted: &'a Database,
+    pub(crate) identity: Identity,
+    pub(crate) until: Deadline,
+}
+
+/// A database that was looked for, and the connection over which it was.
+struct Seen {
+    session: Session,
+    rows: Vec<Row>,
+    located: Located,
+}
+
+impl Seen {
+    fn row(&self) -> Option<&Row> {
+        match self.located {
+            Located::There(index) | Located::Unfinished(index) => self.rows.get(index),
+            Located::Nowhere => None,
+        }
+    }
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(
+        inputs: &'a PgInputs,
+        wanted: &'a Database,
+        resource: &Resource,
+        id: Option<&str>,
+        until: Deadline,
+    ) -> Self {
+        Self { inputs, wanted, identity: Identity::of("database", resource, id), until }
+    }
+
+    fn what(&self, doing: &str) -> String {
+        format!("{doing} the database `{}`", self.wanted.name)
+    }
+
+    fn open(&self) -> Result<Session, Fault> {
+        Session::open(self.inputs, &self.inputs.values.server.database, &self.identity, self.until)
+    }
+
+    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen, Failure> {
+        let failure = |fault: Fault| fault.failure(&self.what(doing));
+        let mut session = self.open().map_err(failure)?;
+        let rows = self.rows(&mut session, recorded).map_err(failure)?;
+        let located = locate(&self.identity, &rows, recorded)?;
+        if located == Located::Nowhere && !session.is_same_server(&self.identity) {
+            return Err(Failure::Conflict(format!(
+                "{}: this server is another one than the one it was made on",
+                self.what(doing)
+            )));
+        }
+        Ok(Seen { session, rows, located })
+    }
+
+    fn rows(&self, session: &mut Session, recorded: Option<u32>) -> Result<Vec<Row>, Fault> {
+        let names = [self.wanted.name.clone(), self.identity.unfinished()];
+        let names = texts(names.iter().chain(&self.identity.named));
+        let encoding = text(self.wanted.encoding.as_deref().unwrap_or_default());
+        session.client.select(&format!(
+            "SELECT d.oid::int8 AS oid, d.datname AS name, pg_catalog.pg_get_userbyid(d.datdba) AS owner, \
+             d.datconnlimit AS connection_limit, pg_catalog.pg_encoding_to_char(d.encoding) AS encoding, \
+             pg_catalog.pg_char_to_encoding({encoding}) = d.encoding AS same_encoding, s.description AS comment \
+             FROM pg_catalog.pg_database d LEFT JOIN pg_catalog.pg_shdescription s \
+             ON s.objoid = d.oid AND s.classoid = 'pg_catalog.pg_database'::regclass \
+             WHERE d.datname = ANY ({names}) OR s.description LIKE {mark} OR d.oid::int8 = {oid} \
+             ORDER BY d.oid",
+            mark = text(&format!("{}%", self.identity.mark())),
+            oid = recorded.map_or(-1, i64::from),
+        ))
+    }
+
+    /// Makes it.
+    pub(crate) fn create(&self) -> Result<State, Failure> {
+        let doing = self.what("making");
+        let seen = self.look(None, "making")?;
+        if let Some(taken_by) = seen.rows.iter().find(|row| row.name == self.wanted.name) {
+            return Err(taken(&self.identity, taken_by));
+        }
+        if let (Located::There(_), Some(row)) = (&seen.located, seen.row()) {
+            return Err(taken(&self.identity, row));
+        }
+        let id = self.identity.id(seen.session.facts.system.as_deref());
+        operation::checkpoint(&id);
+        match self.make(seen.session) {
+            Ok(oid) => self.state(id, &self.wanted.name, oid),
+            Err(fault) if fault.is_uncertain() => self.find_out(id, &fault, &doing),
+            Err(fault) => Err(fault.failure(&doing)),
+        }
+    }
+
+    /// Makes it, from whatever an earlier attempt left. An error of the server means that nothing is
+    /// left of this attempt.
+    fn make(&self, mut session: Session) -> Result<Option<u32>, Fault> {
+        let unfinished = self.identity.unfinished();
+        let mut create = format!("CREATE DATABASE {}", name(&unfinished));
+        if let Some(encoding) = &self.wanted.encoding {
+            create.push_str(&format!(" ENCODING {}", text(encoding)));
+        }
+        // Another encoding than the usual template's can only come from the empty one.
+        let empty = self.wanted.encoding.as_ref().map(|_| "template0");
+        if let Some(template) = self.wanted.template.as_deref().or(empty) {
+            create.push_str(&format!(" TEMPLATE {}", name(template)));
+        }
+        let drop = format!("DROP DATABASE IF EXISTS {}", name(&unfinished));
+        session.client.run(&drop)?;
+        session.client.run(&create)?;
+        match self.finish(&mut session, &unfinished, None) {
+            Err(Fault::Sql(error)) => {
+                // Nobody knows this name, and nobody is connected to it.
+                session.client.run(&drop)?;
+                Err(Fault::Sql(error))
+            }
+            result => result,
+        }
+    }
+
+    /// Gives a new database all that it is to have, its name last.
+    fn finish(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<Option<u32>, Fault> {
+        self.extend(from)?;
+        self.settle(session, from, row)?;
+        let rows = self.rows(session, None)?;
+        Ok(rows.iter().find(|row| row.name == self.wanted.name).map(|row| row.oid))
+    }
+
+    /// Extensions, which are made from within.
+    fn extend(&self, database: &str) -> Result<(), Fault> {
+        if self.wanted.extensions.is_empty() {
+            return Ok(());
+        }
+        let PgInputs { values, secrets } = self.inputs;
+        let mut client = Client::connect(&values.server, secrets, database, self.until)?;
+        let create = |extension: &String| format!("CREATE EXTENSION IF NOT EXISTS {}", name(extension));
+        client.transaction(&self.wanted.extensions.iter().map(create).collect::<Vec<_>>())
+    }
+
+    /// Name, mark, owner and limit, in one transaction. `row` is what is there; nothing is known of a
+    /// database that was just made.
+    fn settle(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<(), Fault> {
+        let database = name(&self.wanted.name);
+        let mut statements = Vec::new();
+        if from != self.wanted.name {
+            statements.push(format!("ALTER DATABASE {} RENAME TO {database}", name(from)));
+        }
+        if row.is_none_or(|row| row.comment.as_deref() != Some(&self.identity.comment())) {
+            statements.push(format!("COMMENT ON DATABASE {database} IS {}", text(&self.identity.comment())));
+        }
+        let limit = self.wanted.connection_limit;
+        if row.is_none_or(|row| row.connection_limit != limit) {
+            statements.push(format!("ALTER DATABASE {database} CONNECTION LIMIT {limit}"));
+        }
+        if let Some(owner) = &self.wanted.owner
+            && row.is_none_or(|row| row.owner != *owner)
+        {
+            if !session.facts.superuser && !is_member(session, owner)? {
+                // Only a member of a role may hand something over to it, and touch it afterwards.
+                statements.push(format!("GRANT {} TO CURRENT_USER", name(owner)));
+            }
+            statements.push(format!("ALTER DATABASE {database} OWNER TO {}", name(owner)));
+        }
+        if statements.is_empty() { Ok(()) } else { session.client.transaction(&statements) }
+    }
+
+    /// What became of a statement whose answer was lost.
+    fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
+        let unknown = |id| Failure::Partial {
+            state: Box::new(State { id, ..State::default() }),
+            message: format!("{doing}: {fault}; whether it was made is not known"),
+        };
+        let Ok(mut seen) = self.look(None, "looking for") else { return Err(unknown(id)) };
+        match (&seen.located, seen.row()) {
+            (Located::There(_), Some(row)) if row.name == self.wanted.name => {
+                self.state(id, &row.name, Some(row.oid))
+            }
+            (Located::Nowhere, _) => Err(lost(doing, fault)),
+            _ => {
+                match seen.session.client.run(&format!("DROP DATABASE {}", name(&self.identity.unfinished())))
+                {
+                    Ok(_) => Err(lost(doing, fault)),
+                    Err(_) => Err(unknown(id)),
+                }
+            }
+        }
+    }
+
+    /// What there is, with the values that reality has.
+    pub(crate) fn read(
+        &self,
+        id: Option<&str>,
+        kept: Option<Kept>,
+    ) -> Result<Option<(State, Json)>, Failure> {
+        let seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
+        let Some(row) = seen.row() else {
+            // By its name, another's is no answer, and neither is "there is none".
+            return match seen.rows.iter().find(|row| row.name == self.wanted.name) {
+                Some(row) if id.is_none() => Err(taken(&self.identity, row)),
+                _ => Ok(None),
+            };
+        };
+        let mut there = self.wanted.clone();
+        there.name.clone_from(&row.name);
+        there.connection_limit = row.connection_limit;
+        if there.owner.is_some() {
+            there.owner = Some(row.owner.clone());
+        }
+        if there.encoding.is_some() && !row.same_encoding {
+            there.encoding = Some(row.encoding.clone());
+        }
+        there.extensions = self.extensions(&row.name)?;
+        let id = id.map_or_else(|| self.identity.id(seen.session.facts.system.as_deref()), str::to_owned);
+        Ok(Some((self.state(id, &row.name, Some(row.oid))?, serde_json::to_value(there)?)))
+    }
+
+    /// Those of the wanted extensions that are there.
+    fn extensions(&self, database: &str) -> Result<Vec<String>, Failure> {
+        if self.wanted.extensions.is_empty() {
+            return Ok(Vec::new());
+        }
+        #[derive(Deserialize)]
+        struct Extension {
+            name: String,
+        }
+        let PgInputs { values, secrets } = self.inputs;
+        let there = Client::connect(&values.server, secrets, database, self.until).and_then(|mut client| {
+            client.select::<Extension>("SELECT extname AS name FROM pg_catalog.pg_extension")
+        });
+        let there = there.map_err(|fault| fault.failure(&self.what("looking at the extensions of")))?;
+        let is_there = |wanted: &&String| there.iter().any(|extension| extension.name == **wanted);
+        Ok(self.wanted.extensions.iter().filter(is_there).cloned().collect())
+    }
+
+    /// Makes it as it is wanted. What an interrupted attempt left is finished.
+    pub(crate) fn update(&self, id: &str, kept: &Kept) -> Result<State, Failure> {
+        let doing = self.what("changing");
+        let mut seen = self.look(kept.oid, "changing")?;
+        let failure = |fault: Fault| match fault.is_uncertain() {
+            false => fault.failure(&doing),
+            true => Failure::Partial {
+                state: Box::new(
+                    State { id: id.to_owned(), ..State::default() }.cookie(kept).unwrap_or_default(),
+                ),
+                message: format!("{doing}: {fault}; whether it was changed is not known"),
+            },
+        };
+        let taken_by =
+            |row: &&Row| row.name == self.wanted.name && Some(row.oid) != seen.row().map(|row| row.oid);
+        if let Some(row) = seen.rows.iter().find(taken_by) {
+            return Err(taken(&self.identity, row));
+        }
+        match (&seen.located, seen.row()) {
+            (Located::There(index), Some(row)) => {
+                let (index, oid, from) = (*index, row.oid, row.name.clone());
+                self.extend(&from).map_err(failure)?;
+                let row = seen.rows.get(index);
+                self.settle(&mut seen.session, &from, row).map_err(failure)?;
+                self.state(id.to_owned(), &self.wanted.name, Some(oid))
+            }
+            // Made anew: what it was to be may have changed, and nobody has used it yet.
+            (Located::Unfinished(_), _) => {
+                let oid = self.make(seen.session).map_err(failure)?;
+                self.state(id.to_owned(), &self.wanted.name, oid)
+            }
+            _ if kept.oid.is_none() => {
+                let oid = self.make(seen.session).map_err(failure)?;
+                self.state(id.to_owned(), &self.wanted.name, oid)
+            }
+            _ => Err(Failure::NotFound(format!("{doing}: it is gone; `purlin refresh` takes note of that"))),
+        }
+    }
+
+    /// Drops it, with all that is in it.
+    pub(crate) fn delete(&self, kept: Option<&Kept>) -> Result<(), Failure> {
+        let mut seen = self.look(kept.and_then(|kept| kept.oid), "deleting")?;
+        let Some(row) = seen.row() else { return Ok(()) };
+        let force = if self.wanted.force { " WITH (FORCE)" } else { "" };
+        let drop = format!("DROP DATABASE {}{force}", name(&row.name));
+        match seen.session.client.run(&drop) {
+            Ok(_) => Ok(()),
+            Err(fault) if fault.code() == Some("3D000") => Ok(()),
+            Err(fault) if fault.code() == Some("55006") => Err(Failure::RetryAfter {
+                after: Duration::from_secs(3),
+                message: format!(
+                    "{}: {fault}; `values.database.force: true` would end those sessions",
+                    self.what("deleting")
+                ),
+            }),
+            Err(fault) => Err(fault.failure(&self.what("deleting"))),
+        }
+    }
+
+    fn state(&self, id: String, database: &str, oid: Option<u32>) -> Result<State, Failure> {
+        let server = &self.inputs.values.server;
+        State::new(id)
+            .outputs(json!({"host": server.host, "port": server.port(), "name": database}))?
+            .cookie(Kept { oid, verifier: None })
+    }
+}
+
+/// Nothing was made; the connection was at fault.
+fn lost(doing: &str, fault: &Fault) -> Failure {
+    Failure::RetryAfter {
+        after: Duration::from_secs(2),
+        message: format!("{doing}: {fault}; nothing was made"),
+    }
+}
+
+/// Whether the role that asks is a member of another.
+fn is_member(session: &mut Session, role: &str) -> Result<bool, Fault> {
+    #[derive(Deserialize)]
+    struct Member {
+        member: Option<bool>,
+    }
+    let query = format!(
+        "SELECT pg_catalog.pg_has_role(r.oid, 'MEMBER') AS member FROM pg_catalog.pg_roles r WHERE r.rolname = {}",
+        text(role)
+    );
+    let rows: Vec<Member> = session.client.select(&query)?;
+    // Where there is no such role the server says so itself.
+    Ok(rows.first().is_none_or(|row| row.member == Some(true)))
+}

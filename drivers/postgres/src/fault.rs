@@ -1,0 +1,98 @@
+//! What a server or the way to it can answer, and which failure of the contract that is.
+
+use std::fmt;
+use std::time::Duration;
+
+use purlin_sdk::Failure;
+use purlin_sdk_net::Error as NetError;
+
+/// Why a statement was not answered with success.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The connection.
+    Net(NetError),
+    /// The server said no.
+    Sql(Box<SqlError>),
+    /// The server does not talk as it should, or asks for what cannot be given.
+    Nonsense { server: String, message: String },
+}
+
+/// An error of the server.
+#[derive(Debug, Default)]
+pub(crate) struct SqlError {
+    /// SQLSTATE.
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) detail: Option<String>,
+    pub(crate) hint: Option<String>,
+}
+
+impl Fault {
+    /// Whether the server has not said what became of the statement.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        !matches!(self, Self::Sql(_))
+    }
+
+    /// SQLSTATE, where the server gave one.
+    pub(crate) fn code(&self) -> Option<&str> {
+        match self {
+            Self::Sql(error) => Some(&error.code),
+            _ => None,
+        }
+    }
+
+    /// The failure, where nothing was changed. `what` is what was about to be done.
+    pub(crate) fn failure(&self, what: &str) -> Failure {
+        let error = match self {
+            Self::Net(error) => return error.failure(what),
+            Self::Nonsense { .. } => return Failure::failed(format!("{what}: {self}")),
+            Self::Sql(error) => error,
+        };
+        let text = format!("{what}: {error}");
+        let busy =
+            |seconds| Failure::RetryAfter { after: Duration::from_secs(seconds), message: text.clone() };
+        match error.code.as_str() {
+            "28P01" | "28000" => Failure::failed(format!(
+                "{text}; `secrets.password` and `values.server.user` have to be those of a role that the server lets in"
+            )),
+            "42501" => Failure::failed(format!(
+                "{text}; the role `values.server.user` is not allowed to do this: it needs CREATEDB for databases, \
+                 CREATEROLE for roles, and to own what it changes or grants"
+            )),
+            "3D000" | "42704" | "3F000" | "42883" => Failure::NotFound(text),
+            "42P04" | "42710" | "42P06" | "23505" | "2BP01" | "0LP01" => Failure::Conflict(text),
+            // Too many connections, starting up or shutting down, in use, locked, serialisation.
+            "53300" | "57P03" | "57P01" | "57P02" => busy(2),
+            "55006" | "55P03" | "40001" | "40P01" => busy(3),
+            "XX000" if error.message.contains("concurrently") => busy(1),
+            code if code.starts_with("53") => busy(10),
+            _ => Failure::failed(text),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Net(error) => error.fmt(f),
+            Self::Sql(error) => error.fmt(f),
+            Self::Nonsense { server, message } => write!(f, "cannot talk to {server}: {message}"),
+        }
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        for more in [&self.detail, &self.hint].into_iter().flatten() {
+            write!(f, "; {}", more.replace('\n', ", "))?;
+        }
+        write!(f, " (SQLSTATE {})", self.code)
+    }
+}
+
+impl From<NetError> for Fault {
+    fn from(error: NetError) -> Self {
+        Self::Net(error)
+    }
+}

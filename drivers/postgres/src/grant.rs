@@ -1,0 +1,322 @@
+//! Privileges. They bear no mark: a privilege that the role holds already is somebody else's, and a
+//! conflict. Granting and revoking are transactions, and do no more when done twice.
+
+use purlin_sdk::{Failure, Json, Resource, State, operation};
+use purlin_sdk_net::Deadline;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::fault::Fault;
+use crate::identity::{Identity, Kept};
+use crate::inputs::{Grant, On, PgInputs};
+use crate::session::{Session, name, text, texts};
+
+/// One call about privileges.
+pub(crate) struct Work<'a> {
+    pub(crate) inputs: &'a PgInputs,
+    pub(crate) wanted: &'a Grant,
+    pub(crate) identity: Identity,
+    pub(crate) until: Deadline,
+}
+
+/// A wanted privilege and what is there of it.
+#[derive(Debug, Deserialize)]
+struct Held {
+    privilege: String,
+    /// On how many things it could be.
+    things: i64,
+    /// On how many it is.
+    held: i64,
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(
+        inputs: &'a PgInputs,
+        wanted: &'a Grant,
+        resource: &Resource,
+        id: Option<&str>,
+        until: Deadline,
+    ) -> Self {
+        Self { inputs, wanted, identity: Identity::of("grant", resource, id), until }
+    }
+
+    fn what(&self, doing: &str) -> String {
+        format!("{doing} privileges of `{}` in the database `{}`", self.wanted.role, self.wanted.database)
+    }
+
+    /// Privileges on what a database holds are granted from within.
+    fn open(&self) -> Result<Session, Fault> {
+        let database = match self.wanted.on {
+            On::Database => &self.inputs.values.server.database,
+            _ => &self.wanted.database,
+        };
+        Session::open(self.inputs, database, &self.identity, self.until)
+    }
+
+    /// Grants them.
+    pub(crate) fn create(&self) -> Result<State, Failure> {
+        let doing = self.what("granting");
+        let mut session = self.open().map_err(|fault| fault.failure(&doing))?;
+        let held = self.held(&mut session).map_err(|fault| fault.failure(&doing))?;
+        let there: Vec<&str> =
+            held.iter().filter(|held| held.held > 0).map(|held| held.privilege.as_str()).collect();
+        if !there.is_empty() {
+            return Err(Failure::Conflict(format!(
+                "{doing}: it holds {} already; who takes a grant over revokes it one day. Revoke it, or import this resource",
+                there.join(", ")
+            )));
+        }
+        let id = self.identity.id(session.facts.system.as_deref());
+        operation::checkpoint(&id);
+        self.apply(&mut session, id, &self.grants("GRANT", "TO", self.wanted), &doing)
+    }
+
+    fn apply(
+        &self,
+        session: &mut Session,
+        id: String,
+        statements: &[String],
+        doing: &str,
+    ) -> Result<State, Failure> {
+        match session.client.transaction(statements) {
+            Ok(()) => self.state(id),
+            Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
+                state: Box::new(self.state(id)?),
+                message: format!("{doing}: {fault}; whether it was done is not known"),
+            }),
+            Err(fault) => Err(fault.failure(doing)),
+        }
+    }
+
+    /// The statements that give or take what a grant names.
+    fn grants(&self, verb: &str, preposition: &str, grant: &Grant) -> Vec<String> {
+        // What was found may be nothing at all.
+        if grant.privileges.is_empty() {
+            return Vec::new();
+        }
+        let privileges = grant.privileges.join(", ");
+        let schema = name(grant.schema());
+        let (on, future) = match grant.on {
+            On::Database => (format!("DATABASE {}", name(&grant.database)), ""),
+            On::Schema => (format!("SCHEMA {schema}"), ""),
+            On::AllTables => (format!("ALL TABLES IN SCHEMA {schema}"), "TABLES"),
+            On::AllSequences => (format!("ALL SEQUENCES IN SCHEMA {schema}"), "SEQUENCES"),
+            On::AllFunctions => (format!("ALL FUNCTIONS IN SCHEMA {schema}"), "FUNCTIONS"),
+        };
+        let role = name(&grant.role);
+        let mut statements = vec![format!("{verb} {privileges} ON {on} {preposition} {role}")];
+        statements.extend(grant.future_of.iter().map(|of| {
+            format!(
+                "ALTER DEFAULT PRIVILEGES FOR ROLE {} IN SCHEMA {schema} {verb} {privileges} ON {future} {preposition} {role}",
+                name(of)
+            )
+        }));
+        statements
+    }
+
+    /// What is there of each wanted privilege: given to the role itself, by whomever but as owner.
+    fn held(&self, session: &mut Session) -> Result<Vec<Held>, Fault> {
+        let schema = text(self.wanted.schema());
+        let of_schema = |table: &str, acl: &str, owner: &str, of: &str, which: &str| {
+            format!(
+                "SELECT x.{acl} AS acl, x.{owner} AS owner FROM pg_catalog.{table} x \
+                 JOIN pg_catalog.pg_namespace n ON n.oid = x.{of} WHERE n.nspname = {schema}{which}"
+            )
+        };
+        let things = match self.wanted.on {
+            On::Database => format!(
+                "SELECT datacl AS acl, datdba AS owner FROM pg_catalog.pg_database WHERE datname = {}",
+                text(&self.wanted.database)
+            ),
+            On::Schema => {
+                format!(
+                    "SELECT nspacl AS acl, nspowner AS owner FROM pg_catalog.pg_namespace WHERE nspname = {schema}"
+                )
+            }
+            On::AllTables => of_schema(
+                "pg_class",
+                "relacl",
+                "relowner",
+                "relnamespace",
+                " AND x.relkind IN ('r', 'p', 'v', 'm', 'f')",
+            ),
+            On::AllSequences => {
+                of_schema("pg_class", "relacl", "relowner", "relnamespace", " AND x.relkind = 'S'")
+            }
+            On::AllFunctions => {
+                of_schema("pg_proc", "proacl", "proowner", "pronamespace", " AND x.prokind <> 'p'")
+            }
+        };
+        session.client.select(&format!(
+            "WITH things AS ({things}), wanted AS (SELECT unnest({privileges}) AS privilege) \
+             SELECT w.privilege, (SELECT count(*) FROM things) AS things, \
+             (SELECT count(*) FROM things t WHERE EXISTS (SELECT FROM pg_catalog.aclexplode(t.acl) a \
+             JOIN pg_catalog.pg_roles r ON r.oid = a.grantee \
+             WHERE r.rolname = {role} AND r.oid <> t.owner AND a.privilege_type = w.privilege)) AS held \
+             FROM wanted w",
+            privileges = texts(&self.wanted.privileges),
+            role = text(&self.wanted.role),
+        ))
+    }
+
+    /// Those of the wanted roles whose future things the role gets all of it on.
+    fn future(&self, session: &mut Session) -> Result<Vec<String>, Fault> {
+        let kind = match self.wanted.on {
+            On::AllTables => "r",
+            On::AllSequences => "S",
+            On::AllFunctions => "f",
+            On::Database | On::Schema => return Ok(Vec::new()),
+        };
+        if self.wanted.future_of.is_empty() {
+            return Ok(Vec::new());
+        }
+        #[derive(Deserialize)]
+        struct Of {
+            of: String,
+        }
+        let rows: Vec<Of> = session.client.select(&format!(
+            "SELECT o.rolname AS of FROM pg_catalog.pg_roles o WHERE o.rolname = ANY ({of}) AND NOT EXISTS \
+             (SELECT FROM unnest({privileges}) AS w(privilege) WHERE NOT EXISTS \
+             (SELECT FROM pg_catalog.pg_default_acl d JOIN pg_catalog.pg_namespace n ON n.oid = d.defaclnamespace, \
+             pg_catalog.aclexplode(d.defaclacl) a JOIN pg_catalog.pg_roles r ON r.oid = a.grantee \
+             WHERE d.defaclrole = o.oid AND d.defaclobjtype = '{kind}' AND n.nspname = {schema} \
+             AND r.rolname = {role} AND a.privilege_type = w.privilege))",
+            of = texts(&self.wanted.future_of),
+            privileges = texts(&self.wanted.privileges),
+            schema = text(self.wanted.schema()),
+            role = text(&self.wanted.role),
+        ))?;
+        let is_there = |of: &&String| rows.iter().any(|row| row.of == **of);
+        Ok(self.wanted.future_of.iter().filter(is_there).cloned().collect())
+    }
+
+    /// What there is of it. Of what is `recorded`, and neither held nor to be held, as the database is
+    /// gone or has another name, nothing is left; it is there all the same, for it is ours to repair.
+    pub(crate) fn read(&self, id: Option<&str>, recorded: bool) -> Result<Option<(State, Json)>, Failure> {
+        let doing = self.what("looking at");
+        let failure = |fault: Fault| fault.failure(&doing);
+        let nothing = Grant { privileges: Vec::new(), future_of: Vec::new(), ..self.wanted.clone() };
+        let mut session = match (self.open(), id) {
+            (Err(fault), Some(id)) if fault.code() == Some("3D000") && recorded => {
+                return Ok(Some((self.state(id.to_owned())?, serde_json::to_value(nothing)?)));
+            }
+            (Err(fault), _) if fault.code() == Some("3D000") => return Ok(None),
+            (session, _) => session.map_err(failure)?,
+        };
+        if !session.is_same_server(&self.identity) {
+            return Err(Failure::Conflict(format!(
+                "{doing}: this server is another one than it was made on"
+            )));
+        }
+        let held = self.held(&mut session).map_err(failure)?;
+        if !self.has_role(&mut session).map_err(failure)? {
+            return Ok(None);
+        }
+        let future_of = self.future(&mut session).map_err(failure)?;
+        // Where a schema has nothing to hold it on, nothing is missing.
+        let may_be_none = !matches!(self.wanted.on, On::Database | On::Schema);
+        let is_held = |held: &&Held| held.held == held.things && (may_be_none || held.things > 0);
+        let privileges: Vec<String> =
+            held.iter().filter(is_held).map(|held| held.privilege.clone()).collect();
+        let none = held.iter().all(|held| held.held == 0 && (held.things > 0 || !may_be_none));
+        if none && future_of.is_empty() && !recorded {
+            return Ok(None);
+        }
+        let there = Grant { privileges, future_of, ..self.wanted.clone() };
+        let id = id.map_or_else(|| self.identity.id(session.facts.system.as_deref()), str::to_owned);
+        Ok(Some((self.state(id)?, serde_json::to_value(there)?)))
+    }
+
+    fn has_role(&self, session: &mut Session) -> Result<bool, Fault> {
+        let role = text(&self.wanted.role);
+        let rows: Vec<Json> = session
+            .client
+            .select(&format!("SELECT true AS there FROM pg_catalog.pg_roles WHERE rolname = {role}"))?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Takes what was granted before and is not wanted, and grants what is.
+    pub(crate) fn update(&self, id: &str, before: Option<&Grant>) -> Result<State, Failure> {
+        let doing = self.what("changing");
+        let mut statements = Vec::new();
+        let mut session = self.open().map_err(|fault| fault.failure(&doing))?;
+        match before {
+            Some(before) if before.database != self.wanted.database => {
+                // Another database, or the same with another name: then there is nothing to revoke.
+                let (inputs, until) = (self.inputs, self.until);
+                let old = Work { inputs, wanted: before, identity: self.identity.clone(), until };
+                old.revoke(&doing)?;
+            }
+            Some(before) if self.exists(&mut session, before).map_err(|fault| fault.failure(&doing))? => {
+                statements = self.grants("REVOKE", "FROM", before);
+            }
+            _ => {}
+        }
+        statements.extend(self.grants("GRANT", "TO", self.wanted));
+        self.apply(&mut session, id.to_owned(), &statements, &doing)
+    }
+
+    /// Whether all that a grant names is there: of what is gone nothing can be revoked.
+    fn exists(&self, session: &mut Session, grant: &Grant) -> Result<bool, Fault> {
+        #[derive(Deserialize)]
+        struct There {
+            there: bool,
+        }
+        let roles: Vec<String> = grant.future_of.iter().chain([&grant.role]).cloned().collect();
+        let schema = match grant.on {
+            On::Database => format!(
+                "EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = {})",
+                text(&grant.database)
+            ),
+            _ => format!(
+                "EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = {})",
+                text(grant.schema())
+            ),
+        };
+        let rows: Vec<There> = session.client.select(&format!(
+            "SELECT {schema} AND NOT EXISTS (SELECT FROM unnest({}) AS w(name) WHERE NOT EXISTS \
+             (SELECT FROM pg_catalog.pg_roles WHERE rolname = w.name)) AS there",
+            texts(&roles)
+        ))?;
+        Ok(rows.first().is_some_and(|row| row.there))
+    }
+
+    /// Revokes them.
+    pub(crate) fn delete(&self) -> Result<(), Failure> {
+        self.revoke(&self.what("revoking"))
+    }
+
+    fn revoke(&self, doing: &str) -> Result<(), Failure> {
+        let failure = |fault: Fault| fault.failure(doing);
+        let mut session = match self.open() {
+            Err(fault) if fault.code() == Some("3D000") => return Ok(()),
+            session => session.map_err(failure)?,
+        };
+        if !session.is_same_server(&self.identity) {
+            return Err(Failure::Conflict(format!(
+                "{doing}: this server is another one than it was made on"
+            )));
+        }
+        // Roles that are gone took with them what was to be granted on their future things.
+        let mut left = self.wanted.clone();
+        if !self.exists(&mut session, &left).map_err(failure)? {
+            left.future_of.clear();
+            if !self.exists(&mut session, &left).map_err(failure)? {
+                return Ok(());
+            }
+        }
+        session.client.transaction(&self.grants("REVOKE", "FROM", &left)).map_err(failure)
+    }
+
+    fn state(&self, id: String) -> Result<State, Failure> {
+        let server = &self.inputs.values.server;
+        State::new(id)
+            .outputs(json!({
+                "host": server.host,
+                "port": server.port(),
+                "name": self.wanted.database,
+                "username": self.wanted.role,
+            }))?
+            .cookie(Kept { oid: Some(0), verifier: None })
+    }
+}

@@ -1,0 +1,178 @@
+//! Whose something is. Databases and roles carry a mark in their comment; a database that is being
+//! made has a name that is a mark itself.
+
+use purlin_sdk::{Failure, Resource};
+use serde::{Deserialize, Serialize};
+
+/// Begins every mark.
+const MARK: &str = "purlin:";
+/// Begins the name of a database that is being made.
+const UNFINISHED: &str = "purlin_";
+
+/// Whether a name is kept for databases that are being made.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    name.strip_prefix(UNFINISHED).is_some_and(is_guresid)
+}
+
+fn is_guresid(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// A resource as the server knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// `database`, `role` or `grant`.
+    pub(crate) kind: &'static str,
+    pub(crate) guresid: String,
+    pub(crate) urn: String,
+    /// The name by which a person imported it.
+    pub(crate) named: Option<String>,
+    /// The server on which it was made.
+    pub(crate) system: Option<String>,
+}
+
+impl Identity {
+    /// What is to be made for a resource.
+    pub(crate) fn new(kind: &'static str, resource: &Resource) -> Self {
+        let (guresid, urn) = (resource.guresid.clone(), resource.urn.clone());
+        Self { kind, guresid, urn, named: None, system: None }
+    }
+
+    /// By its id: one of ours, `KIND/GURESID@SERVER`, or a name that a person said. A resource that
+    /// has another URN by now keeps the mark that it was made with.
+    pub(crate) fn of(kind: &'static str, resource: &Resource, id: Option<&str>) -> Self {
+        let mut identity = Self::new(kind, resource);
+        let Some(id) = id else { return identity };
+        let ours = id
+            .strip_prefix(kind)
+            .and_then(|rest| rest.strip_prefix('/')?.split_once('@'))
+            .filter(|(guresid, _)| is_guresid(guresid));
+        match ours {
+            Some((guresid, system)) => {
+                identity.guresid = guresid.to_owned();
+                identity.system = Some(system.to_owned()).filter(|system| system != UNKNOWN);
+            }
+            None => identity.named = Some(id.to_owned()),
+        }
+        identity
+    }
+
+    /// The provider id of what is made on this server.
+    pub(crate) fn id(&self, system: Option<&str>) -> String {
+        format!("{}/{}@{}", self.kind, self.guresid, system.unwrap_or(UNKNOWN))
+    }
+
+    /// The comment. What stands behind the mark is for people.
+    pub(crate) fn comment(&self) -> String {
+        format!("{}; {} is managed by Purlin", self.mark(), self.urn)
+    }
+
+    /// What its comment begins with.
+    pub(crate) fn mark(&self) -> String {
+        format!("{MARK}{}", self.guresid)
+    }
+
+    /// The name of a database until it is finished.
+    pub(crate) fn unfinished(&self) -> String {
+        format!("{UNFINISHED}{}", self.guresid)
+    }
+
+    fn is_mine(&self, comment: Option<&str>) -> bool {
+        comment.and_then(|comment| comment.strip_prefix(MARK)).and_then(|rest| rest.get(..40))
+            == Some(self.guresid.as_str())
+    }
+}
+
+/// Stands in an id for a server that does not say which one it is.
+const UNKNOWN: &str = "?";
+
+/// What is kept in the cookie.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(crate) struct Kept {
+    /// The server's number for it; none while it is not known whether it was made.
+    pub(crate) oid: Option<u32>,
+    /// What the server keeps of the password: made here, so that the password never goes there.
+    pub(crate) verifier: Option<String>,
+}
+
+/// Something that may be the resource.
+pub(crate) trait Candidate {
+    fn oid(&self) -> u32;
+    fn name(&self) -> &str;
+    fn comment(&self) -> Option<&str>;
+}
+
+/// Where a resource was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Located {
+    /// At this place among the candidates.
+    There(usize),
+    /// The same, not finished.
+    Unfinished(usize),
+    Nowhere,
+}
+
+/// Which of the candidates is the resource. What carries its mark is; so is what the server's number
+/// tells, and what a person named, as long as it carries nobody else's.
+pub(crate) fn locate<C: Candidate>(
+    identity: &Identity,
+    candidates: &[C],
+    recorded: Option<u32>,
+) -> Result<Located, Failure> {
+    let position = |test: &dyn Fn(&C) -> bool| candidates.iter().position(test);
+    let marked: Vec<usize> = candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, candidate)| {
+            identity.is_mine(candidate.comment()) && candidate.name() != identity.unfinished()
+        })
+        .map(|(index, _)| index)
+        .collect();
+    let numbered =
+        |index: &&usize| recorded.is_some() && candidates.get(**index).map(Candidate::oid) == recorded;
+    match marked.as_slice() {
+        [] => {}
+        [index] => return Ok(Located::There(*index)),
+        [..] => {
+            return match marked.iter().find(numbered) {
+                Some(index) => Ok(Located::There(*index)),
+                None => Err(Failure::Conflict(format!(
+                    "there are {} of them with the mark `{}` in their comment; take it from those that are not it",
+                    marked.len(),
+                    identity.mark(),
+                ))),
+            };
+        }
+    }
+    if let Some(index) = position(&|candidate| candidate.name() == identity.unfinished()) {
+        return Ok(Located::Unfinished(index));
+    }
+    let number = position(&|candidate| Some(candidate.oid()) == recorded);
+    let name = position(&|candidate| Some(candidate.name()) == identity.named.as_deref());
+    match number.or(name).map(|index| (index, candidates.get(index))) {
+        Some((_, Some(candidate)))
+            if candidate.comment().is_some_and(|comment| comment.starts_with(MARK)) =>
+        {
+            Err(taken(identity, candidate))
+        }
+        Some((index, _)) => Ok(Located::There(index)),
+        None => Ok(Located::Nowhere),
+    }
+}
+
+/// The failure for something that has the name and is another's.
+pub(crate) fn taken<C: Candidate>(identity: &Identity, candidate: &C) -> Failure {
+    let (kind, name) = (identity.kind, candidate.name());
+    Failure::Conflict(match candidate.comment() {
+        _ if identity.is_mine(candidate.comment()) => format!(
+            "the {kind} `{name}` is this resource's already, from an earlier life: its comment says so; import it, \
+             or delete it"
+        ),
+        Some(comment) => {
+            format!("the {kind} `{name}` exists already, and is another's; its comment is `{comment}`")
+        }
+        None => format!(
+            "the {kind} `{name}` exists already, and is not marked as this resource's; import it if it is to be"
+        ),
+    })
+}

@@ -1,0 +1,96 @@
+//! Inputs with their defaults, written in the one way that there is: what the server says can then be
+//! compared with them.
+
+use purlin_sdk::{Json, Object, Raw, Resource};
+use purlin_sdk_net::{Server, Tls};
+use serde_json::json;
+
+use super::{PgInputs, PgServer};
+
+/// Fills in defaults, and writes what has several spellings in one. What is not known stays open.
+pub(crate) fn normalise(inputs: &mut Raw<PgInputs>, resource: &Resource) {
+    let unknown = inputs.unknown.clone();
+    let is_open = |pointer: &str| unknown.iter().any(|open| open == pointer);
+    let name = default_name(resource);
+    let tls = Tls::default().to_string();
+    let (port, timeout) = (PgServer::PORT, Server::CONNECT_TIMEOUT);
+    let defaults = [
+        (
+            "server",
+            json!({"port": port, "user": "postgres", "database": "postgres", "tls": tls, "connect_timeout": timeout}),
+        ),
+        ("database", json!({"name": name, "connection_limit": -1, "extensions": [], "force": false})),
+        (
+            "role",
+            json!({
+                "name": name, "login": true, "createdb": false, "createrole": false,
+                "connection_limit": -1, "member_of": [],
+            }),
+        ),
+        ("grant", json!({"on": "database", "future_of": []})),
+    ];
+    let document = inputs.document_mut();
+    for (part, defaults) in defaults {
+        let place = format!("/values/{part}");
+        if let Some(Json::Object(object)) = document.pointer_mut(&place) {
+            object.retain(|key, value| !value.is_null() || is_open(&format!("{place}/{key}")));
+            if let Json::Object(defaults) = defaults {
+                for (name, value) in defaults {
+                    object.entry(name).or_insert(value);
+                }
+            }
+            respell(object);
+        }
+    }
+    if let Some(Json::Object(values)) = document.pointer_mut("/values") {
+        // A kind that is not wanted may be written as null.
+        values.retain(|name, value| !value.is_null() || is_open(&format!("/values/{name}")));
+    }
+}
+
+fn respell(part: &mut Object) {
+    for (name, value) in part.iter_mut() {
+        match (name.as_str(), value) {
+            ("privileges", Json::Array(privileges)) => {
+                for privilege in privileges.iter_mut() {
+                    if let Json::String(privilege) = privilege {
+                        *privilege = privilege.trim().to_uppercase();
+                    }
+                }
+                sort(privileges);
+            }
+            ("extensions" | "member_of" | "future_of", Json::Array(names)) => sort(names),
+            // The server does not mind how it is spelled, and another spelling is no other encoding.
+            ("encoding", Json::String(encoding)) => {
+                let plain = encoding.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+                *encoding = match plain.to_ascii_uppercase().as_str() {
+                    "UNICODE" => "UTF8".to_owned(),
+                    plain => plain.to_owned(),
+                };
+            }
+            _ => {}
+        }
+    }
+    if part.get("on").is_some_and(|on| on != "database" && !on.is_null()) {
+        part.entry("schema").or_insert_with(|| "public".into());
+    }
+}
+
+/// Where the order says nothing there is one. What is not known yet has no place in it.
+fn sort(items: &mut Vec<Json>) {
+    if items.iter().all(Json::is_string) {
+        items.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+        items.dedup();
+    }
+}
+
+/// A name that no other resource has: the last part of the id and digits of the URN's digest.
+fn default_name(resource: &Resource) -> String {
+    let last = resource.id.rsplit('.').next().unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let mut name: String = last.chars().map(plain).take(40).collect();
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        name.insert_str(0, "p_");
+    }
+    format!("{name}_{}", resource.guresid.get(..12).unwrap_or_default())
+}

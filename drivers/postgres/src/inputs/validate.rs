@@ -1,0 +1,158 @@
+//! What is wrong with inputs, all of it at once.
+
+use purlin_sdk::{Failure, Faults, Json, Raw};
+
+use super::{Database, Grant, On, PgInputs, Role, Thing};
+use crate::identity;
+
+/// Bytes of the longest name; PostgreSQL would cut a longer one off in silence.
+const LONGEST: usize = 63;
+
+impl PgInputs {
+    pub(crate) fn validate(&self) -> Result<(), Failure> {
+        let mut faults = Faults::default();
+        self.values.server.place().validate(&mut faults);
+        check_name(&mut faults, "/values/server/user", &self.values.server.user);
+        check_name(&mut faults, "/values/server/database", &self.values.server.database);
+        for (name, secret) in
+            [("password", &self.secrets.password), ("role_password", &self.secrets.role_password)]
+        {
+            if secret.as_ref().is_some_and(|secret| secret.is_empty() || secret.contains('\0')) {
+                faults.add(format!("/secrets/{name}"), "may be neither empty nor have a NUL in it");
+            }
+        }
+        let is_role = matches!(self.thing()?, Thing::Role(_));
+        if self.secrets.role_password.is_some() && !is_role {
+            faults.add("/secrets/role_password", "is for `values.role` only");
+        }
+        match self.thing()? {
+            Thing::Database(database) => check_database(&mut faults, database),
+            Thing::Role(role) => check_role(&mut faults, role, self.secrets.role_password.is_some()),
+            Thing::Grant(grant) => check_grant(&mut faults, grant),
+        }
+        faults.into_result()
+    }
+}
+
+/// What can be judged before everything is known: that just one thing is wanted.
+pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
+    let kinds = ["database", "role", "grant"];
+    let open = kinds.iter().any(|kind| inputs.unknown.contains(&format!("/values/{kind}")));
+    let given = |kind: &&&str| inputs.get(&format!("/values/{kind}")).is_some_and(|given| !given.is_null());
+    let count = kinds.iter().filter(given).count();
+    if count > 1 || (count == 0 && !open && !inputs.unknown.contains(&"/values".to_owned())) {
+        return Err(Failure::input("/values", "has to have just one of `database`, `role` and `grant`"));
+    }
+    let mut faults = Faults::default();
+    for kind in kinds {
+        let place = format!("/values/{kind}/name");
+        if let Some(name) = inputs.get(&place).and_then(Json::as_str) {
+            check_name(&mut faults, &place, name);
+        }
+    }
+    faults.into_result()
+}
+
+fn check_name(faults: &mut Faults, place: &str, name: &str) {
+    let fault = if name.is_empty() {
+        "may not be empty".to_owned()
+    } else if name.len() > LONGEST {
+        format!("has {} bytes; PostgreSQL's names have at most {LONGEST}", name.len())
+    } else if name.contains('\0') {
+        "may not have a NUL in it".to_owned()
+    } else if identity::is_reserved(name) {
+        "is a name that this driver gives what is not finished yet".to_owned()
+    } else {
+        return;
+    };
+    faults.add(place, fault);
+}
+
+fn check_names<'a>(faults: &mut Faults, place: &str, names: impl IntoIterator<Item = &'a String>) {
+    for (index, name) in names.into_iter().enumerate() {
+        check_name(faults, &format!("{place}/{index}"), name);
+    }
+}
+
+fn check_limit(faults: &mut Faults, place: &str, limit: i32) {
+    if limit < -1 {
+        faults.add(format!("{place}/connection_limit"), "has to be -1 (no limit), or 0 and more");
+    }
+}
+
+fn check_database(faults: &mut Faults, database: &Database) {
+    let place = |name: &str| format!("/values/database/{name}");
+    check_name(faults, &place("name"), &database.name);
+    let Database { owner, encoding, template, .. } = database;
+    for (name, value) in [("owner", owner), ("encoding", encoding), ("template", template)] {
+        if let Some(value) = value {
+            check_name(faults, &place(name), value);
+        }
+    }
+    check_names(faults, &place("extensions"), &database.extensions);
+    check_limit(faults, "/values/database", database.connection_limit);
+}
+
+fn check_role(faults: &mut Faults, role: &Role, has_password: bool) {
+    check_name(faults, "/values/role/name", &role.name);
+    if role.name.starts_with("pg_") || matches!(role.name.as_str(), "public" | "none") {
+        faults.add("/values/role/name", "is a name that PostgreSQL keeps for itself");
+    }
+    if let Some(database) = &role.database {
+        check_name(faults, "/values/role/database", database);
+    }
+    check_names(faults, "/values/role/member_of", &role.member_of);
+    check_limit(faults, "/values/role", role.connection_limit);
+    if role.valid_until.as_ref().is_some_and(|until| !is_instant(until)) {
+        faults.add("/values/role/valid_until", "has to be an instant such as `2027-01-31T00:00:00Z`");
+    }
+    if !role.login && has_password {
+        faults.add("/secrets/role_password", "is of no use to a role with `login: false`");
+    }
+}
+
+/// Whether it is `YYYY-MM-DDTHH:MM:SSZ`. Whether there is such a day is the server's to say.
+fn is_instant(text: &str) -> bool {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    shape == "0000-00-00T00:00:00Z"
+}
+
+fn check_grant(faults: &mut Faults, grant: &Grant) {
+    check_name(faults, "/values/grant/role", &grant.role);
+    check_name(faults, "/values/grant/database", &grant.database);
+    if let Some(schema) = &grant.schema {
+        check_name(faults, "/values/grant/schema", schema);
+        if grant.on == On::Database {
+            faults.add("/values/grant/schema", "is of no use with `on: database`");
+        }
+    }
+    check_names(faults, "/values/grant/future_of", &grant.future_of);
+    if !grant.future_of.is_empty() && matches!(grant.on, On::Database | On::Schema) {
+        faults.add("/values/grant/future_of", "needs `on: all_tables`, `all_sequences` or `all_functions`");
+    }
+    let known = grant.on.privileges();
+    if grant.privileges.is_empty() {
+        faults.add("/values/grant/privileges", format!("is empty; there are {}", known.join(", ")));
+    }
+    for (index, privilege) in grant.privileges.iter().enumerate() {
+        if !known.contains(&privilege.as_str()) {
+            faults.add(
+                format!("/values/grant/privileges/{index}"),
+                format!("is no privilege on this; there are {}", known.join(", ")),
+            );
+        }
+    }
+}
+
+impl On {
+    /// The privileges that there are. They are put into statements as they stand here.
+    pub(crate) fn privileges(self) -> &'static [&'static str] {
+        match self {
+            Self::Database => &["CONNECT", "CREATE", "TEMPORARY"],
+            Self::Schema => &["CREATE", "USAGE"],
+            Self::AllTables => &["DELETE", "INSERT", "REFERENCES", "SELECT", "TRIGGER", "TRUNCATE", "UPDATE"],
+            Self::AllSequences => &["SELECT", "UPDATE", "USAGE"],
+            Self::AllFunctions => &["EXECUTE"],
+        }
+    }
+}

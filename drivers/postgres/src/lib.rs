@@ -1,0 +1,197 @@
+//! The driver purlin/postgres: databases, roles and privileges of a PostgreSQL server.
+
+mod client;
+mod database;
+mod fault;
+mod grant;
+mod identity;
+mod inputs;
+mod role;
+mod session;
+
+use purlin_sdk::{
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
+    Name, NameRequest, Object, Observed, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
+    UpdateRequest, Wish,
+};
+use purlin_sdk_net::Deadline;
+
+use identity::Kept;
+use inputs::{PgInputs, Thing};
+
+/// Databases, roles and privileges of a PostgreSQL server.
+pub struct Postgres;
+
+impl Driver for Postgres {
+    const NAME: &str = "purlin/postgres";
+    const DESCRIPTION: &str = "A database, a role or privileges of a PostgreSQL server.";
+    type Inputs = PgInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::any(inputs::input_schema(), inputs::output_schema())]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "tcp".to_owned(),
+            pattern: String::new(),
+            reason: "the PostgreSQL server, at `values.server.host` and `values.server.port`".to_owned(),
+        }]
+    }
+
+    fn create(request: CreateRequest<PgInputs>) -> Result<State, Failure> {
+        let (inputs, resource) = (&request.inputs.given, &request.resource);
+        inputs.validate()?;
+        let until = Deadline::of_call(request.call.deadline);
+        match inputs.thing()? {
+            Thing::Database(wanted) => database::Work::new(inputs, wanted, resource, None, until).create(),
+            Thing::Role(wanted) => role::Work::new(inputs, wanted, resource, None, until).create(),
+            Thing::Grant(wanted) => grant::Work::new(inputs, wanted, resource, None, until).create(),
+        }
+    }
+
+    fn delete(request: DeleteRequest<PgInputs>) -> Result<(), Failure> {
+        let (inputs, resource) = (request.inputs.parse()?, &request.resource);
+        let (id, kept) = (Some(request.state.id.as_str()), request.state.read_cookie::<Kept>()?);
+        let until = Deadline::of_call(request.call.deadline);
+        match inputs.thing()? {
+            Thing::Database(wanted) => {
+                database::Work::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
+            }
+            Thing::Role(wanted) => {
+                role::Work::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
+            }
+            Thing::Grant(wanted) => grant::Work::new(&inputs, wanted, resource, id, until).delete(),
+        }
+    }
+}
+
+impl Check for Postgres {
+    fn check(request: CheckRequest<PgInputs>) -> Result<Checked, Failure> {
+        let mut inputs = request.inputs;
+        inputs::normalise(&mut inputs, &request.resource);
+        match inputs.known()? {
+            Some(known) => known.validate()?,
+            None => inputs::shape(&inputs)?,
+        }
+        Ok(Checked::unchanged(inputs))
+    }
+}
+
+impl Name for Postgres {
+    fn name(request: NameRequest<PgInputs>) -> Result<String, Failure> {
+        Ok(match request.inputs.thing()? {
+            Thing::Database(database) => database.name.clone(),
+            Thing::Role(role) => role.name.clone(),
+            Thing::Grant(grant) => format!("{} in {}", grant.role, grant.database),
+        })
+    }
+}
+
+impl Read for Postgres {
+    fn read(request: ReadRequest<PgInputs>) -> Result<Option<Observed>, Failure> {
+        let (inputs, resource, id) = (request.inputs.parse()?, &request.resource, request.id.as_deref());
+        let recorded = request.state.is_some();
+        let kept = request.state.as_ref().map(State::read_cookie::<Kept>).transpose()?.flatten();
+        let until = Deadline::of_call(request.call.deadline);
+        let (kind, found) = match inputs.thing()? {
+            Thing::Database(wanted) => {
+                ("database", database::Work::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+            }
+            Thing::Role(wanted) => {
+                ("role", role::Work::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+            }
+            Thing::Grant(wanted) => {
+                ("grant", grant::Work::new(&inputs, wanted, resource, id, until).read(id, recorded)?)
+            }
+        };
+        let Some((state, there)) = found else { return Ok(None) };
+        let mut values = Object::new();
+        values.insert(kind.to_owned(), without_nulls(there));
+        Observed::new(state, values).map(Some)
+    }
+}
+
+/// What is not said is left out, as `check` leaves it out.
+fn without_nulls(mut value: Json) -> Json {
+    if let Json::Object(object) = &mut value {
+        object.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
+/// What cannot be changed while it is there.
+const FIXED: [&str; 5] = [
+    "/values/database/encoding",
+    "/values/database/template",
+    "/values/database",
+    "/values/role",
+    "/values/grant",
+];
+
+impl UpdateImpact for Postgres {
+    fn update_impact(request: ImpactRequest<PgInputs>) -> Result<Impact, Failure> {
+        let mut impact = Impact::default();
+        for pointer in FIXED {
+            // A kind is another thing only where it was not wanted before, or is not any more.
+            let whole = pointer.matches('/').count() == 2;
+            let there = |place: Option<&Json>| place.is_some_and(|value| !value.is_null());
+            let (before, after) = (request.before.get(pointer), request.after.get(pointer));
+            let changes = match whole {
+                true => there(before) != there(after) && !request.after.is_unknown(pointer),
+                false => request.changes(pointer) && there(request.before.get(&parent(pointer))),
+            };
+            if changes {
+                impact.replaces.push(pointer.to_owned());
+            }
+        }
+        // The new one has the old one's mark, and often its name.
+        impact.delete_before_replace = !impact.replaces.is_empty();
+        let stays = |pointers: &[&str]| pointers.iter().all(|pointer| !request.changes(pointer));
+        let stable = [
+            ("host", stays(&["/values/server/host"])),
+            ("port", stays(&["/values/server/port"])),
+            ("name", stays(&["/values/database/name", "/values/role/database", "/values/grant/database"])),
+            ("username", stays(&["/values/role/name", "/values/grant/role"])),
+            ("password", stays(&["/secrets/role_password"])),
+        ];
+        if impact.replaces.is_empty() {
+            let there = |name: &&str| {
+                request.state.outputs.contains_key(*name) || request.state.secrets.contains_key(*name)
+            };
+            let stable = stable.into_iter().filter(|(_, stays)| *stays).map(|(name, _)| name);
+            impact.stable_outputs = stable.filter(there).map(str::to_owned).collect();
+        }
+        Ok(impact)
+    }
+}
+
+fn parent(pointer: &str) -> String {
+    pointer.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
+}
+
+impl Update for Postgres {
+    fn update(request: UpdateRequest<PgInputs>) -> Result<State, Failure> {
+        let (inputs, resource) = (&request.after.given, &request.resource);
+        inputs.validate()?;
+        let id = request.state.id.as_str();
+        let kept = request.state.read_cookie::<Kept>()?.unwrap_or_default();
+        let until = Deadline::of_call(request.call.deadline);
+        match inputs.thing()? {
+            Thing::Database(wanted) => {
+                database::Work::new(inputs, wanted, resource, Some(id), until).update(id, &kept)
+            }
+            Thing::Role(wanted) => {
+                let before = request.before.get("/secrets/role_password").and_then(Json::as_str);
+                role::Work::new(inputs, wanted, resource, Some(id), until).update(id, &kept, before)
+            }
+            Thing::Grant(wanted) => {
+                let before = request.before.parse().ok();
+                let before = before.as_ref().and_then(|before: &PgInputs| before.values.grant.as_ref());
+                grant::Work::new(inputs, wanted, resource, Some(id), until).update(id, before)
+            }
+        }
+    }
+}
+
+purlin_sdk::export!(Postgres);

@@ -1,0 +1,391 @@
+//! Roles. A role, its mark and its memberships are made in one transaction.
+
+use data_encoding::HEXLOWER;
+use purlin_sdk::{Failure, Json, Resource, State, operation};
+use purlin_sdk_net::{Deadline, Tls};
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::fault::Fault;
+use crate::identity::{Candidate, Identity, Kept, Located, locate, taken};
+use crate::inputs::{PgInputs, Role};
+use crate::session::{Session, name, text, texts};
+
+/// A role that is there.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Row {
+    oid: u32,
+    name: String,
+    login: bool,
+    createdb: bool,
+    createrole: bool,
+    superuser: bool,
+    replication: bool,
+    bypassrls: bool,
+    connection_limit: i32,
+    /// Until when its password is good.
+    valid_until: Option<String>,
+    member_of: Vec<String>,
+    comment: Option<String>,
+}
+
+impl Candidate for Row {
+    fn oid(&self) -> u32 {
+        self.oid
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn comment(&self) -> Option<&str> {
+        self.comment.as_deref()
+    }
+}
+
+/// One call about one role.
+pub(crate) struct Work<'a> {
+    pub(crate) inputs: &'a PgInputs,
+    pub(crate) wanted: &'a Role,
+    pub(crate) identity: Identity,
+    pub(crate) until: Deadline,
+}
+
+struct Seen {
+    session: Session,
+    rows: Vec<Row>,
+    located: Located,
+}
+
+impl Seen {
+    fn row(&self) -> Option<&Row> {
+        match self.located {
+            Located::There(index) | Located::Unfinished(index) => self.rows.get(index),
+            Located::Nowhere => None,
+        }
+    }
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(
+        inputs: &'a PgInputs,
+        wanted: &'a Role,
+        resource: &Resource,
+        id: Option<&str>,
+        until: Deadline,
+    ) -> Self {
+        Self { inputs, wanted, identity: Identity::of("role", resource, id), until }
+    }
+
+    fn what(&self, doing: &str) -> String {
+        format!("{doing} the role `{}`", self.wanted.name)
+    }
+
+    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen, Failure> {
+        let failure = |fault: Fault| fault.failure(&self.what(doing));
+        let database = &self.inputs.values.server.database;
+        let mut session =
+            Session::open(self.inputs, database, &self.identity, self.until).map_err(failure)?;
+        let names = texts([self.wanted.name.clone()].iter().chain(&self.identity.named));
+        let rows = session.client.select(&format!(
+            "SELECT r.oid::int8 AS oid, r.rolname AS name, r.rolcanlogin AS login, r.rolcreatedb AS createdb, \
+             r.rolcreaterole AS createrole, r.rolsuper AS superuser, r.rolreplication AS replication, \
+             r.rolbypassrls AS bypassrls, r.rolconnlimit AS connection_limit, \
+             CASE WHEN r.rolvaliduntil <> 'infinity' THEN \
+             to_char(r.rolvaliduntil AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') END AS valid_until, \
+             ARRAY(SELECT g.rolname FROM pg_catalog.pg_auth_members m JOIN pg_catalog.pg_roles g ON g.oid = m.roleid \
+             WHERE m.member = r.oid ORDER BY g.rolname COLLATE \"C\") AS member_of, s.description AS comment \
+             FROM pg_catalog.pg_roles r LEFT JOIN pg_catalog.pg_shdescription s \
+             ON s.objoid = r.oid AND s.classoid = 'pg_catalog.pg_authid'::regclass \
+             WHERE r.rolname = ANY ({names}) OR s.description LIKE {mark} OR r.oid::int8 = {oid} \
+             ORDER BY r.oid",
+            mark = text(&format!("{}%", self.identity.mark())),
+            oid = recorded.map_or(-1, i64::from),
+        ));
+        let rows: Vec<Row> = rows.map_err(failure)?;
+        let located = locate(&self.identity, &rows, recorded)?;
+        if located == Located::Nowhere && !session.is_same_server(&self.identity) {
+            return Err(Failure::Conflict(format!(
+                "{}: this server is another one than the one it was made on",
+                self.what(doing)
+            )));
+        }
+        Ok(Seen { session, rows, located })
+    }
+
+    /// Makes it.
+    pub(crate) fn create(&self) -> Result<State, Failure> {
+        let doing = self.what("making");
+        let seen = self.look(None, "making")?;
+        let other = seen.rows.iter().find(|row| row.name == self.wanted.name).or(seen.row());
+        if let Some(row) = other {
+            return Err(taken(&self.identity, row));
+        }
+        let id = self.identity.id(seen.session.facts.system.as_deref());
+        operation::checkpoint(&id);
+        self.make(seen.session, id, &doing)
+    }
+
+    fn make(&self, mut session: Session, id: String, doing: &str) -> Result<State, Failure> {
+        let role = name(&self.wanted.name);
+        let verifier = self.verifier();
+        let mut statements = vec![
+            format!("CREATE ROLE {role}{}", self.options(verifier.as_deref(), None)),
+            format!("COMMENT ON ROLE {role} IS {}", text(&self.identity.comment())),
+        ];
+        statements
+            .extend(self.wanted.member_of.iter().map(|group| format!("GRANT {} TO {role}", name(group))));
+        match session.client.transaction(&statements) {
+            Ok(()) => {
+                let oid = self.oid(&mut session).ok().flatten();
+                self.state(id, &self.wanted.name, oid, verifier)
+            }
+            Err(fault) if fault.is_uncertain() => {
+                drop(session);
+                match self.look(None, "looking for") {
+                    Ok(seen) => match seen.row() {
+                        Some(row) => self.state(id, &row.name, Some(row.oid), verifier),
+                        None => Err(fault.failure(doing)),
+                    },
+                    Err(_) => Err(Failure::Partial {
+                        state: Box::new(State { id, ..State::default() }),
+                        message: format!("{doing}: {fault}; whether it was made is not known"),
+                    }),
+                }
+            }
+            Err(fault) => Err(fault.failure(doing)),
+        }
+    }
+
+    fn oid(&self, session: &mut Session) -> Result<Option<u32>, Fault> {
+        #[derive(Deserialize)]
+        struct Oid {
+            oid: u32,
+        }
+        let role = text(&self.wanted.name);
+        let rows: Vec<Oid> = session
+            .client
+            .select(&format!("SELECT oid::int8 AS oid FROM pg_catalog.pg_roles WHERE rolname = {role}"))?;
+        Ok(rows.first().map(|row| row.oid))
+    }
+
+    /// What the server is to keep of the password: it never gets to see the password itself.
+    fn verifier(&self) -> Option<String> {
+        let password = self.inputs.secrets.role_password.as_ref()?;
+        Some(postgres_protocol::password::scram_sha_256(password.as_bytes()))
+    }
+
+    /// Attributes. A role that is there is told no more than what differs: some of it only a
+    /// superuser may say, be it true or not.
+    fn options(&self, verifier: Option<&str>, there: Option<&Row>) -> String {
+        let wanted = self.wanted;
+        let mut options = String::new();
+        let mut flag = |word: &str, wish: bool, is: Option<bool>| {
+            if is != Some(wish) && (wish || is.is_some()) {
+                options.push_str(if wish { " " } else { " NO" });
+                options.push_str(word);
+            }
+        };
+        flag("LOGIN", wanted.login, there.map(|row| row.login));
+        flag("CREATEDB", wanted.createdb, there.map(|row| row.createdb));
+        flag("CREATEROLE", wanted.createrole, there.map(|row| row.createrole));
+        flag("SUPERUSER", false, there.map(|row| row.superuser));
+        flag("REPLICATION", false, there.map(|row| row.replication));
+        flag("BYPASSRLS", false, there.map(|row| row.bypassrls));
+        if there.is_none_or(|row| row.connection_limit != wanted.connection_limit) {
+            options.push_str(&format!(" CONNECTION LIMIT {}", wanted.connection_limit));
+        }
+        if there.and_then(|row| row.valid_until.as_ref()) != wanted.valid_until.as_ref() {
+            let until = wanted.valid_until.as_deref().unwrap_or("infinity");
+            options.push_str(&format!(" VALID UNTIL {}", text(until)));
+        }
+        if let Some(verifier) = verifier {
+            options.push_str(&format!(" PASSWORD {}", text(verifier)));
+        }
+        options
+    }
+
+    /// What there is, with the values that reality has.
+    pub(crate) fn read(
+        &self,
+        id: Option<&str>,
+        kept: Option<Kept>,
+    ) -> Result<Option<(State, Json)>, Failure> {
+        let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
+        let Some(row) = seen.row() else {
+            return match seen.rows.iter().find(|row| row.name == self.wanted.name) {
+                Some(row) if id.is_none() => Err(taken(&self.identity, row)),
+                _ => Ok(None),
+            };
+        };
+        let there = Role {
+            name: row.name.clone(),
+            login: row.login,
+            createdb: row.createdb,
+            createrole: row.createrole,
+            connection_limit: row.connection_limit,
+            member_of: row.member_of.clone(),
+            valid_until: row.valid_until.clone(),
+            database: self.wanted.database.clone(),
+        };
+        let mut values = serde_json::to_value(there)?;
+        // Powers that this driver gives nobody show where somebody else gave them.
+        let powers =
+            [("superuser", row.superuser), ("replication", row.replication), ("bypassrls", row.bypassrls)];
+        for (power, has) in powers {
+            if let (true, Json::Object(values)) = (has, &mut values) {
+                values.insert(power.to_owned(), true.into());
+            }
+        }
+        let (role, oid) = (row.name.clone(), row.oid);
+        let id = id.map_or_else(|| self.identity.id(seen.session.facts.system.as_deref()), str::to_owned);
+        let mut state = self.state(id, &role, Some(oid), kept.and_then(|kept| kept.verifier))?;
+        if seen.session.facts.sees_passwords {
+            // In the cookie stays what was made here: what others made of it is to be repaired.
+            let there = self.kept_password(&mut seen.session, oid)?;
+            state.outputs.insert("password_digest".to_owned(), digest(there.as_deref()));
+        }
+        Ok(Some((state, values)))
+    }
+
+    /// What the server keeps of the password.
+    fn kept_password(&self, session: &mut Session, oid: u32) -> Result<Option<String>, Failure> {
+        #[derive(Deserialize)]
+        struct Password {
+            password: Option<String>,
+        }
+        let query = format!("SELECT rolpassword AS password FROM pg_catalog.pg_authid WHERE oid = {oid}");
+        let rows: Result<Vec<Password>, Fault> = session.client.select(&query);
+        let rows = rows.map_err(|fault| fault.failure(&self.what("looking at the password of")))?;
+        Ok(rows.into_iter().next().and_then(|row| row.password))
+    }
+
+    /// Makes it as it is wanted; `before` is the password that it was made with.
+    pub(crate) fn update(&self, id: &str, kept: &Kept, before: Option<&str>) -> Result<State, Failure> {
+        let doing = self.what("changing");
+        let mut seen = self.look(kept.oid, "changing")?;
+        let taken_by =
+            |row: &&Row| row.name == self.wanted.name && Some(row.oid) != seen.row().map(|row| row.oid);
+        if let Some(row) = seen.rows.iter().find(taken_by) {
+            return Err(taken(&self.identity, row));
+        }
+        let Some(row) = seen.row() else {
+            return match kept.oid {
+                None => self.make(seen.session, id.to_owned(), &doing),
+                Some(_) => Err(Failure::NotFound(format!(
+                    "{doing}: it is gone; `purlin refresh` takes note of that"
+                ))),
+            };
+        };
+        // The same password stays the same text on the server.
+        let password = self.inputs.secrets.role_password.as_deref();
+        let verifier = match &kept.verifier {
+            Some(kept) if password == before => Some(kept.clone()).filter(|_| password.is_some()),
+            _ => self.verifier(),
+        };
+        let (role, oid) = (name(&self.wanted.name), row.oid);
+        let mut statements = Vec::new();
+        if row.name != self.wanted.name {
+            statements.push(format!("ALTER ROLE {} RENAME TO {role}", name(&row.name)));
+        }
+        let mut options = self.options(verifier.as_deref(), Some(row));
+        if password.is_none() && before.is_some() {
+            options.push_str(" PASSWORD NULL");
+        }
+        if !options.is_empty() {
+            statements.push(format!("ALTER ROLE {role}{options}"));
+        }
+        if row.comment.as_deref() != Some(&self.identity.comment()) {
+            statements.push(format!("COMMENT ON ROLE {role} IS {}", text(&self.identity.comment())));
+        }
+        let wanted = &self.wanted.member_of;
+        for group in row.member_of.iter().filter(|group| !wanted.contains(group)) {
+            statements.push(format!("REVOKE {} FROM {role}", name(group)));
+        }
+        for group in wanted.iter().filter(|group| !row.member_of.contains(group)) {
+            statements.push(format!("GRANT {} TO {role}", name(group)));
+        }
+        let state = |verifier| self.state(id.to_owned(), &self.wanted.name, Some(oid), verifier);
+        if statements.is_empty() {
+            return state(verifier);
+        }
+        match seen.session.client.transaction(&statements) {
+            Ok(()) => state(verifier),
+            Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
+                state: Box::new(state(kept.verifier.clone())?),
+                message: format!("{doing}: {fault}; whether it was changed is not known"),
+            }),
+            Err(fault) => Err(fault.failure(&doing)),
+        }
+    }
+
+    /// Drops it. What it owns, or may do somewhere, stands in the way.
+    pub(crate) fn delete(&self, kept: Option<&Kept>) -> Result<(), Failure> {
+        let mut seen = self.look(kept.and_then(|kept| kept.oid), "deleting")?;
+        let Some(row) = seen.row() else { return Ok(()) };
+        match seen.session.client.run(&format!("DROP ROLE {}", name(&row.name))) {
+            Ok(_) => Ok(()),
+            Err(fault) if fault.code() == Some("42704") => Ok(()),
+            Err(fault) => Err(fault.failure(&self.what("deleting"))),
+        }
+    }
+
+    fn state(
+        &self,
+        id: String,
+        role: &str,
+        oid: Option<u32>,
+        verifier: Option<String>,
+    ) -> Result<State, Failure> {
+        let server = &self.inputs.values.server;
+        let mut outputs = json!({
+            "host": server.host,
+            "port": server.port(),
+            "username": role,
+            "password_digest": digest(verifier.as_deref()),
+        });
+        if let Some(database) = &self.wanted.database {
+            outputs["name"] = database.as_str().into();
+        }
+        let mut secrets = json!({});
+        if let Some(password) = &self.inputs.secrets.role_password {
+            secrets["password"] = password.as_str().into();
+            secrets["url"] = self.url(role, password).into();
+        }
+        State::new(id).outputs(outputs)?.secrets(secrets)?.cookie(Kept { oid, verifier })
+    }
+
+    /// As `libpq` reads it.
+    fn url(&self, role: &str, password: &str) -> String {
+        let place = self.inputs.values.server.place();
+        let database = self.wanted.database.as_deref().map(encoded).unwrap_or_default();
+        let mode = match place.tls {
+            Tls::Disable => "disable",
+            Tls::Require => "require",
+            Tls::VerifyCa => "verify-ca",
+            Tls::VerifyFull => "verify-full",
+        };
+        format!("postgresql://{}:{}@{place}/{database}?sslmode={mode}", encoded(role), encoded(password))
+    }
+}
+
+/// A digest that tells whether what the server keeps of a password was changed. It is salted, so the
+/// digest tells nothing of the password.
+fn digest(verifier: Option<&str>) -> Json {
+    verifier.map(|verifier| HEXLOWER.encode(&Sha256::digest(verifier))).into()
+}
+
+/// Percent-encoded, whatever is no plain letter.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte))
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

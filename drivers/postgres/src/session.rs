@@ -1,0 +1,94 @@
+//! A connection with a lock: nobody else works on the same resource meanwhile, not even what a
+//! killed attempt has asked the server for and the server has not finished.
+
+use postgres_protocol::escape::{escape_identifier, escape_literal};
+use purlin_sdk_net::Deadline;
+use serde::Deserialize;
+
+use crate::client::Client;
+use crate::fault::Fault;
+use crate::identity::Identity;
+use crate::inputs::PgInputs;
+
+/// A name as SQL has it.
+pub(crate) fn name(name: &str) -> String {
+    escape_identifier(name)
+}
+
+/// A text as SQL has it.
+pub(crate) fn text(text: &str) -> String {
+    escape_literal(text)
+}
+
+/// Texts as an array of SQL.
+pub(crate) fn texts<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
+    let all: Vec<String> = all.into_iter().map(|one| text(one)).collect();
+    format!("ARRAY[{}]::text[]", all.join(","))
+}
+
+/// What the server says of itself and of the role that asks.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Facts {
+    /// Drawn when the server's data were initialised.
+    pub(crate) system: Option<String>,
+    pub(crate) superuser: bool,
+    /// Whether it may see what is kept of passwords.
+    pub(crate) sees_passwords: bool,
+}
+
+/// A connection with a lock.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) facts: Facts,
+}
+
+impl Session {
+    /// Connects to a database and waits for the lock of the resource.
+    pub(crate) fn open(
+        inputs: &PgInputs,
+        database: &str,
+        identity: &Identity,
+        until: Deadline,
+    ) -> Result<Self, Fault> {
+        let mut client = Client::connect(&inputs.values.server, &inputs.secrets, database, until)?;
+        let lock = lock_number(&identity.guresid);
+        let begin = |system: &str| {
+            format!(
+                "SET lock_timeout = '8s'; SELECT pg_advisory_lock({lock}); \
+                 SELECT json_agg(t)::text FROM (SELECT {system} AS system, rolsuper AS superuser, \
+                 has_table_privilege('pg_catalog.pg_authid', 'SELECT') AS sees_passwords \
+                 FROM pg_catalog.pg_roles WHERE rolname = current_user) t"
+            )
+        };
+        let rows = match client
+            .run(&begin("(SELECT system_identifier::text FROM pg_catalog.pg_control_system())"))
+        {
+            // Some hosted servers keep that to themselves.
+            Err(fault) if matches!(fault.code(), Some("42501" | "42883" | "0A000")) => {
+                client.run(&begin("NULL"))?
+            }
+            rows => rows?,
+        };
+        let facts = rows.into_iter().flatten().flatten().next_back();
+        let facts: Option<Vec<Facts>> = facts.and_then(|json| serde_json::from_str(&json).ok());
+        let facts = facts.and_then(|facts| facts.into_iter().next()).ok_or_else(|| Fault::Nonsense {
+            server: inputs.values.server.place().to_string(),
+            message: "it does not say who asks".to_owned(),
+        })?;
+        Ok(Self { client, facts })
+    }
+
+    /// Whether this is the server on which the resource was made, as far as that can be told.
+    pub(crate) fn is_same_server(&self, identity: &Identity) -> bool {
+        match (&self.facts.system, &identity.system) {
+            (Some(here), Some(there)) => here == there,
+            _ => true,
+        }
+    }
+}
+
+/// The resource's number among the server's advisory locks.
+fn lock_number(guresid: &str) -> i64 {
+    let digits = guresid.get(..16).unwrap_or_default();
+    u64::from_str_radix(digits, 16).unwrap_or_default().cast_signed()
+}

@@ -1,0 +1,278 @@
+//! A small client: commands go out as arrays of strings, answers come in as RESP2.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use purlin_sdk::Failure;
+use purlin_sdk_net::{Deadline, Error as NetError, Stream, Tls};
+
+use crate::inputs::{RedisServer, Secrets};
+
+/// Bytes of the longest answer that is read.
+const LONGEST: usize = 16 << 20;
+/// How deep an answer may be nested.
+const DEEPEST: usize = 8;
+
+/// What a server answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// A word, or a text.
+    Text(String),
+    Number(i64),
+    List(Vec<Reply>),
+    /// A refusal, as a part of an answer.
+    Refused(String),
+    Nothing,
+}
+
+impl Reply {
+    /// The text, unless it is something else.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items of a list, unless it is something else.
+    pub(crate) fn items(&self) -> &[Self] {
+        match self {
+            Self::List(items) => items,
+            _ => &[],
+        }
+    }
+}
+
+/// Why a command was not answered with success.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The connection.
+    Net(NetError),
+    /// The server said no, in these words.
+    Refused(String),
+    /// It did as it was told, and could not write it down.
+    Unsaved(String),
+    /// The server does not talk as it should.
+    Nonsense { server: String, message: String },
+}
+
+impl Fault {
+    /// Whether the server has not said what became of the command.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        !matches!(self, Self::Refused(_))
+    }
+
+    /// The failure, where nothing was changed. `what` is what was about to be done.
+    pub(crate) fn failure(&self, what: &str) -> Failure {
+        let refused = match self {
+            Self::Net(error) => return error.failure(what),
+            Self::Nonsense { .. } | Self::Unsaved(_) => return Failure::failed(format!("{what}: {self}")),
+            Self::Refused(words) => words,
+        };
+        let text = format!("{what}: {self}");
+        match refused.split(' ').next().unwrap_or_default() {
+            "WRONGPASS" => Failure::failed(format!(
+                "{text}; `secrets.password` has to be the password of `values.server.user`"
+            )),
+            "NOAUTH" => {
+                Failure::failed(format!("{text}; the server wants a password: give `secrets.password`"))
+            }
+            "NOPERM" => Failure::failed(format!(
+                "{text}; the user `values.server.user` needs the commands `+ping +acl +multi +exec`"
+            )),
+            "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" | "CLUSTERDOWN" => {
+                Failure::RetryAfter { after: Duration::from_secs(2), message: text }
+            }
+            _ if refused.contains("max number of clients") => {
+                Failure::RetryAfter { after: Duration::from_secs(5), message: text }
+            }
+            "READONLY" => Failure::failed(format!("{text}; the server is a replica")),
+            _ => Failure::failed(text),
+        }
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Net(error) => error.fmt(f),
+            Self::Refused(words) => f.write_str(words),
+            Self::Unsaved(words) => write!(f, "it is done, and the server cannot write it down: {words}"),
+            Self::Nonsense { server, message } => write!(f, "cannot talk to {server}: {message}"),
+        }
+    }
+}
+
+/// A command as it is sent.
+fn message(words: &[&str]) -> Vec<u8> {
+    let mut message = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        message.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+        message.extend_from_slice(word.as_bytes());
+        message.extend_from_slice(b"\r\n");
+    }
+    message
+}
+
+/// A connection.
+pub(crate) struct Client {
+    stream: Stream,
+    input: Vec<u8>,
+    /// Bytes of `input` that are read already.
+    read: usize,
+    server: String,
+}
+
+impl Client {
+    /// Connects, agrees on TLS, and proves who asks.
+    pub(crate) fn connect(server: &RedisServer, secrets: &Secrets, until: Deadline) -> Result<Self, Fault> {
+        let place = server.place();
+        let mut stream = purlin_sdk_net::connect(&place, until).map_err(Fault::Net)?;
+        if place.tls != Tls::Disable {
+            stream = stream.secure(&place).map_err(Fault::Net)?;
+        }
+        let mut client = Self { stream, input: Vec::new(), read: 0, server: place.to_string() };
+        match (&secrets.password, server.user.as_str()) {
+            (Some(password), user) => client.run(&["AUTH", user, password])?,
+            // Nothing to prove: the server says whether it minds.
+            (None, _) => client.run(&["PING"])?,
+        };
+        client.stream.wait_until(until);
+        Ok(client)
+    }
+
+    /// Runs a command.
+    pub(crate) fn run(&mut self, words: &[&str]) -> Result<Reply, Fault> {
+        self.send(&message(words))?;
+        self.answer()
+    }
+
+    /// Runs commands one right after the other, whoever else asks for something, and whether or not
+    /// this side lives to see the answers. They go out as one message.
+    pub(crate) fn together(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, Fault> {
+        let mut all = message(&["MULTI"]);
+        for words in commands {
+            all.extend_from_slice(&message(words));
+        }
+        all.extend_from_slice(&message(&["EXEC"]));
+        self.send(&all)?;
+        let mut refused = None;
+        // Each is acknowledged, the last one is answered for all.
+        for _ in 0..=commands.len() {
+            match self.answer() {
+                Err(Fault::Refused(words)) => {
+                    refused.get_or_insert(words);
+                }
+                answer => drop(answer?),
+            }
+        }
+        match (self.answer(), refused) {
+            (Ok(Reply::List(replies)), None) if replies.len() == commands.len() => Ok(replies),
+            // What was refused at once had nothing of it done.
+            (Err(Fault::Refused(_)), Some(words)) => Err(Fault::Refused(words)),
+            (Err(fault), _) => Err(fault),
+            _ => Err(self.nonsense("it answers a transaction with something else")),
+        }
+    }
+
+    fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+        self.input.drain(..self.read);
+        self.read = 0;
+        let sent = self.stream.write_all(message).and_then(|()| self.stream.flush());
+        sent.map_err(|error| self.broken(error))
+    }
+
+    fn answer(&mut self) -> Result<Reply, Fault> {
+        match self.reply(0)? {
+            Reply::Refused(words) => Err(Fault::Refused(words)),
+            reply => Ok(reply),
+        }
+    }
+
+    fn reply(&mut self, depth: usize) -> Result<Reply, Fault> {
+        let line = self.line()?;
+        let (kind, rest) = match line.split_at_checked(1) {
+            Some(parts) => parts,
+            None => return Err(self.nonsense("an answer is an empty line")),
+        };
+        let number = |client: &Self| {
+            rest.parse::<i64>().map_err(|_| client.nonsense("where there should be a number there is none"))
+        };
+        match kind {
+            "+" => Ok(Reply::Text(rest.to_owned())),
+            "-" => Ok(Reply::Refused(rest.to_owned())),
+            ":" => number(self).map(Reply::Number),
+            "$" | "*" => {
+                let length = number(self)?;
+                if length < 0 {
+                    return Ok(Reply::Nothing);
+                }
+                let length =
+                    usize::try_from(length).ok().filter(|length| *length <= LONGEST && depth <= DEEPEST);
+                let Some(length) = length else {
+                    return Err(self.nonsense("an answer is longer or deeper than any should be"));
+                };
+                if kind == "$" { self.text(length).map(Reply::Text) } else { self.list(length, depth) }
+            }
+            _ => Err(self.nonsense("it does not answer like a Redis server")),
+        }
+    }
+
+    fn list(&mut self, length: usize, depth: usize) -> Result<Reply, Fault> {
+        let mut items = Vec::new();
+        for _ in 0..length {
+            items.push(self.reply(depth + 1)?);
+        }
+        Ok(Reply::List(items))
+    }
+
+    fn line(&mut self) -> Result<String, Fault> {
+        loop {
+            let unread = self.input.get(self.read..).unwrap_or_default();
+            if let Some(length) = unread.windows(2).position(|end| end == b"\r\n") {
+                let line = String::from_utf8_lossy(unread.get(..length).unwrap_or_default()).into_owned();
+                self.read += length + 2;
+                return Ok(line);
+            }
+            if unread.len() > 64 << 10 {
+                return Err(self.nonsense("it does not answer like a Redis server"));
+            }
+            self.more()?;
+        }
+    }
+
+    fn text(&mut self, length: usize) -> Result<String, Fault> {
+        loop {
+            let unread = self.input.get(self.read..).unwrap_or_default();
+            if let Some(text) = unread.get(..length + 2) {
+                let text = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
+                self.read += length + 2;
+                return Ok(text);
+            }
+            self.more()?;
+        }
+    }
+
+    fn more(&mut self) -> Result<(), Fault> {
+        if self.input.len() > LONGEST {
+            return Err(self.nonsense("an answer is longer than any should be"));
+        }
+        let mut buffer = [0; 8 << 10];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => Err(self.broken(io::ErrorKind::UnexpectedEof.into())),
+            Ok(length) => {
+                self.input.extend_from_slice(buffer.get(..length).unwrap_or_default());
+                Ok(())
+            }
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    fn broken(&self, error: io::Error) -> Fault {
+        Fault::Net(NetError { server: self.server.clone(), trouble: error.into() })
+    }
+
+    fn nonsense(&self, message: impl Into<String>) -> Fault {
+        Fault::Nonsense { server: self.server.clone(), message: message.into() }
+    }
+}

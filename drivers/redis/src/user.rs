@@ -1,0 +1,355 @@
+//! A user, and what the server says of it. One command makes or changes it whole.
+
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use purlin_sdk::{Failure, Json, Object, State, log, operation};
+use purlin_sdk_net::{Deadline, Tls};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::client::{Client, Fault, Reply};
+use crate::identity::{Identity, is_mark};
+use crate::inputs::{RedisInputs, User};
+
+/// A user as the server describes it. The server has words of its own for the same rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Rules {
+    commands: String,
+    keys: String,
+    channels: String,
+}
+
+/// A user that is there.
+#[derive(Debug, Default)]
+struct There {
+    flags: Vec<String>,
+    passwords: Vec<String>,
+    rules: Rules,
+    selectors: usize,
+}
+
+impl There {
+    fn is(&self, flag: &str) -> bool {
+        self.flags.iter().any(|has| has == flag)
+    }
+
+    fn marks(&self) -> impl Iterator<Item = &String> {
+        self.passwords.iter().filter(|digest| is_mark(digest))
+    }
+}
+
+/// One call about one user.
+pub(crate) struct Work<'a> {
+    pub(crate) inputs: &'a RedisInputs,
+    pub(crate) identity: Identity,
+    pub(crate) until: Deadline,
+}
+
+impl Work<'_> {
+    fn wanted(&self) -> &User {
+        &self.inputs.values.user
+    }
+
+    /// The name that it has, or is to have.
+    fn name(&self) -> &str {
+        self.identity.name.as_deref().unwrap_or(&self.wanted().name)
+    }
+
+    fn what(&self, doing: &str) -> String {
+        format!("{doing} the user `{}`", self.name())
+    }
+
+    fn connect(&self) -> Result<Client, Fault> {
+        Client::connect(&self.inputs.values.server, &self.inputs.secrets, self.until)
+    }
+
+    fn look(&self, client: &mut Client) -> Result<Option<There>, Fault> {
+        let Reply::List(pairs) = client.run(&["ACL", "GETUSER", self.name()])? else { return Ok(None) };
+        let mut there = There::default();
+        let texts = |reply: &Reply| reply.items().iter().filter_map(Reply::text).map(str::to_owned).collect();
+        for pair in pairs.chunks(2) {
+            let [Reply::Text(name), value] = pair else { continue };
+            let text = || value.text().unwrap_or_default().to_owned();
+            match name.as_str() {
+                "flags" => there.flags = texts(value),
+                "passwords" => there.passwords = texts(value),
+                "commands" => there.rules.commands = text(),
+                "keys" => there.rules.keys = text(),
+                "channels" => there.rules.channels = text(),
+                "selectors" => there.selectors = value.items().len(),
+                _ => {}
+            }
+        }
+        Ok(Some(there))
+    }
+
+    /// Refuses a user that is not this resource's. One that is recorded, or that a person named, may
+    /// have lost its mark, and may have nobody else's.
+    fn ours(&self, there: &There, recorded: bool) -> Result<(), Failure> {
+        let mark = self.identity.mark();
+        if there.marks().any(|digest| *digest == mark) {
+            return Ok(());
+        }
+        let lost = there.marks().next().is_none();
+        if lost && (recorded || self.identity.is_named) {
+            return Ok(());
+        }
+        Err(Failure::Conflict(match lost {
+            true => format!(
+                "the user `{}` exists already, and is not marked as this resource's; import it if it is to be",
+                self.name()
+            ),
+            false => format!("the user `{}` exists already, and is another resource's", self.name()),
+        }))
+    }
+
+    /// Makes it.
+    pub(crate) fn create(&self) -> Result<State, Failure> {
+        let doing = self.what("making");
+        let mut client = self.connect().map_err(|fault| fault.failure(&doing))?;
+        if let Some(there) = self.look(&mut client).map_err(|fault| fault.failure(&doing))? {
+            self.ours(&there, false)?;
+            return Err(Failure::Conflict(format!(
+                "the user `{}` is this resource's already, from an earlier life; import it, or delete it",
+                self.name()
+            )));
+        }
+        let id = self.identity.id(&self.wanted().name);
+        operation::checkpoint(&id);
+        match self.set(&mut client) {
+            Ok(persistent) => self.made(&mut client, id, persistent, &doing),
+            Err(fault) if fault.is_uncertain() => self.find_out(id, &fault, &doing),
+            Err(fault) => Err(refused(&fault, &doing)),
+        }
+    }
+
+    /// One command makes it whole or not at all, and in company of the one that has the server write
+    /// its users down. Says whether it does.
+    fn set(&self, client: &mut Client) -> Result<bool, Fault> {
+        let wanted = self.wanted();
+        let password = format!("#{}", self.digest());
+        let mark = format!("#{}", self.identity.mark());
+        let state = if wanted.enabled { "on" } else { "off" };
+        let rules = wanted.rules();
+        let mut words =
+            vec!["ACL", "SETUSER", &wanted.name, "reset", "resetchannels", state, &password, &mark];
+        words.extend(rules.iter().map(String::as_str));
+        saved(client, &words, self.name())
+    }
+
+    /// What the server keeps of the password.
+    fn digest(&self) -> String {
+        let password = self.inputs.secrets.user_password.as_deref().unwrap_or_default();
+        HEXLOWER.encode(&Sha256::digest(password))
+    }
+
+    /// What there is now.
+    fn made(&self, client: &mut Client, id: String, persistent: bool, doing: &str) -> Result<State, Failure> {
+        let there = self.look(client).map_err(|fault| Failure::Partial {
+            state: Box::new(State::new(&id)),
+            message: format!("{doing}: it is there, and then: {fault}"),
+        })?;
+        let there = there.ok_or_else(|| Failure::failed(format!("{doing}: somebody deleted it at once")))?;
+        self.state(id, &there, Some(there.rules.clone()), persistent)
+    }
+
+    /// What became of a command whose answer was lost.
+    fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
+        let again = self.connect().and_then(|mut client| self.look(&mut client));
+        match again {
+            // In which words the server has it, and whether it keeps it, an update finds out.
+            Ok(Some(there)) => {
+                self.ours(&there, false)?;
+                Err(Failure::Partial {
+                    state: Box::new(State::new(id)),
+                    message: format!("{doing}: it was made, and then: {fault}"),
+                })
+            }
+            Ok(None) => Err(Failure::RetryAfter {
+                after: Duration::from_secs(2),
+                message: format!("{doing}: {fault}; nothing was made"),
+            }),
+            Err(_) => Err(Failure::Partial {
+                state: Box::new(State::new(id)),
+                message: format!("{doing}: {fault}; whether it was made is not known"),
+            }),
+        }
+    }
+
+    /// What there is, with the values that reality has where they can be told.
+    pub(crate) fn read(&self, before: Option<&State>) -> Result<Option<(State, Option<Json>)>, Failure> {
+        let doing = self.what("looking at");
+        let failure = |fault: Fault| fault.failure(&doing);
+        let mut client = self.connect().map_err(failure)?;
+        let Some(there) = self.look(&mut client).map_err(failure)? else { return Ok(None) };
+        self.ours(&there, before.is_some())?;
+        let kept = before.map(State::read_cookie::<Rules>).transpose()?.flatten();
+        let persistent = before.and_then(|before| before.outputs.get("persistent")?.as_bool());
+        let values = match (&kept, self.identity.is_named) {
+            // What was just made is as it was made; in which words the server has it is not known yet.
+            (None, false) => None,
+            _ => Some(self.values(&there, kept.as_ref())),
+        };
+        let id = match self.identity.is_named {
+            true => self.name().to_owned(),
+            false => self.identity.id(self.name()),
+        };
+        Ok(Some((self.state(id, &there, kept, persistent.unwrap_or(false))?, values)))
+    }
+
+    /// As the inputs have it, where it is what was made; else in the server's words.
+    fn values(&self, there: &There, kept: Option<&Rules>) -> Json {
+        let wanted = self.wanted();
+        let words = |rules: &str, sign: &str| -> Json {
+            let words = rules.split_whitespace();
+            words.map(|word| word.strip_prefix(sign).unwrap_or(word)).collect::<Vec<_>>().into()
+        };
+        let same = |part: fn(&Rules) -> &String| kept.is_some_and(|kept| part(kept) == part(&there.rules));
+        let mut user = Object::new();
+        user.insert("name".to_owned(), self.name().into());
+        user.insert("enabled".to_owned(), there.is("on").into());
+        let mut insert = |name: &str, wanted: &[String], part: fn(&Rules) -> &String, sign: &str| {
+            let value = if same(part) { wanted.into() } else { words(part(&there.rules), sign) };
+            user.insert(name.to_owned(), value);
+        };
+        insert("keys", &wanted.keys, |rules| &rules.keys, "~");
+        insert("channels", &wanted.channels, |rules| &rules.channels, "&");
+        insert("commands", &wanted.commands, |rules| &rules.commands, "\0");
+        // What this driver gives nobody shows where somebody else gave it.
+        if there.selectors > 0 {
+            user.insert("selectors".to_owned(), there.selectors.into());
+        }
+        if there.is("nopass") {
+            user.insert("nopass".to_owned(), true.into());
+        }
+        user.into()
+    }
+
+    /// Makes it as it is wanted. Where it is gone it is made again: it holds nothing.
+    pub(crate) fn update(&self, id: &str) -> Result<State, Failure> {
+        let doing = self.what("changing");
+        let failure = |fault: Fault| fault.failure(&doing);
+        if self.wanted().name != self.name() {
+            return Err(Failure::input("/values/user/name", "a user cannot be renamed, only replaced"));
+        }
+        let mut client = self.connect().map_err(failure)?;
+        if let Some(there) = self.look(&mut client).map_err(failure)? {
+            self.ours(&there, true)?;
+        }
+        match self.set(&mut client) {
+            Ok(persistent) => self.made(&mut client, id.to_owned(), persistent, &doing),
+            Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
+                state: Box::new(State::new(id)),
+                message: format!("{doing}: {fault}; whether it was changed is not known"),
+            }),
+            Err(fault) => Err(refused(&fault, &doing)),
+        }
+    }
+
+    /// Deletes it; whoever is logged in as it is thrown out.
+    pub(crate) fn delete(&self) -> Result<(), Failure> {
+        let doing = self.what("deleting");
+        let failure = |fault: Fault| fault.failure(&doing);
+        let mut client = self.connect().map_err(failure)?;
+        let Some(there) = self.look(&mut client).map_err(failure)? else {
+            // An earlier attempt may have come so far, and could not have it written down.
+            return save(&mut client, self.name()).map(|_| ()).map_err(failure);
+        };
+        self.ours(&there, true)?;
+        saved(&mut client, &["ACL", "DELUSER", self.name()], self.name()).map(|_| ()).map_err(failure)
+    }
+
+    fn state(
+        &self,
+        id: String,
+        there: &There,
+        kept: Option<Rules>,
+        persistent: bool,
+    ) -> Result<State, Failure> {
+        let server = self.inputs.values.server.place();
+        let mut expected = vec![self.digest(), self.identity.mark()];
+        let mut passwords = there.passwords.clone();
+        expected.sort_unstable();
+        passwords.sort_unstable();
+        let state = State::new(id).outputs(json!({
+            "host": server.host,
+            "port": server.port,
+            "username": self.name(),
+            "persistent": persistent,
+            "password_is": if passwords == expected { "as given" } else { "changed" },
+        }))?;
+        let password = self.inputs.secrets.user_password.as_deref().unwrap_or_default();
+        let scheme = if server.tls == Tls::Disable { "redis" } else { "rediss" };
+        let url = format!("{scheme}://{}:{}@{server}", encoded(self.name()), encoded(password));
+        let state = state.secrets(json!({"password": password, "url": url}))?;
+        match kept {
+            Some(kept) => state.cookie(kept),
+            None => Ok(state),
+        }
+    }
+}
+
+/// Runs a command and has the server write its users down; says whether it keeps them.
+fn saved(client: &mut Client, words: &[&str], user: &str) -> Result<bool, Fault> {
+    let replies = client.together(&[words, &["ACL", "SAVE"]])?;
+    match replies.as_slice() {
+        [Reply::Refused(words), _] => Err(Fault::Refused(words.clone())),
+        [_, saved] => is_kept(saved, user),
+        _ => Ok(true),
+    }
+}
+
+/// Has the server write its users down; says whether it keeps them.
+fn save(client: &mut Client, user: &str) -> Result<bool, Fault> {
+    match client.run(&["ACL", "SAVE"]) {
+        Err(Fault::Refused(words)) => is_kept(&Reply::Refused(words), user),
+        reply => is_kept(&reply?, user),
+    }
+}
+
+fn is_kept(saved: &Reply, user: &str) -> Result<bool, Fault> {
+    match saved {
+        Reply::Refused(words) if words.contains("not configured to use an ACL file") => {
+            log::warn(format!(
+                "the server has no `aclfile`: what becomes of the user `{user}` does not survive its restart"
+            ));
+            Ok(false)
+        }
+        // It is so now, and would not be after a restart: nobody can call this done.
+        Reply::Refused(words) => Err(Fault::Unsaved(words.clone())),
+        _ => Ok(true),
+    }
+}
+
+/// Rules that the server does not know are wrong inputs.
+fn refused(fault: &Fault, doing: &str) -> Failure {
+    match fault {
+        Fault::Refused(words) if words.contains("ACL SETUSER modifier") => {
+            let place = if words.contains("modifier '+") || words.contains("modifier '-") {
+                "/values/user/commands"
+            } else if words.contains("modifier '&") {
+                "/values/user/channels"
+            } else {
+                "/values/user/keys"
+            };
+            Failure::input(place, words.clone())
+        }
+        fault => fault.failure(doing),
+    }
+}
+
+/// Percent-encoded, whatever is no plain letter.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte))
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

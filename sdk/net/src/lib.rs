@@ -1,0 +1,29 @@
+//! Connections for drivers that speak a protocol of their own.
+//!
+//! A driver in the sandbox reaches what it was granted, by TCP. This crate connects with a limit on
+//! the time, says what was denied, and puts TLS around the connection without anything that is not
+//! Rust. It knows no protocol above that.
+
+mod crypto;
+mod deadline;
+mod error;
+mod server;
+mod stream;
+mod tcp;
+mod tls;
+
+pub use deadline::Deadline;
+pub use error::{Error, Trouble};
+pub use server::{Server, tls_schema};
+pub use stream::Stream;
+pub use tls::{Tls, certificates};
+
+/// Connects to a server, without TLS as yet.
+///
+/// # Errors
+/// When nobody is reached until then, or may be.
+pub fn connect(server: &Server, until: Deadline) -> Result<Stream, Error> {
+    let until = until.sooner(Deadline::after(server.patience()));
+    let connected = tcp::Tcp::connect(&server.host, server.port, until);
+    connected.map(Stream::plain).map_err(|trouble| Error { server: server.to_string(), trouble })
+}

@@ -1,0 +1,85 @@
+//! Where a server is and how to talk to it, as it stands in a driver's inputs.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use purlin_sdk::{Faults, Json};
+use serde_json::json;
+
+use crate::tls::{Tls, certificates};
+
+/// A server.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Whether and how it is encrypted.
+    pub tls: Tls,
+    /// Certificates (PEM) that the server's has to come from.
+    pub ca: Option<String>,
+    /// Seconds for a connection.
+    pub connect_timeout: u64,
+}
+
+impl Server {
+    /// Seconds for a connection where inputs name none.
+    pub const CONNECT_TIMEOUT: u64 = 10;
+
+    /// How long a connection may take.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(self.connect_timeout)
+    }
+
+    /// Everything that is wrong with it, below `/values/server`.
+    pub fn validate(&self, faults: &mut Faults) {
+        let place = |name: &str| format!("/values/server/{name}");
+        let ascii = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let is_name = !self.host.is_empty() && self.host.len() <= 253 && self.host.chars().all(ascii);
+        if self.host.parse::<IpAddr>().is_err() && !is_name {
+            faults.add(place("host"), "has to be a name such as `db.internal`, or an address");
+        }
+        if self.port == 0 {
+            faults.add(place("port"), "has to be from 1 to 65535");
+        }
+        if !(1..=300).contains(&self.connect_timeout) {
+            faults.add(place("connect_timeout"), "has to be from 1 to 300 seconds");
+        }
+        match (&self.ca, self.tls) {
+            (None, Tls::VerifyFull | Tls::VerifyCa) => faults.add(
+                place("ca"),
+                "is missing: give the certificates (PEM) that the server's has to come from, or say `tls: require` \
+                 (encrypted, and nobody looks whom by) or `tls: disable`",
+            ),
+            (Some(ca), Tls::VerifyFull | Tls::VerifyCa) => {
+                if let Err(reason) = certificates(ca) {
+                    faults.add(place("ca"), reason);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// JSON Schema of the properties `tls`, `ca` and `connect_timeout`.
+pub fn tls_schema() -> Json {
+    json!({
+        "tls": {
+            "enum": ["disable", "require", "verify-ca", "verify-full", null],
+            "description": "Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` (the default) wants a certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS."
+        },
+        "ca": {"type": ["string", "null"], "description": "Certificates (PEM) that the server's has to come from; `verify-full` and `verify-ca` need them."},
+        "connect_timeout": {"type": ["integer", "null"], "minimum": 1, "maximum": 300, "description": "Seconds for a connection, 10 by default."}
+    })
+}

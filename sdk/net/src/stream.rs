@@ -1,0 +1,93 @@
+//! A connection, with TLS or without.
+
+use std::io::{self, Read, Write};
+
+use rustls_portable::{ClientConnection, StreamOwned};
+
+use crate::tcp::Tcp;
+use crate::tls::{Secured, Tls, end_point};
+use crate::{Deadline, Error, Server, Trouble};
+
+/// A connection to a server.
+#[derive(Debug)]
+pub struct Stream(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Plain(Tcp),
+    Tls(Box<StreamOwned<ClientConnection, Tcp>>),
+}
+
+impl Stream {
+    pub(crate) fn plain(tcp: Tcp) -> Self {
+        Self(Kind::Plain(tcp))
+    }
+
+    /// Reads and writes wait until then from now on, and fail as timed out after it.
+    pub fn wait_until(&mut self, until: Deadline) {
+        match &mut self.0 {
+            Kind::Plain(tcp) => tcp.wait_until(until),
+            Kind::Tls(tls) => tls.sock.wait_until(until),
+        }
+    }
+
+    /// Agrees on TLS, as the server's settings say; without a word where they say `disable`.
+    ///
+    /// # Errors
+    /// When there is no TLS with it, or it is not who it should be.
+    pub fn secure(self, server: &Server) -> Result<Self, Error> {
+        let error = |trouble| Error { server: server.to_string(), trouble };
+        match self.0 {
+            Kind::Plain(tcp) if server.tls != Tls::Disable => {
+                Secured::agree(tcp, server).map(|tls| Self(Kind::Tls(Box::new(tls)))).map_err(error)
+            }
+            kind => Ok(Self(kind)),
+        }
+    }
+
+    /// Whether it is encrypted.
+    pub fn is_secure(&self) -> bool {
+        matches!(self.0, Kind::Tls(_))
+    }
+
+    /// What a password's proof is bound to, so that it is good for this connection alone: a digest of
+    /// the server's certificate (RFC 5929, `tls-server-end-point`). None without TLS, and where the
+    /// certificate's signature names no digest.
+    pub fn end_point(&self) -> Option<Vec<u8>> {
+        match &self.0 {
+            Kind::Plain(_) => None,
+            Kind::Tls(tls) => end_point(tls.conn.peer_certificates()?.first()?),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Kind::Plain(tcp) => tcp.read(buffer),
+            Kind::Tls(tls) => tls.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Kind::Plain(tcp) => tcp.write(buffer),
+            Kind::Tls(tls) => tls.write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Kind::Plain(tcp) => tcp.flush(),
+            Kind::Tls(tls) => tls.flush(),
+        }
+    }
+}
+
+impl From<rustls_portable::Error> for Trouble {
+    fn from(error: rustls_portable::Error) -> Self {
+        Self::Tls(crate::tls::words(&error))
+    }
+}

@@ -1,0 +1,12 @@
+//! A connection that waits no longer than it may: in the sandbox over `wasi:sockets`, in unit tests
+//! over the system's.
+
+#[cfg(not(target_family = "wasm"))]
+mod native;
+#[cfg(target_family = "wasm")]
+mod wasi;
+
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use native::Tcp;
+#[cfg(target_family = "wasm")]
+pub(crate) use wasi::Tcp;

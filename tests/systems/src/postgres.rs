@@ -1,0 +1,159 @@
+//! A PostgreSQL server on loopback, with SCRAM and, where it is wanted, TLS alone.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::certificates::Authority;
+use crate::server::{Server, free_port, guarded, hand_over, listens};
+use crate::tools::need;
+
+/// The password of the superuser `postgres`.
+pub const PASSWORD: &str = "the admin's secret";
+
+/// A server that runs, with its superuser `postgres`.
+#[derive(Debug)]
+pub struct Postgres {
+    server: Server,
+    psql: PathBuf,
+    /// Its port on loopback.
+    pub port: u16,
+}
+
+impl Postgres {
+    /// A server without TLS; nothing where PostgreSQL is not installed.
+    pub fn start() -> Option<Self> {
+        Self::with(None, &[])
+    }
+
+    /// A server that talks over TLS only, with a certificate for `localhost` of this authority.
+    pub fn with_tls(authority: &Authority) -> Option<Self> {
+        Self::with(Some(authority), &[])
+    }
+
+    /// A server with further settings.
+    ///
+    /// # Panics
+    /// When it cannot be set up.
+    pub fn with(authority: Option<&Authority>, settings: &[&str]) -> Option<Self> {
+        let (initdb, program, psql) = (need("initdb")?, need("postgres")?, need("psql")?);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let data = folder.path().join("data");
+        fs::create_dir(&data).expect("a folder");
+        fs::write(folder.path().join("password"), PASSWORD).expect("a file");
+        // The user `postgres` has to get in.
+        open_up(&folder);
+        hand_over(folder.path(), "postgres");
+        let mut command = guarded(initdb, Some("postgres"));
+        command.args([
+            "--username",
+            "postgres",
+            "--auth",
+            "scram-sha-256",
+            "--encoding",
+            "UTF8",
+            "--locale",
+            "C",
+        ]);
+        command
+            .arg("--no-sync")
+            .arg("--pwfile")
+            .arg(folder.path().join("password"))
+            .arg("--pgdata")
+            .arg(&data);
+        let done = command.output().expect("initdb runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        if let Some(authority) = authority {
+            authority.issue("localhost", &data.join("server.crt"), &data.join("server.key"));
+            fs::write(data.join("pg_hba.conf"), "hostssl all all all scram-sha-256\n").expect("a file");
+            hand_over(&data, "postgres");
+        }
+        let port = free_port();
+        let mut command = guarded(program, Some("postgres"));
+        command.arg("-D").arg(&data).args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+        command.arg("-c").arg(format!("unix_socket_directories={}", folder.path().display()));
+        command.args(["-c", "fsync=off", "-c", "log_statement=all"]);
+        if authority.is_some() {
+            command.args(["-c", "ssl=on"]);
+        }
+        for setting in settings {
+            command.args(["-c", setting]);
+        }
+        let server = Server::start(command, folder, || listens(port));
+        let postgres = Self { server, psql, port };
+        let begun = std::time::Instant::now();
+        while postgres.try_ask("postgres", "SELECT 1").is_err() {
+            assert!(begun.elapsed().as_secs() < 60, "{}", postgres.log());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        Some(postgres)
+    }
+
+    /// What the server wrote into its log.
+    pub fn log(&self) -> String {
+        self.server.log()
+    }
+
+    fn command(&self, user: &str, password: &str, database: &str) -> Command {
+        let mut command = Command::new(&self.psql);
+        command.args(["-X", "-A", "-t", "-q", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", user]);
+        command.args(["-d", database, "-v", "ON_ERROR_STOP=1"]);
+        command.env("PGPASSWORD", password).env("PGCONNECT_TIMEOUT", "10");
+        command
+    }
+
+    /// Runs statements as anybody.
+    ///
+    /// # Errors
+    /// What `psql` says.
+    pub fn try_as(&self, user: &str, password: &str, database: &str, sql: &str) -> Result<String, String> {
+        let done = self.command(user, password, database).args(["-c", sql]).output().expect("psql runs");
+        match done.status.success() {
+            true => Ok(String::from_utf8_lossy(&done.stdout).trim_end_matches('\n').to_owned()),
+            false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        }
+    }
+
+    fn try_ask(&self, database: &str, sql: &str) -> Result<String, String> {
+        self.try_as("postgres", PASSWORD, database, sql)
+    }
+
+    /// Runs statements as the superuser.
+    ///
+    /// # Panics
+    /// When they fail.
+    #[track_caller]
+    pub fn ask(&self, sql: &str) -> String {
+        self.ask_in("postgres", sql)
+    }
+
+    /// The same in another database.
+    ///
+    /// # Panics
+    /// When they fail.
+    #[track_caller]
+    pub fn ask_in(&self, database: &str, sql: &str) -> String {
+        self.try_ask(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// Databases besides those that every server has, in order.
+    pub fn databases(&self) -> Vec<String> {
+        let all = self
+            .ask("SELECT datname FROM pg_database WHERE datname !~ '^(postgres|template[01])$' ORDER BY 1");
+        all.lines().map(str::to_owned).collect()
+    }
+
+    /// Roles besides those that every server has, in order.
+    pub fn roles(&self) -> Vec<String> {
+        let all = self.ask("SELECT rolname FROM pg_roles WHERE rolname !~ '^(postgres$|pg_)' ORDER BY 1");
+        all.lines().map(str::to_owned).collect()
+    }
+}
+
+/// Lets others into a temporary folder.
+fn open_up(folder: &TempDir) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
+}

@@ -1,0 +1,541 @@
+//! `purlin/postgres` against a real PostgreSQL server.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+use purlin_systems::certificates::{Authority, Key};
+use purlin_systems::postgres::{PASSWORD, Postgres};
+use purlin_systems::workspace::component;
+use purlin_systems::{Proxy, Workspace, at_every_message};
+use serde_json::{Value, json};
+
+/// How the driver reaches a server, and as whom.
+fn server(port: u16) -> Value {
+    json!({"host": "127.0.0.1", "port": port, "tls": "disable"})
+}
+
+/// A workspace for an environment, which may reach these ports.
+fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
+    let port = &server["port"];
+    let workspace = Workspace::new();
+    workspace.write(
+        "purlin.yaml",
+        &json!({
+            "apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": {
+                "defaults": {"org": "acme", "app": "shop", "env": environment, "env_type": "development"},
+                "drivers": {"purlin/postgres": {
+                    "source": component("postgres"),
+                    "grants": {"tcp": [format!("127.0.0.1:{port}"), format!("localhost:{port}")], "addresses": ["127.0.0.1"]},
+                }},
+            },
+        })
+        .to_string(),
+    );
+    definitions(&workspace, server, password);
+    workspace
+}
+
+/// One definition for each kind of thing.
+fn definitions(workspace: &Workspace, server: &Value, password: &str) {
+    let definition = |kind: &str, values: Value, secrets: Value| {
+        json!({
+            "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": format!("pg-{kind}")},
+            "spec": {
+                "type": format!("pg-{kind}"), "driver": "purlin/postgres",
+                "inputs": {"values": values, "secrets": secrets}, "criteria": [{}],
+            },
+        })
+    };
+    let with = |secret: Value| {
+        let mut secrets = json!({"password": password});
+        if let (Value::Object(secrets), Value::Object(secret)) = (&mut secrets, secret) {
+            secrets.extend(secret);
+        }
+        secrets
+    };
+    let all = [
+        definition(
+            "role",
+            json!({"server": server, "role": "${params.role}"}),
+            with(json!({"role_password": "${params.password}"})),
+        ),
+        definition("database", json!({"server": server, "database": "${params.database}"}), with(json!({}))),
+        definition("grant", json!({"server": server, "grant": "${params.grant}"}), with(json!({}))),
+    ];
+    let texts: Vec<String> = all.iter().map(Value::to_string).collect();
+    workspace.write("definitions.yaml", &texts.join("\n---\n"));
+}
+
+/// What is wanted.
+fn wanted(workspace: &Workspace, shared: &Value) {
+    let deployment = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {"shared": shared},
+    });
+    workspace.write("deployment.json", &deployment.to_string());
+}
+
+fn role(name: &str, more: Value) -> Value {
+    let mut role = json!({"name": name});
+    if let (Value::Object(role), Value::Object(more)) = (&mut role, more) {
+        role.extend(more);
+    }
+    json!({"type": "pg-role", "params": {"role": role, "password": "the app's secret: %&/?"}})
+}
+
+fn database(name: &str, more: Value) -> Value {
+    let mut database = json!({"name": name});
+    if let (Value::Object(database), Value::Object(more)) = (&mut database, more) {
+        database.extend(more);
+    }
+    json!({"type": "pg-database", "params": {"database": database}})
+}
+
+const ROLE: &str = "${resources['pg-role.default#shared.role'].outputs.username}";
+const DATABASE: &str = "${resources['pg-database.default#shared.db'].outputs.name}";
+
+#[test]
+fn a_role_a_database_and_privileges_live() {
+    let Some(postgres) = Postgres::start() else { return };
+    let workspace = workspace("dev", &server(postgres.port), PASSWORD);
+    let reader = || json!({"type": "pg-role", "params": {"role": {"name": "reader"}, "password": "r"}});
+    let grant = |privileges: Value| {
+        json!({"type": "pg-grant", "params": {"grant": {
+            "role": "${resources['pg-role.default#shared.reader'].outputs.username}", "database": DATABASE,
+            "on": "all_tables", "privileges": privileges, "future_of": [ROLE],
+        }}})
+    };
+    let connect = || {
+        json!({"type": "pg-grant", "params": {"grant": {
+            "role": "${resources['pg-role.default#shared.reader'].outputs.username}", "database": DATABASE, "privileges": ["connect"],
+        }}})
+    };
+    let all = |limit: i32, privileges: Value| {
+        json!({
+            "role": role("shop", json!({"connection_limit": limit, "database": "shop", "valid_until": "2099-01-31T00:00:00Z"})),
+            "reader": reader(),
+            "db": database("shop", json!({"owner": ROLE, "extensions": ["pg_trgm", "hstore"], "connection_limit": 20})),
+            "connect": connect(),
+            "tables": grant(privileges),
+        })
+    };
+    wanted(&workspace, &all(5, json!(["SELECT"])));
+    workspace.purlin(&["up"]);
+    assert_eq!(postgres.databases(), ["shop"]);
+    assert_eq!(postgres.roles(), ["reader", "shop"]);
+    // The app works with what it was given, and what it makes from now on others may read.
+    let shop = |sql: &str| postgres.try_as("shop", "the app's secret: %&/?", "shop", sql);
+    shop("CREATE TABLE wares (name text); INSERT INTO wares VALUES ('tea')").expect("the owner may");
+    let read = |sql: &str| postgres.try_as("reader", "r", "shop", sql);
+    assert_eq!(read("SELECT name FROM wares").as_deref(), Ok("tea"));
+    assert!(read("DELETE FROM wares").is_err_and(|error| error.contains("permission denied")));
+    assert_eq!(postgres.ask("SELECT encoding, datconnlimit FROM pg_database WHERE datname = 'shop'"), "6|20");
+    assert_eq!(
+        postgres.ask("SELECT rolconnlimit, rolcanlogin, rolsuper FROM pg_roles WHERE rolname = 'shop'"),
+        "5|t|f"
+    );
+    // The password never went to the server, not even into its log.
+    let kept = postgres.ask("SELECT rolpassword FROM pg_authid WHERE rolname = 'shop'");
+    assert!(kept.starts_with("SCRAM-SHA-256$4096:"), "{kept}");
+    assert!(!postgres.log().contains("the app's secret") && !postgres.log().contains("the app''s secret"));
+    let outputs = workspace.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
+    let given = &outputs["resources"]["pg-role.default#shared.role"];
+    assert_eq!(given["username"], "shop");
+    assert_eq!(given["name"], "shop");
+    assert_eq!(given["host"], "127.0.0.1");
+    assert_eq!(given["port"], postgres.port);
+    assert_eq!(given["password"], "the app's secret: %&/?");
+    let url = given["url"].as_str().expect("a URL");
+    assert!(
+        url.starts_with("postgresql://shop:the%20app%27s%20secret%3A%20%25%26%2F%3F@127.0.0.1:"),
+        "{url}"
+    );
+
+    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["refresh"]);
+    workspace.purlin(&["up"]).says("Nothing to change");
+
+    // A change is made in place.
+    let oid = postgres.ask("SELECT oid FROM pg_database WHERE datname = 'shop'");
+    wanted(&workspace, &all(7, json!(["SELECT", "DELETE"])));
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(postgres.ask("SELECT rolconnlimit FROM pg_roles WHERE rolname = 'shop'"), "7");
+    read("DELETE FROM wares").expect("it may now");
+    wanted(&workspace, &all(7, json!(["SELECT"])));
+    workspace.purlin(&["up", "--yes"]);
+    assert!(read("DELETE FROM wares").is_err_and(|error| error.contains("permission denied")));
+    assert_eq!(postgres.ask("SELECT oid FROM pg_database WHERE datname = 'shop'"), oid);
+
+    // What the role owns elsewhere stands in the way of its deletion.
+    workspace.purlin(&["destroy", "--yes"]);
+    assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
+    workspace.purlin(&["destroy", "--yes"]);
+}
+
+#[test]
+fn what_others_change_is_found_and_repaired() {
+    let Some(postgres) = Postgres::start() else { return };
+    let workspace = workspace("dev", &server(postgres.port), PASSWORD);
+    postgres.ask("CREATE ROLE team; CREATE ROLE intruder; CREATE ROLE usurper");
+    let all = json!({
+        "role": role("shop", json!({"member_of": ["team"]})),
+        "db": database("shop", json!({"owner": ROLE, "extensions": ["hstore"]})),
+        "grant": {"type": "pg-grant", "params": {"grant": {"role": "team", "database": DATABASE, "privileges": ["CONNECT", "CREATE"]}}},
+    });
+    wanted(&workspace, &all);
+    workspace.purlin(&["up"]);
+    postgres.ask(
+        "ALTER ROLE shop NOLOGIN SUPERUSER CREATEDB CONNECTION LIMIT 3 PASSWORD 'stolen' VALID UNTIL '2001-01-01'; \
+         REVOKE team FROM shop; GRANT intruder TO shop; COMMENT ON ROLE shop IS NULL; \
+         ALTER DATABASE shop CONNECTION LIMIT 1; ALTER DATABASE shop OWNER TO usurper; COMMENT ON DATABASE shop IS 'mine'; \
+         REVOKE CREATE ON DATABASE shop FROM team",
+    );
+    postgres.ask("ALTER DATABASE shop RENAME TO elsewhere");
+    postgres.ask_in("elsewhere", "DROP EXTENSION hstore");
+    let found = workspace.purlin(&["refresh"]);
+    for what in [
+        "superuser",
+        "values.role.login",
+        "member_of",
+        "password_digest",
+        "values.database.owner",
+        "values.database.name",
+        "extensions",
+        "privileges",
+    ] {
+        found.clone().says(what);
+    }
+    workspace.purlin(&["up", "--yes"]);
+    let role = "SELECT rolcanlogin, rolsuper, rolcreatedb, rolconnlimit, rolvaliduntil FROM pg_authid WHERE rolname = 'shop'";
+    assert_eq!(postgres.ask(role), "t|f|f|-1|infinity");
+    postgres.try_as("shop", "the app's secret: %&/?", "shop", "SELECT 1").expect("its own password again");
+    let groups = "SELECT string_agg(r.rolname, ',') FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid JOIN pg_roles s ON s.oid = m.member WHERE s.rolname = 'shop'";
+    assert_eq!(postgres.ask(groups), "team");
+    let database = "SELECT pg_get_userbyid(datdba), datconnlimit, shobj_description(oid, 'pg_database') LIKE 'purlin:%' FROM pg_database WHERE datname = 'shop'";
+    assert_eq!(postgres.ask(database), "shop|-1|t");
+    assert_eq!(postgres.ask_in("shop", "SELECT count(*) FROM pg_extension WHERE extname = 'hstore'"), "1");
+    assert_eq!(postgres.ask("SELECT has_database_privilege('team', 'shop', 'CREATE')"), "t");
+    workspace.purlin(&["refresh"]);
+    workspace.purlin(&["up"]).says("Nothing to change");
+
+    // What is gone is made again.
+    postgres.ask("DROP DATABASE shop");
+    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(postgres.databases(), ["shop"]);
+    assert_eq!(postgres.ask("SELECT has_database_privilege('team', 'shop', 'CREATE')"), "t");
+}
+
+#[test]
+fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
+    for key in [Key::Rsa, Key::P256] {
+        let (Some(authority), Some(other)) = (Authority::new(key), Authority::new(key)) else { return };
+        let Some(postgres) = Postgres::with_tls(&authority) else { return };
+        let at = |host: &str, tls: &str, ca: &str| json!({"host": host, "port": postgres.port, "tls": tls, "ca": ca});
+        let workspace = workspace("dev", &at("localhost", "verify-full", &authority.pem()), PASSWORD);
+        wanted(&workspace, &json!({"db": database("shop", json!({}))}));
+        workspace.purlin(&["up"]);
+        assert_eq!(postgres.databases(), ["shop"]);
+        // The password is bound to this very connection.
+        let outputs = |workspace: &Workspace| workspace.run(&["up", "--full", "--yes"]);
+        definitions(&workspace, &at("127.0.0.1", "verify-ca", &authority.pem()), PASSWORD);
+        let _ = outputs(&workspace).expect(0);
+        definitions(&workspace, &at("127.0.0.1", "require", ""), PASSWORD);
+        let _ = outputs(&workspace).expect(0);
+        definitions(&workspace, &at("127.0.0.1", "verify-full", &authority.pem()), PASSWORD);
+        outputs(&workspace).expect(1).says("the server's certificate is for another host");
+        definitions(&workspace, &at("localhost", "verify-full", &other.pem()), PASSWORD);
+        outputs(&workspace)
+            .expect(1)
+            .says("the server's certificate comes from none of those in `server.ca`");
+        definitions(&workspace, &at("localhost", "disable", ""), PASSWORD);
+        outputs(&workspace).expect(1).says("no pg_hba.conf entry");
+        definitions(&workspace, &at("localhost", "verify-full", ""), PASSWORD);
+        outputs(&workspace).expect(2).says("/values/server/ca");
+        definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), "wrong");
+        outputs(&workspace)
+            .expect(1)
+            .says("password authentication failed for user \"postgres\"")
+            .says("28P01");
+        definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), PASSWORD);
+        workspace.purlin(&["destroy", "--yes"]);
+    }
+}
+
+#[test]
+fn without_a_grant_the_missing_one_is_told() {
+    let Some(postgres) = Postgres::start() else { return };
+    let workspace = workspace("dev", &server(postgres.port), PASSWORD);
+    let path = workspace.path("purlin.yaml");
+    let text = std::fs::read_to_string(&path).expect("a file").replace("\"127.0.0.1:", "\"192.0.2.1:");
+    workspace.write("purlin.yaml", &text.replace("\"localhost:", "\"example.net:"));
+    wanted(&workspace, &json!({"db": database("shop", json!({}))}));
+    let address = format!("127.0.0.1:{}", postgres.port);
+    workspace
+        .run(&["up"])
+        .expect(1)
+        .says(&format!("denied: tcp {address}"))
+        .says(&format!("drivers.purlin/postgres.grants.tcp: [\"{address}\"]"));
+    assert!(postgres.databases().is_empty());
+}
+
+#[test]
+fn what_is_anothers_is_left_alone() {
+    let Some(postgres) = Postgres::start() else { return };
+    postgres.ask("CREATE DATABASE shop");
+    postgres.ask("CREATE ROLE app; GRANT CONNECT ON DATABASE shop TO app");
+    let at = server(postgres.port);
+    let ours = workspace("dev", &at, PASSWORD);
+    let all = json!({
+        "db": database("shop", json!({})),
+        "role": role("app", json!({})),
+        "grant": {"type": "pg-grant", "params": {"grant": {"role": "app", "database": "shop", "privileges": ["CONNECT"]}}},
+    });
+    wanted(&ours, &all);
+    let done = ours.run(&["up"]).expect(1);
+    for what in [
+        "the database `shop` exists already, and is not marked as this resource's",
+        "the role `app` exists already, and is not marked as this resource's",
+        "it holds CONNECT already",
+    ] {
+        done.clone().says(what);
+    }
+    // Neither is what belongs to another environment.
+    postgres.ask("DROP DATABASE shop");
+    postgres.ask("DROP ROLE app");
+    let only = json!({"db": database("shop", json!({}))});
+    wanted(&ours, &only);
+    ours.purlin(&["up"]);
+    let theirs = workspace("prod", &at, PASSWORD);
+    wanted(&theirs, &only);
+    theirs.run(&["up"]).expect(1).says("the database `shop` exists already, and is another's");
+    theirs.purlin(&["destroy", "--yes"]);
+    assert_eq!(postgres.databases(), ["shop"]);
+    // Whoever replaces ours by his own has not given us his.
+    ours.purlin(&["up"]);
+    postgres.ask("DROP DATABASE shop");
+    postgres.ask("CREATE DATABASE shop");
+    ours.purlin(&["destroy", "--yes"]);
+    assert_eq!(postgres.databases(), ["shop"]);
+    // A person may say that it is to be ours.
+    ours.purlin(&["import", "pg-database#shared.db", "shop"]);
+    ours.purlin(&["up", "--full", "--yes"]);
+    assert_eq!(postgres.ask("SELECT shobj_description(oid, 'pg_database') LIKE 'purlin:%' FROM pg_database WHERE datname = 'shop'"), "t");
+    ours.purlin(&["destroy", "--yes"]);
+    assert!(postgres.databases().is_empty());
+}
+
+#[test]
+fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
+    let Some(postgres) = Postgres::start() else { return };
+    let proxy = Proxy::to(postgres.port);
+    let all = |attempt: usize, limit: i32| {
+        json!({
+            "role": role(&format!("shop_{attempt}"), json!({"connection_limit": limit})),
+            "db": database(&format!("shop_{attempt}"), json!({"owner": ROLE, "extensions": ["hstore"], "connection_limit": limit})),
+            "grant": {"type": "pg-grant", "params": {"grant": {
+                "role": ROLE, "database": DATABASE, "on": "schema", "privileges": if limit > 5 { json!(["USAGE"]) } else { json!(["USAGE", "CREATE"]) },
+            }}},
+        })
+    };
+    let environment = |attempt: usize| format!("env-{attempt}");
+    let prepared = |attempt: usize, limit: i32| {
+        let workspace = workspace(&environment(attempt), &server(proxy.port()), PASSWORD);
+        wanted(&workspace, &all(attempt, limit));
+        workspace
+    };
+    let only = |attempt: usize, limit: i32| {
+        assert_eq!(postgres.databases(), [format!("shop_{attempt}")]);
+        assert_eq!(postgres.roles(), [format!("shop_{attempt}")]);
+        let database = format!(
+            "SELECT datconnlimit, pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'shop_{attempt}'"
+        );
+        assert_eq!(postgres.ask(&database), format!("{limit}|shop_{attempt}"));
+        assert_eq!(
+            postgres.ask(&format!("SELECT rolconnlimit FROM pg_roles WHERE rolname = 'shop_{attempt}'")),
+            limit.to_string()
+        );
+        let name = format!("shop_{attempt}");
+        assert_eq!(postgres.ask_in(&name, "SELECT count(*) FROM pg_extension WHERE extname = 'hstore'"), "1");
+    };
+    let made = at_every_message(
+        &proxy,
+        &["up"],
+        |attempt| prepared(attempt, 5),
+        |attempt, workspace| {
+            only(attempt, 5);
+            workspace.purlin(&["up"]).says("Nothing to change");
+            workspace.purlin(&["destroy", "--yes"]);
+            assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
+        },
+    );
+    assert!(made > 20, "{made} kills while it was made");
+    let changed = at_every_message(
+        &proxy,
+        &["up", "--yes"],
+        |attempt| {
+            let workspace = prepared(attempt + 1000, 5);
+            workspace.purlin(&["up"]);
+            wanted(&workspace, &all(attempt + 1000, 9));
+            workspace
+        },
+        |attempt, workspace| {
+            only(attempt + 1000, 9);
+            workspace.purlin(&["destroy", "--yes"]);
+        },
+    );
+    let deleted = at_every_message(
+        &proxy,
+        &["destroy", "--yes"],
+        |attempt| {
+            let workspace = prepared(attempt + 2000, 5);
+            workspace.purlin(&["up"]);
+            workspace
+        },
+        |_, _| assert!(postgres.databases().is_empty() && postgres.roles().is_empty()),
+    );
+    eprintln!("killed {made} times while made, {changed} while changed, {deleted} while deleted");
+}
+
+#[test]
+fn any_name_is_a_name_and_nothing_else() {
+    let Some(postgres) = Postgres::start() else { return };
+    let names = [
+        "a\"; DROP ROLE postgres; --",
+        "it's \\ here",
+        "$$purlin$$",
+        "Großbuchstaben und Zeichen",
+        "データベース",
+        " leading and trailing ",
+        "%s %n {} ;",
+        "select",
+    ];
+    for (index, name) in names.iter().enumerate() {
+        let workspace = workspace(&format!("env-{index}"), &server(postgres.port), PASSWORD);
+        let all = json!({
+            "role": role(name, json!({})),
+            "db": database(name, json!({"owner": ROLE})),
+            "grant": {"type": "pg-grant", "params": {"grant": {"role": ROLE, "database": DATABASE, "on": "schema", "schema": "public", "privileges": ["CREATE"]}}},
+        });
+        wanted(&workspace, &all);
+        workspace.purlin(&["up"]);
+        assert_eq!(postgres.databases(), [*name]);
+        assert_eq!(postgres.roles(), [*name]);
+        postgres.try_as(name, "the app's secret: %&/?", name, "SELECT 1").expect("it may log in");
+        workspace.purlin(&["refresh"]);
+        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["destroy", "--yes"]);
+        assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
+    }
+    // What PostgreSQL would cut off in silence is refused, and so is what is not a name.
+    let workspace = workspace("long", &server(postgres.port), PASSWORD);
+    wanted(&workspace, &json!({"db": database(&"ü".repeat(32), json!({}))}));
+    workspace.run(&["up"]).expect(2).says("has 64 bytes; PostgreSQL's names have at most 63");
+    wanted(&workspace, &json!({"role": role("nul\u{0}byte", json!({}))}));
+    workspace.run(&["up"]).expect(2).says("may not have a NUL in it");
+    wanted(
+        &workspace,
+        &json!({"grant": {"type": "pg-grant", "params": {"grant": {"role": "x", "database": "postgres", "privileges": ["CONNECT; DROP"]}}}}),
+    );
+    workspace.run(&["up"]).expect(2).says("is no privilege on this; there are CONNECT, CREATE, TEMPORARY");
+}
+
+#[test]
+fn who_may_little_is_told_what_is_missing_and_who_may_enough_needs_no_superuser() {
+    let Some(postgres) = Postgres::start() else { return };
+    postgres.ask(
+        "CREATE ROLE weak LOGIN PASSWORD 'w'; CREATE ROLE strong LOGIN CREATEDB CREATEROLE PASSWORD 's'",
+    );
+    let mut at = server(postgres.port);
+    at["user"] = "weak".into();
+    let workspace = workspace("dev", &at, "w");
+    let all = json!({"role": role("shop", json!({})), "db": database("shop", json!({"owner": ROLE, "encoding": "LATIN1"}))});
+    wanted(&workspace, &all);
+    workspace.run(&["up"]).expect(1).says("permission denied").says("CREATEROLE for roles");
+    at["user"] = "strong".into();
+    definitions(&workspace, &at, "s");
+    workspace.purlin(&["up"]);
+    assert_eq!(
+        postgres.ask("SELECT pg_get_userbyid(datdba), pg_encoding_to_char(encoding) FROM pg_database WHERE datname = 'shop'"),
+        "shop|LATIN1"
+    );
+    workspace.purlin(&["refresh"]);
+    workspace.purlin(&["up"]).says("Nothing to change");
+    // A new name keeps what is in it.
+    postgres.ask_in("shop", "CREATE TABLE wares (name text)");
+    let all = json!({"role": role("shop2", json!({})), "db": database("shop2", json!({"owner": ROLE, "encoding": "latin-1"}))});
+    wanted(&workspace, &all);
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(postgres.ask_in("shop2", "SELECT count(*) FROM wares"), "0");
+    assert_eq!(postgres.databases(), ["shop2"]);
+    postgres.try_as("shop2", "the app's secret: %&/?", "shop2", "SELECT 1").expect("the same password");
+    workspace.purlin(&["destroy", "--yes"]);
+    assert_eq!(postgres.roles(), ["strong", "weak"]);
+}
+
+#[test]
+fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
+    let Some(postgres) = Postgres::start() else { return };
+    let workspace = workspace("dev", &server(postgres.port), PASSWORD);
+    wanted(&workspace, &json!({"db": database("shop", json!({}))}));
+    workspace.purlin(&["up"]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| postgres.try_as("postgres", PASSWORD, "shop", "SELECT pg_sleep(60)"));
+        while postgres.ask("SELECT count(*) FROM pg_stat_activity WHERE datname = 'shop'") == "0" {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let refused = workspace.run(&["destroy", "--yes"]).expect(1);
+        refused.says("is being accessed by other users").says("values.database.force: true");
+        wanted(&workspace, &json!({"db": database("shop", json!({"force": true}))}));
+        workspace.purlin(&["up", "--yes"]);
+        workspace.purlin(&["destroy", "--yes"]);
+        assert!(postgres.databases().is_empty());
+    });
+    // What a role owns elsewhere stands in the way of the role.
+    wanted(&workspace, &json!({"role": role("shop", json!({}))}));
+    workspace.purlin(&["up"]);
+    postgres.ask("CREATE TABLE of_shop (x int); ALTER TABLE of_shop OWNER TO shop");
+    workspace.run(&["destroy", "--yes"]).expect(1).says("conflict").says("owner of table of_shop");
+    postgres.ask("DROP TABLE of_shop");
+    workspace.purlin(&["destroy", "--yes"]);
+}
+
+#[test]
+fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
+    use std::io::{Read as _, Write as _};
+    let answers: [(&str, &[u8]); 6] = [
+        (
+            "it announces a message of more than 8 MiB; that is no PostgreSQL server",
+            b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        ),
+        ("announces a message of more than 8 MiB", b"R\x7f\xff\xff\xff"),
+        ("cannot talk to", b"R\x00\x00\x00\x00"),
+        ("wants another proof", b"R\x00\x00\x00\x08\x00\x00\x00\x07"),
+        ("wants the password in clear", b"R\x00\x00\x00\x08\x00\x00\x00\x03"),
+        ("did not answer in time", b""),
+    ];
+    for (words, answer) in answers {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            for mut client in listener.incoming().flatten() {
+                std::thread::spawn(move || {
+                    let mut buffer = [0; 1024];
+                    let _ = client.read(&mut buffer);
+                    let _ = client.write_all(answer);
+                    // It stays connected, and says no more.
+                    while matches!(client.read(&mut buffer), Ok(1..)) {}
+                });
+            }
+        });
+        let mut at = server(port);
+        at["connect_timeout"] = 1.into();
+        let workspace = workspace("dev", &at, PASSWORD);
+        wanted(&workspace, &json!({"db": database("shop", json!({}))}));
+        let begun = std::time::Instant::now();
+        workspace.run(&["up"]).expect(1).says(words);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{words}: {:?}", begun.elapsed());
+    }
+    // Nobody there at all.
+    let port = purlin_systems::free_port();
+    let workspace = workspace("dev", &server(port), PASSWORD);
+    wanted(&workspace, &json!({"db": database("shop", json!({}))}));
+    workspace.run(&["up"]).expect(1).says("refuses the connection; does the server run?");
+}

@@ -1,0 +1,333 @@
+//! `purlin/redis` against a real Redis server.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+use purlin_systems::certificates::{Authority, Key};
+use purlin_systems::redis::{PASSWORD, Redis};
+use purlin_systems::workspace::component;
+use purlin_systems::{Proxy, Workspace, at_every_message};
+use serde_json::{Value, json};
+
+/// How the driver reaches a server.
+fn server(port: u16) -> Value {
+    json!({"host": "127.0.0.1", "port": port, "tls": "disable"})
+}
+
+/// A workspace for an environment, which may reach this server.
+fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
+    let port = &server["port"];
+    let workspace = Workspace::new();
+    let grants = json!({"tcp": [format!("127.0.0.1:{port}"), format!("localhost:{port}")], "addresses": ["127.0.0.1"]});
+    workspace.write(
+        "purlin.yaml",
+        &json!({
+            "apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": {
+                "defaults": {"org": "acme", "app": "shop", "env": environment, "env_type": "development"},
+                "drivers": {"purlin/redis": {"source": component("redis"), "grants": grants}},
+            },
+        })
+        .to_string(),
+    );
+    definition(&workspace, server, password);
+    workspace
+}
+
+fn definition(workspace: &Workspace, server: &Value, password: &str) {
+    let definition = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "redis"},
+        "spec": {
+            "type": "redis", "driver": "purlin/redis", "criteria": [{}],
+            "inputs": {
+                "values": {"server": server, "user": "${params.user}"},
+                "secrets": {"password": password, "user_password": "${params.password}"},
+            },
+        },
+    });
+    workspace.write("definitions.json", &definition.to_string());
+}
+
+/// What is wanted: one user, or none.
+fn wanted(workspace: &Workspace, user: &Value) {
+    let mut shared = json!({});
+    if !user.is_null() {
+        shared["cache"] =
+            json!({"type": "redis", "params": {"user": user, "password": "the app's secret: %&/?"}});
+    }
+    let deployment = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {"shared": shared},
+    });
+    workspace.write("deployment.json", &deployment.to_string());
+}
+
+fn user(name: &str, commands: &[&str]) -> Value {
+    json!({"name": name, "keys": ["app:*", "%R~public:*"], "channels": ["news.*"], "commands": commands})
+}
+
+const SECRET: &str = "the app's secret: %&/?";
+
+#[test]
+fn a_user_lives() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    let workspace = workspace("dev", &server(redis.port), PASSWORD);
+    wanted(&workspace, &user("shop", &["+@read", "+@write", "+@connection", "-keys"]));
+    workspace.purlin(&["up"]);
+    assert_eq!(redis.users(), ["shop"]);
+    let shop = |words: &[&str]| redis.ask_as("shop", SECRET, words);
+    assert_eq!(shop(&["SET", "app:x", "1"]), "OK");
+    assert_eq!(shop(&["GET", "public:x"]), "");
+    assert!(shop(&["SET", "public:x", "1"]).contains("NOPERM"));
+    assert!(shop(&["SET", "other", "1"]).contains("NOPERM"));
+    assert!(shop(&["KEYS", "*"]).contains("NOPERM"));
+    assert!(shop(&["FLUSHALL"]).contains("NOPERM") || shop(&["FLUSHALL"]).contains("OK"));
+    // It survives a restart of the server, and holds digests only.
+    let file = redis.users_file();
+    assert!(file.contains("user shop on") && !file.contains("secret"), "{file}");
+    let outputs = workspace.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
+    let given = &outputs["resources"]["redis.default#shared.cache"];
+    assert_eq!(given["persistent"], true);
+    assert_eq!(given["username"], "shop");
+    let url = given["url"].as_str().expect("a URL");
+    assert_eq!(
+        url,
+        format!("redis://shop:the%20app%27s%20secret%3A%20%25%26%2F%3F@127.0.0.1:{}", redis.port)
+    );
+
+    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["refresh"]);
+    workspace.purlin(&["up"]).says("Nothing to change");
+    wanted(&workspace, &user("shop", &["+get"]));
+    workspace.purlin(&["up", "--yes"]);
+    assert!(shop(&["SET", "app:x", "1"]).contains("NOPERM"));
+    // Another name is another user.
+    wanted(&workspace, &user("shop2", &["+get"]));
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(redis.users(), ["shop2"]);
+    wanted(&workspace, &json!({"name": "shop2", "commands": ["+@nonsense"]}));
+    workspace
+        .run(&["up", "--yes"])
+        .expect(1)
+        .says("/values/user/commands")
+        .says("Unknown command or category");
+    wanted(&workspace, &json!({"name": "shop2", "commands": ["nopass"]}));
+    workspace.run(&["up", "--yes"]).expect(2).says("has to be `+COMMAND`");
+    workspace.purlin(&["destroy", "--yes"]);
+    assert!(redis.users().is_empty() && !redis.users_file().contains("shop"));
+}
+
+#[test]
+fn what_others_change_is_found_and_repaired() {
+    let Some(redis) = Redis::start(false, None) else { return };
+    let workspace = workspace("dev", &server(redis.port), PASSWORD);
+    wanted(&workspace, &user("shop", &["+get", "+set"]));
+    // Without a file of users nothing of this survives a restart, and that is said.
+    workspace.purlin(&["up", "--verbose"]);
+    let outputs = workspace.purlin(&["outputs", "--format", "json"]).json();
+    assert_eq!(outputs["resources"]["redis.default#shared.cache"]["persistent"], false);
+    let before = redis.ask(&["ACL", "GETUSER", "shop"]);
+    redis.ask(&["ACL", "SETUSER", "shop", "off", ">stolen", "+@all", "~*", "&*", "(+set ~x)"]);
+    let found = workspace.purlin(&["refresh"]);
+    for what in [
+        "values.user.enabled",
+        "values.user.keys",
+        "values.user.channels",
+        "values.user.commands",
+        "values.user.selectors",
+        "outputs.password_is",
+    ] {
+        found.clone().says(what);
+    }
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
+    workspace.purlin(&["refresh"]);
+    workspace.purlin(&["up"]).says("Nothing to change");
+    // Also where it was a secret alone that was changed, or everything.
+    redis.ask(&["ACL", "SETUSER", "shop", "nopass"]);
+    workspace.purlin(&["refresh"]).says("values.user.nopass");
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
+    redis.ask(&["ACL", "DELUSER", "shop"]);
+    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
+}
+
+#[test]
+fn what_is_anothers_is_left_alone() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    redis.ask(&["ACL", "SETUSER", "shop", "on", ">hers", "+@all", "~*"]);
+    let ours = workspace("dev", &server(redis.port), PASSWORD);
+    wanted(&ours, &user("shop", &["+get"]));
+    ours.run(&["up"]).expect(1).says("the user `shop` exists already, and is not marked as this resource's");
+    // A person may say that it is to be ours.
+    ours.purlin(&["import", "redis#shared.cache", "shop"]);
+    ours.purlin(&["up", "--yes"]);
+    assert!(redis.ask_as("shop", "hers", &["GET", "app:x"]).contains("NOAUTH"));
+    assert_eq!(redis.ask_as("shop", SECRET, &["GET", "app:x"]), "");
+    let theirs = workspace("prod", &server(redis.port), PASSWORD);
+    wanted(&theirs, &user("shop", &["+get"]));
+    theirs.run(&["up"]).expect(1).says("the user `shop` exists already, and is another resource's");
+    wanted(&theirs, &user("default", &["+get"]));
+    theirs.run(&["up"]).expect(2).says("is the user that every server has");
+    ours.purlin(&["destroy", "--yes"]);
+    assert!(redis.users().is_empty());
+}
+
+#[test]
+fn over_tls_and_with_the_right_password_only() {
+    let (Some(authority), Some(other)) = (Authority::new(Key::P256), Authority::new(Key::Rsa)) else {
+        return;
+    };
+    let Some(redis) = Redis::start(true, Some(&authority)) else { return };
+    let at = |tls: &str, ca: &str| json!({"host": "localhost", "port": redis.port, "tls": tls, "ca": ca});
+    let workspace = workspace("dev", &at("verify-full", &authority.pem()), PASSWORD);
+    wanted(&workspace, &user("shop", &["+get"]));
+    workspace.purlin(&["up"]);
+    assert_eq!(redis.users(), ["shop"]);
+    let outputs = workspace.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
+    let url = outputs["resources"]["redis.default#shared.cache"]["url"].as_str().expect("a URL").to_owned();
+    assert!(url.starts_with("rediss://shop:"), "{url}");
+    let again = || workspace.run(&["up", "--full", "--yes"]);
+    definition(&workspace, &at("verify-full", &other.pem()), PASSWORD);
+    again().expect(1).says("the server's certificate comes from none of those in `server.ca`");
+    definition(&workspace, &at("verify-full", &authority.pem()), "wrong");
+    again().expect(1).says("WRONGPASS").says("`secrets.password` has to be");
+    definition(&workspace, &at("disable", ""), PASSWORD);
+    let _ = again().expect(1);
+    definition(&workspace, &at("verify-full", &authority.pem()), PASSWORD);
+    workspace.purlin(&["destroy", "--yes"]);
+    assert!(redis.users().is_empty());
+}
+
+#[test]
+fn without_a_grant_or_a_right_the_missing_one_is_told() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    let open = workspace("dev", &server(redis.port), PASSWORD);
+    let text = std::fs::read_to_string(open.path("purlin.yaml")).expect("a file");
+    open.write(
+        "purlin.yaml",
+        &text.replace("\"127.0.0.1:", "\"192.0.2.1:").replace("\"localhost:", "\"example.net:"),
+    );
+    wanted(&open, &user("shop", &["+get"]));
+    let address = format!("127.0.0.1:{}", redis.port);
+    open.run(&["up"])
+        .expect(1)
+        .says(&format!("denied: tcp {address}"))
+        .says(&format!("drivers.purlin/redis.grants.tcp: [\"{address}\"]"));
+    redis.ask(&["ACL", "SETUSER", "weak", "on", ">w", "+get"]);
+    let mut at = server(redis.port);
+    at["user"] = "weak".into();
+    let weak = workspace("dev", &at, "w");
+    wanted(&weak, &user("shop", &["+get"]));
+    weak.run(&["up"]).expect(1).says("NOPERM").says("needs the commands");
+    assert_eq!(redis.users(), ["weak"]);
+}
+
+#[test]
+fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    let proxy = Proxy::to(redis.port);
+    let prepared = |attempt: usize, commands: &[&str]| {
+        let workspace = workspace(&format!("env-{attempt}"), &server(proxy.port()), PASSWORD);
+        wanted(&workspace, &user(&format!("shop-{attempt}"), commands));
+        workspace
+    };
+    let only = |attempt: usize, word: &str| {
+        let name = format!("shop-{attempt}");
+        assert_eq!(redis.users(), [name.as_str()]);
+        assert!(redis.users_file().contains(&format!("user {name} on")));
+        let may = redis.ask_as(&name, SECRET, &[word, "app:x"]);
+        assert!(!may.contains("NOPERM") && !may.contains("WRONGPASS"), "{may}");
+    };
+    let made = at_every_message(
+        &proxy,
+        &["up"],
+        |attempt| prepared(attempt, &["+get"]),
+        |attempt, workspace| {
+            only(attempt, "GET");
+            workspace.purlin(&["up"]).says("Nothing to change");
+            workspace.purlin(&["destroy", "--yes"]);
+            assert!(redis.users().is_empty());
+        },
+    );
+    let changed = at_every_message(
+        &proxy,
+        &["up", "--yes"],
+        |attempt| {
+            let workspace = prepared(attempt + 1000, &["+get"]);
+            workspace.purlin(&["up"]);
+            wanted(&workspace, &user(&format!("shop-{}", attempt + 1000), &["+strlen"]));
+            workspace
+        },
+        |attempt, workspace| {
+            only(attempt + 1000, "STRLEN");
+            workspace.purlin(&["destroy", "--yes"]);
+        },
+    );
+    let deleted = at_every_message(
+        &proxy,
+        &["destroy", "--yes"],
+        |attempt| {
+            let workspace = prepared(attempt + 2000, &["+get"]);
+            workspace.purlin(&["up"]);
+            workspace
+        },
+        |_, _| assert!(redis.users().is_empty() && !redis.users_file().contains("shop")),
+    );
+    assert!(made >= 8 && changed >= 8 && deleted >= 6, "{made}, {changed}, {deleted} kills");
+    eprintln!("killed {made} times while made, {changed} while changed, {deleted} while deleted");
+}
+
+#[test]
+fn any_name_is_a_name_and_nothing_else() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    let names = ["on", "reset", ">x", "it's\"quoted\"", "データベース", "a\\b", "$1", "*2"];
+    for (index, name) in names.iter().enumerate() {
+        let workspace = workspace(&format!("env-{index}"), &server(redis.port), PASSWORD);
+        wanted(&workspace, &json!({"name": name, "keys": ["k\"'\\:*"], "commands": ["+get"]}));
+        workspace.purlin(&["up"]);
+        assert_eq!(redis.ask_as(name, SECRET, &["GET", "k\"':1"]), "");
+        workspace.purlin(&["refresh"]);
+        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["destroy", "--yes"]);
+        assert!(redis.users().is_empty());
+    }
+    let workspace = workspace("bad", &server(redis.port), PASSWORD);
+    for name in ["two words", "line\r\nbreak", ""] {
+        wanted(&workspace, &json!({"name": name}));
+        workspace.run(&["up"]).expect(2).says("/values/user/name");
+    }
+}
+
+#[test]
+fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
+    use std::io::{Read as _, Write as _};
+    let answers: [(&str, &[u8]); 6] = [
+        ("does not answer like a Redis server", b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+        ("longer or deeper", b"$99999999999\r\n"),
+        ("longer or deeper", b"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"),
+        ("where there should be a number", b":x\r\n"),
+        ("the server is loading", b"-LOADING the server is loading\r\n"),
+        ("did not answer in time", b""),
+    ];
+    for (words, answer) in answers {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            for mut client in listener.incoming().flatten() {
+                std::thread::spawn(move || {
+                    let mut buffer = [0; 1024];
+                    let _ = client.read(&mut buffer);
+                    let _ = client.write_all(answer);
+                    // It stays connected, and says no more.
+                    while matches!(client.read(&mut buffer), Ok(1..)) {}
+                });
+            }
+        });
+        let mut at = server(port);
+        at["connect_timeout"] = 1.into();
+        let workspace = workspace("dev", &at, PASSWORD);
+        wanted(&workspace, &user("shop", &["+get"]));
+        let begun = std::time::Instant::now();
+        workspace.run(&["up"]).expect(1).says(words);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{words}: {:?}", begun.elapsed());
+    }
+}
