@@ -276,3 +276,18 @@ impl Line {
         self.cut |= !dropped.is_empty();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_driver_calls_an_error_is_its_last_word() {
+        let log = Log::new(&"acme/x".into(), None, &Arc::default(), 1 << 20, None);
+        log.stream(Origin::Stderr, b"a runtime's\ntraceback\nis long\nand loud\n");
+        assert_eq!(log.last_words().as_deref(), Some("traceback / is long / and loud"));
+        log.message(tracing::Level::ERROR, "ValueError: no good");
+        log.stream(Origin::Stderr, b"run with more noise\n");
+        assert_eq!(log.last_words().as_deref(), Some("ValueError: no good"));
+    }
+}
