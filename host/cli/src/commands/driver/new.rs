@@ -47,6 +47,14 @@ pub(crate) struct Args {
 pub(super) enum Language {
     /// Rust, by cargo.
     Rust,
+    /// C, by clang and make.
+    C,
+    /// Go, by its own compiler.
+    Go,
+    /// JavaScript, by componentize-js.
+    Js,
+    /// Python, by componentize-py.
+    Python,
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {

@@ -45,6 +45,32 @@ pub(super) fn rust() -> Files {
     files
 }
 
+const C: &[(&str, &str)] = folder! {
+    "sdk/c":
+    "README.md", "driver.c", "driver.h", "glue.c", "json.c", "json.h", "native.c", "purlin.c", "purlin.h",
+    "sha256.c", "sha256.h", "text.c", "text.h"
+};
+
+/// What a driver in C includes.
+pub(super) fn c() -> Files {
+    inside("purlin", C)
+}
+
+const GO: &[(&str, &str)] = folder! {
+    "sdk/go":
+    "README.md", "abi_wasip1.go", "driver.go", "export_wasip1.go", "failure.go", "host.go", "host_native.go",
+    "host_wasip1.go", "http.go", "http_native.go", "http_wasip1.go", "inputs.go", "request.go"
+};
+
+/// The package that a driver in Go imports.
+pub(super) fn go() -> Files {
+    inside("purlin", GO)
+}
+
+fn inside(folder: &str, files: &'static [(&'static str, &'static str)]) -> Files {
+    files.iter().map(|(file, text)| (format!("{folder}/{file}"), Cow::Borrowed(*text))).collect()
+}
+
 /// A manifest that takes nothing from a workspace: each `KEY.workspace = true` is what the
 /// workspace says of the key. Lints are the workspace's own affair.
 fn alone(manifest: &str, workspace: &str) -> String {
