@@ -12,7 +12,9 @@ use crate::inputs::DnsInputs;
 const ATTEMPTS: u32 = 3;
 
 /// How long to wait for a database that is busy.
-const BUSY: Duration = Duration::from_millis(300);
+const BUSY: Duration = Duration::from_millis(150);
+/// How often a busy database is asked within one call.
+const BUSY_ATTEMPTS: u32 = 5;
 
 /// A zone as the server has it.
 #[derive(Deserialize)]
@@ -88,8 +90,19 @@ impl Api {
         self.look(Request::get(url).query("rrset_name", name).query("rrset_type", kind))
     }
 
+    fn send(&self, request: &Request) -> Result<Response, Failure> {
+        for _ in 1..BUSY_ATTEMPTS {
+            let answer = self.client.send(request.clone())?;
+            if !is_busy(&answer) {
+                return Ok(answer);
+            }
+            self.client.pause(BUSY)?;
+        }
+        Ok(self.client.send(request.clone())?)
+    }
+
     fn look(&self, request: Request) -> Result<Option<Zone>, Failure> {
-        let answer = self.client.send(request)?;
+        let answer = self.send(&request)?;
         if answer.status == 404 {
             return Ok(None);
         }
@@ -98,12 +111,12 @@ impl Api {
 
     /// Sends a change. Sending it twice does no harm, so patience is all that a lost answer needs.
     pub(crate) fn change(&self, request: Request, body: &Json, place: &str) -> Result<Response, Failure> {
-        passed(self.client.send(request.repeatable().json(body)?)?, place)
+        passed(self.send(&request.repeatable().json(body)?)?, place)
     }
 
     /// Makes a zone; says whether it did, for it may be there already.
     pub(crate) fn make(&self, url: &str, body: &Json) -> Result<bool, Failure> {
-        let answer = self.client.send(Request::post(url).repeatable().json(body)?)?;
+        let answer = self.send(&Request::post(url).repeatable().json(body)?)?;
         if answer.status == 409 {
             return Ok(false);
         }
@@ -112,20 +125,22 @@ impl Api {
 
     /// Deletes a zone; what is gone is a success.
     pub(crate) fn delete(&self, url: &str) -> Result<(), Failure> {
-        let answer = self.client.send(Request::delete(url))?;
+        let answer = self.send(&Request::delete(url))?;
         if answer.status == 404 { Ok(()) } else { passed(answer, "/values/zone").map(drop) }
     }
+}
+
+/// Whether somebody else writes to its database at this moment. Nothing was changed: what the server
+/// can explain, it explains.
+fn is_busy(answer: &Response) -> bool {
+    answer.status == 500 && answer.text().contains("Internal Server Error")
 }
 
 /// What the server's refusals mean.
 fn passed(answer: Response, place: &str) -> Result<Response, Failure> {
     match answer.status {
         401 | 403 => Err(Failure::failed(format!("{}; look at `secrets.api_key`", answer.message()))),
-        // Somebody else writes to its database at this moment, and nothing was changed: what it can
-        // explain, it explains.
-        500 if answer.text().contains("Internal Server Error") => {
-            Err(Failure::RetryAfter { after: BUSY, message: answer.message() })
-        }
+        500 if is_busy(&answer) => Err(Failure::RetryAfter { after: BUSY, message: answer.message() }),
         // It understands, and says which input is wrong.
         422 => Err(Failure::input(place, answer.message())),
         _ => answer.success(),

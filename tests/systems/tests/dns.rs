@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::powerdns::{KEY, PowerDns};
+use purlin_systems::tools::root;
 use purlin_systems::workspace::component;
 use purlin_systems::{Proxy, Workspace, at_every_message};
 use serde_json::{Value, json};
@@ -343,4 +344,17 @@ fn a_kill_at_any_message_makes_nothing_twice() {
     at_every_message(&proxy, &["destroy", "--yes"], made, |number, _| {
         assert_eq!(dns.api("GET", &format!("/zones/{}.", name(number + 2000)), &Value::Null).0, 404);
     });
+}
+
+#[test]
+fn the_contract_is_held() {
+    let Some(dns) = PowerDns::start() else { return };
+    let base = json!({"name": "base.example.", "kind": "Native", "nameservers": ["ns1.example.net."]});
+    assert_eq!(dns.api("POST", "/zones", &base).0, 201);
+    let workspace = workspace(dns.port(), "dev", KEY);
+    let cases = std::fs::read_to_string(root().join("drivers/dns/check.yaml")).expect("the cases");
+    workspace.write("cases.yaml", &cases.replace("http://127.0.0.1:8081", &dns.url()));
+    workspace.purlin(&["driver", "check", "purlin/dns", "--cases", "cases.yaml"]);
+    assert!(sets(&dns, "base.example.").is_empty(), "nothing is left");
+    assert_eq!(dns.api("GET", "/zones", &Value::Null).1.as_array().map(Vec::len), Some(1));
 }

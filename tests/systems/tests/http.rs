@@ -2,10 +2,13 @@
 //! wrote.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
-use std::time::Duration;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use purlin_systems::powerdns::{KEY, PowerDns};
 use purlin_systems::rest::{Fault, Service};
+use purlin_systems::tools::root;
 use purlin_systems::workspace::component;
 use purlin_systems::{Done, Proxy, Workspace, at_every_message};
 use serde_json::{Value, json};
@@ -601,4 +604,47 @@ fn an_api_that_others_wrote_is_spoken_to() {
     other.fails().says("rest.example.");
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(dns.api("GET", "/zones/rest.example.", &Value::Null).0, 404);
+}
+
+#[test]
+fn the_contract_is_held() {
+    let service = Service::start();
+    service.key("a-token-of-the-check");
+    let scene = Scene::new(&service.url(), &none(), &none());
+    let cases = std::fs::read_to_string(root().join("drivers/http/check.yaml")).expect("the cases");
+    scene.workspace.write("cases.yaml", &cases.replace("http://127.0.0.1:8081", &service.url()));
+    scene.workspace.purlin(&["driver", "check", "purlin/http", "--cases", "cases.yaml"]);
+    assert!(service.all("things").is_empty(), "nothing is left");
+}
+
+#[test]
+fn a_large_body_arrives_whole_or_is_refused() {
+    let service = Service::start();
+    let mut values = found(&service.url(), "large");
+    values["secret_outputs"] = none();
+    let blob: String = (0..300_000).map(|number| format!("{:05}", number % 100_000)).collect();
+    values["create"]["body"]["blob"] = json!(blob);
+    let scene = Scene::new(&service.url(), &values, &none());
+    scene.up();
+    assert_eq!(things(&service, "large")[0]["blob"], blob);
+    scene.workspace.purlin(&["destroy", "--yes"]);
+    // A server that does not even read it, and says so.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = [0; 4];
+            let _ = stream.read_exact(&mut head);
+            let answer = match &head {
+                b"POST" => "HTTP/1.1 413 X\r\nconnection: close\r\ncontent-length: 9\r\n\r\ntoo large",
+                _ => "HTTP/1.1 200 X\r\nconnection: close\r\ncontent-length: 13\r\n\r\n{\"items\": []}",
+            };
+            let _ = stream.write_all(answer.as_bytes());
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    });
+    values["base_url"] = json!(url);
+    let begun = Instant::now();
+    Scene::new(&url, &values, &none()).fails().says("status 413: too large");
+    assert!(begun.elapsed() < Duration::from_secs(10), "nobody waits for what does not come");
 }
