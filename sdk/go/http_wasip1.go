@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
+	"sync"
 )
 
 // Requests over WASI's own HTTP, wasi:http 0.2.
@@ -16,7 +17,13 @@ const chunk = 4096
 // headRoom is room for the fields of an answer.
 const headRoom = 512 << 10
 
+// fetching keeps requests apart: they share the room for answers. An import that waits lets no other
+// goroutine run anyway.
+var fetching sync.Mutex
+
 func fetch(request Request, to *url.URL) (Response, error) {
+	fetching.Lock()
+	defer fetching.Unlock()
 	fields := httpFields()
 	if len(request.Body) > 0 && request.Header.Get("Content-Length") == "" {
 		// Without it the body would go in pieces, which not every server takes.
