@@ -74,6 +74,8 @@ pub(crate) struct Bench {
     pub(crate) alive: Vec<Made>,
     pub(crate) left: Vec<Left>,
     pub(crate) cleared: Vec<String>,
+    /// Creates without an answer: nobody knows yet what became of them.
+    lost: Vec<(String, Inputs)>,
     last: Option<(Json, Json)>,
     run: u128,
     calls: u64,
@@ -83,7 +85,8 @@ impl Bench {
     pub(crate) fn new(driver: Driver, bare: Option<Driver>, book: Book, stop: CancelToken) -> Self {
         let run = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let (alive, left, cleared) = (Vec::new(), Vec::new(), Vec::new());
-        Self { driver, bare, book, stop, alive, left, cleared, last: None, run, calls: 0 }
+        let lost = Vec::new();
+        Self { driver, bare, book, stop, alive, left, cleared, lost, last: None, run, calls: 0 }
     }
 
     /// Whether a rule is to be put to the test with a case.
@@ -180,6 +183,7 @@ impl Bench {
         name: &str,
     ) -> Done<ResourceState> {
         let request = json!({"function": "create", "name": name, "inputs": inputs.shown()});
+        let looks_itself = how.cut.is_some() || (how.time.is_some() && !how.cancelled);
         let done = self
             .patient(trial, how, request, async |driver, context| driver.create(context, inputs, name).await)
             .await;
@@ -192,6 +196,9 @@ impl Bench {
             && !self.alive.iter().any(|made| made.state.id == state.id)
         {
             self.alive.push(Made { state, inputs: inputs.clone() });
+        }
+        if done.answer.as_ref().is_err_and(is_broken) && !looks_itself {
+            self.lost.push((name.to_owned(), inputs.clone()));
         }
         done
     }
@@ -250,6 +257,25 @@ impl Bench {
 
     /// Deletes whatever is there still, and writes down what cannot be.
     pub(crate) async fn clear(&mut self, trial: &Trial) {
+        for (name, inputs) in std::mem::take(&mut self.lost) {
+            if self.driver.manifest().implements.read {
+                match self.read(trial, None, &name, &inputs, None).await.answer {
+                    Ok(None) => continue,
+                    Ok(Some(observed)) => {
+                        if !self.alive.iter().any(|made| made.state.id == observed.state.id) {
+                            self.alive.push(Made { state: observed.state, inputs });
+                        }
+                        continue;
+                    }
+                    Err(_) => {}
+                }
+            }
+            let why = "`create` was not answered, and `read` does not tell what became of it".to_owned();
+            let left = Left { case: trial.name.clone(), id: hidden(trial, name), why };
+            if !self.left.contains(&left) {
+                self.left.push(left);
+            }
+        }
         for Made { state, inputs } in std::mem::take(&mut self.alive) {
             if let Err(error) = self.delete(trial, &state, &inputs).await.answer {
                 let why = hidden(trial, error.to_string());

@@ -182,7 +182,9 @@ impl Guest for Faulty {
         if fault("check.previous") && request.previous.is_some() && !values["text"].is_null() {
             // A draw that forgets what was drawn; the inputs as they were checked are taken as they are.
             let given = object(&request.inputs.values).contains_key("title");
-            if !given {
+            let before: Value =
+                serde_json::from_str(request.previous.as_deref().unwrap_or_default()).unwrap();
+            if !given && before["values"]["text"] == values["text"] {
                 values.insert("title".into(), "t-drawn-anew".into());
             }
         }
@@ -207,21 +209,20 @@ impl Guest for Faulty {
 
     fn create(request: CreateRequest) -> Result<State, Failure> {
         let wanted = wanted(&request.inputs);
-        if fault("create.works") {
-            return Err(Failure::Failed("not today".into()));
-        }
         if !store::granted() {
             return Err(match fault("denied") {
                 true => Failure::Failed("no such folder".into()),
                 false => store::denied(),
             });
         }
-        if fault("create.clean") && wanted.text == "refuse me" {
-            store::write(&wanted)?;
-            return Err(Failure::InvalidInputs(vec![invalid("/values/text", "is refused, too late")]));
+        if fault("create.works") {
+            return Err(Failure::Failed("not today".into()));
         }
-        if wanted.text == "refuse me" {
-            return Err(Failure::InvalidInputs(vec![invalid("/values/text", "is refused")]));
+        if !object(&request.inputs.values).contains_key("text") || !store::fits(&wanted.title) {
+            if fault("create.clean") {
+                store::write(&wanted)?;
+            }
+            return Err(Failure::InvalidInputs(vec![invalid("/values", "is not what `check` returned")]));
         }
         if fault("cancel") && operation::cancelled() {
             loop {
@@ -245,10 +246,11 @@ impl Guest for Faulty {
     }
 
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
-        let title = request.id.as_deref().unwrap_or(&request.name).to_owned();
+        let title = request.id.as_deref().unwrap_or(&request.name);
+        let title = title.split('.').next().unwrap_or_default().to_owned();
         let by_name = request.id.is_none();
         let wants = wanted(&request.inputs);
-        if fault("read.none") && by_name && !store::there(&title) && !store::there("was") {
+        if fault("read.none") && by_name && !store::there(&title) {
             return Ok(Some(Observed { state: state(&wants), values: None }));
         }
         let Some(mut text) = store::read(&title)? else { return Ok(None) };
@@ -277,8 +279,8 @@ impl Guest for Faulty {
     fn update(request: Change) -> Result<State, Failure> {
         let wanted = wanted(&request.after);
         let is_done = store::read(&request.state.id)?.is_some_and(|text| text == wanted.text);
-        if fault("update.repeat") && is_done && !store::there("half") {
-            return Err(Failure::Conflict("it is like that already".into()));
+        if fault("update.repeat") && is_done {
+            return Ok(state(&Wanted { text: format!("{}!", wanted.text), ..wanted }));
         }
         if fault("update.works") {
             return Ok(state(&wanted));

@@ -31,21 +31,10 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
         Err(CallError::TimeLimit { .. }) => {
             let hint = "ask `operation.cancelled` each time round";
             bench.fail_with(trial, RULE, "it goes on after it was cancelled", right, Some(hint));
-            lost(bench, trial, life).await;
         }
         Err(_) => {
             bench.fail(trial, RULE, "being cancelled ends it without an answer", right);
-            lost(bench, trial, life).await;
         }
     }
     bench.clear(trial).await;
-}
-
-/// Something may be there.
-async fn lost(bench: &mut Bench, trial: &Trial, life: &Life) {
-    if bench.driver.manifest().implements.read
-        && let Ok(Some(observed)) = bench.read(trial, None, &life.name, &life.inputs, None).await.answer
-    {
-        bench.alive.push(crate::bench::Made { state: observed.state, inputs: life.inputs.clone() });
-    }
 }

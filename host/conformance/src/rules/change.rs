@@ -1,8 +1,10 @@
 //! Changes: what is done in place, and what replaces.
 
-use purlin_model::driver::{Impact, Inputs, ResourceState};
+use purlin_model::Value;
+use purlin_model::driver::{Impact, Inputs, Observed, ResourceState};
 use purlin_sandbox::{CallError, Change};
 
+use super::cut::Updated;
 use super::life::{self, Life};
 use crate::bench::{Bench, How, is_broken};
 use crate::merge::{self, same};
@@ -19,9 +21,9 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
     }
     if let Some(wanted) = &trial.update
         && let Some(after) = checked(bench, trial, life, wanted, "update.works").await
-        && let Some(asked) = update(bench, trial, life, &after).await
+        && let Some(updated) = update(bench, trial, life, &after).await
     {
-        super::cut::update(bench, trial, life, &after, asked).await;
+        super::cut::update(bench, trial, life, &after, &updated).await;
     }
     if trial.update.is_none() {
         for rule in UPDATING {
@@ -82,8 +84,8 @@ async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<
     }
 }
 
-/// How often `update` called the host; none where it did not succeed.
-async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -> Option<usize> {
+/// What it showed; none where it did not succeed.
+async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -> Option<Updated> {
     let created = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer;
     let state = created.ok()?;
     let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
@@ -118,12 +120,12 @@ async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -
     };
     life::outputs(bench, trial, &updated);
     stable(bench, trial, &impact, &state, &updated);
-    shows(bench, trial, "update.works", life, after, &updated).await;
+    let seen = shows(bench, trial, life, after, &updated).await;
     if bench.wants(trial, "update.repeat") {
-        repeat(bench, trial, life, how, change, &updated).await;
+        repeat(bench, trial, life, how, change, (&updated, seen.as_ref())).await;
     }
     bench.clear(trial).await;
-    Some(done.seen.asked)
+    Some(Updated { asked: done.seen.asked, told: seen.and_then(|seen| seen.values) })
 }
 
 fn stable(bench: &mut Bench, trial: &Trial, impact: &Impact, before: &ResourceState, after: &ResourceState) {
@@ -151,40 +153,48 @@ fn stable(bench: &mut Bench, trial: &Trial, impact: &Impact, before: &ResourceSt
     }
 }
 
-/// `read` shows what was asked for.
+/// `read` shows what was asked for. What it saw.
 async fn shows(
     bench: &mut Bench,
     trial: &Trial,
-    rule: &'static str,
     life: &Life,
     after: &Inputs,
     state: &ResourceState,
-) {
+) -> Option<Observed> {
+    const RULE: &str = "update.works";
     if !bench.driver.manifest().implements.read {
-        return;
+        return None;
     }
     let answer = bench.read(trial, Some(&state.id), &life.name, after, Some(state)).await.answer;
-    match answer {
+    if !bench.wants(trial, RULE) {
+        return answer.ok().flatten();
+    }
+    match &answer {
         Ok(Some(observed)) => {
             if let Some(name) = life::differing(&observed.state.outputs, &state.outputs) {
                 let what = format!("after `update`, `read` finds another output `{name}`");
-                bench.fail(trial, rule, what, "the outputs that `update` returned");
+                bench.fail(trial, RULE, what, "the outputs that `update` returned");
             }
-            let told = observed.values.as_ref().and_then(|values| values.as_map());
-            for (key, value) in told.into_iter().flatten() {
-                let wanted = after.values.as_map().and_then(|map| map.get(key));
-                if !wanted.is_some_and(|wanted| same(wanted, value)) {
+            let value = |values: &Value, key: &str| values.as_map().and_then(|map| map.get(key).cloned());
+            let told = observed.values.as_ref().and_then(Value::as_map);
+            for (key, seen) in told.into_iter().flatten() {
+                // What differed before is drift, which another rule is about.
+                let before =
+                    (life.told.as_ref().and_then(|told| value(told, key)), value(&life.inputs.values, key));
+                let is_drift = matches!(&before, (Some(told), wanted) if !wanted.as_ref().is_some_and(|wanted| same(told, wanted)));
+                if !is_drift && !value(&after.values, key).is_some_and(|wanted| same(&wanted, seen)) {
                     let what = format!("after `update`, `values.{key}` is not what was asked for");
-                    bench.fail(trial, rule, what, "the values that `check` returned");
+                    bench.fail(trial, RULE, what, "the values that `check` returned");
                 }
             }
         }
-        Ok(None) => bench.fail(trial, rule, "after `update` it is not found", "what is there"),
+        Ok(None) => bench.fail(trial, RULE, "after `update` it is not found", "what is there"),
         Err(CallError::Failure(_)) => {
-            bench.fail(trial, rule, "after `update`, `read` fails", "what is there")
+            bench.fail(trial, RULE, "after `update`, `read` fails", "what is there")
         }
         Err(_) => {}
     }
+    answer.ok().flatten()
 }
 
 async fn repeat(
@@ -193,26 +203,35 @@ async fn repeat(
     life: &Life,
     how: How,
     change: Change<'_>,
-    updated: &ResourceState,
+    (updated, seen): (&ResourceState, Option<&Observed>),
 ) {
     const RULE: &str = "update.repeat";
     let answer = bench.update(trial, how, change).await.answer;
     bench.book.tried(RULE);
-    match answer {
-        Ok(again) => {
-            // What is drawn at random may be drawn anew, unless it can be looked at.
-            if bench.driver.manifest().implements.read {
-                if let Some(name) = life::differing(&again.outputs, &updated.outputs) {
-                    let what = format!("the same update once more gives another output `{name}`");
-                    bench.fail(trial, RULE, what, "the outputs of the first");
-                }
-                shows(bench, trial, RULE, life, change.after, &again).await;
+    let again = match answer {
+        Ok(again) => again,
+        Err(error) => {
+            if !is_broken(&error) {
+                bench.fail(trial, RULE, "the same update once more fails", "done");
             }
+            return;
         }
-        Err(error) if !is_broken(&error) => {
-            bench.fail(trial, RULE, "the same update once more fails", "done")
+    };
+    // What is drawn at random may be drawn anew, unless it can be looked at.
+    let Some(seen) = seen else { return };
+    if let Some(name) = life::differing(&again.outputs, &updated.outputs) {
+        let what = format!("the same update once more gives another output `{name}`");
+        bench.fail(trial, RULE, what, "the outputs of the first");
+    }
+    let answer = bench.read(trial, Some(&again.id), &life.name, change.after, Some(&again)).await.answer;
+    if let Ok(Some(observed)) = &answer {
+        let output = life::differing(&observed.state.outputs, &seen.state.outputs);
+        if let Some(name) = output.or_else(|| life::changed(observed, seen.values.as_ref())) {
+            let what = format!("the same update once more changes `{name}`");
+            bench.fail(trial, RULE, what, "what the first made");
         }
-        Err(_) => {}
+    } else if matches!(answer, Ok(None)) {
+        bench.fail(trial, RULE, "after the same update once more it is gone", "what the first made");
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use purlin_model::driver::ResourceState;
+use purlin_model::Value;
+use purlin_model::driver::{Inputs, ResourceState};
 use purlin_sandbox::{CallError, Change};
 
-use super::life::Life;
+use super::life::{self, Life};
 use crate::bench::{Bench, Blame, How, Made, is_broken};
-use crate::merge::same;
 use crate::trial::Trial;
 use crate::watch::Cut;
 
@@ -129,16 +129,11 @@ async fn recovered(
         match bench.read(trial, id, &life.name, &life.inputs, None).await.answer {
             Ok(Some(observed)) => {
                 bench.alive.push(Made { state: observed.state.clone(), inputs: life.inputs.clone() });
-                let told = observed.values.as_ref().and_then(|values| values.as_map());
-                for (key, value) in told.into_iter().flatten() {
-                    let wanted = life.inputs.values.as_map().and_then(|map| map.get(key));
-                    if !wanted.is_some_and(|wanted| same(wanted, value)) {
-                        let what = format!(
-                            "cut off {when}, half of it is there: `values.{key}` is not what was asked for"
-                        );
-                        let hint = "write beside and rename, or use a transaction";
-                        bench.fail_with(trial, RULE, what, "the whole of it, or nothing", Some(hint));
-                    }
+                if let Some(key) = life::changed(&observed, life.told.as_ref()) {
+                    let what =
+                        format!("cut off {when}, half of it is there: `values.{key}` is not as it should be");
+                    let hint = "write beside and rename, or use a transaction";
+                    bench.fail_with(trial, RULE, what, "the whole of it, or nothing", Some(hint));
                 }
                 return;
             }
@@ -162,21 +157,23 @@ async fn recovered(
     }
 }
 
+/// What an update showed.
+pub(crate) struct Updated {
+    /// How often it called the host.
+    pub(crate) asked: usize,
+    /// The values that `read` told afterwards.
+    pub(crate) told: Option<Value>,
+}
+
 /// An update that is cut off, and made again.
-pub(crate) async fn update(
-    bench: &mut Bench,
-    trial: &Trial,
-    life: &Life,
-    after: &purlin_model::driver::Inputs,
-    asked: usize,
-) {
+pub(crate) async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, updated: &Updated) {
     const RULE: &str = "update.cut";
     if !bench.wants(trial, RULE) {
         return;
     }
     let begun = Instant::now();
     let mut tried = 0;
-    for cut in spread(instants(asked)) {
+    for cut in spread(instants(updated.asked)) {
         if bench.stop.is_requested() || (tried >= FEWEST && begun.elapsed() > ENOUGH) {
             break;
         }
@@ -184,14 +181,14 @@ pub(crate) async fn update(
         let Ok(state) = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer else {
             break;
         };
-        let when = when(cut, asked);
+        let when = when(cut, updated.asked);
         let key = bench.key();
         let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
         let how = How { key: Some(key.clone()), cut: Some(cut), blame: Blame::Nobody, ..How::default() };
         let first = bench.update(trial, how, change).await.answer;
         bench.book.tried(RULE);
         if matches!(first, Err(CallError::Cancelled)) {
-            again(bench, trial, life, change, key, &when).await;
+            again(bench, trial, life, change, key, (&when, updated.told.as_ref())).await;
         }
         bench.clear(trial).await;
     }
@@ -200,7 +197,14 @@ pub(crate) async fn update(
     }
 }
 
-async fn again(bench: &mut Bench, trial: &Trial, life: &Life, change: Change<'_>, key: String, when: &str) {
+async fn again(
+    bench: &mut Bench,
+    trial: &Trial,
+    life: &Life,
+    change: Change<'_>,
+    key: String,
+    (when, told): (&str, Option<&Value>),
+) {
     const RULE: &str = "update.cut";
     let how = How { key: Some(key), ..How::default() };
     let state: ResourceState = match bench.update(trial, how, change).await.answer {
@@ -216,20 +220,17 @@ async fn again(bench: &mut Bench, trial: &Trial, life: &Life, change: Change<'_>
         return;
     }
     let answer = bench.read(trial, Some(&state.id), &life.name, change.after, Some(&state)).await.answer;
-    let told = match &answer {
-        Ok(Some(observed)) => observed.values.as_ref().and_then(|values| values.as_map()),
+    match &answer {
+        Ok(Some(observed)) => {
+            if let Some(key) = life::changed(observed, told) {
+                let what = format!("cut off {when} and repeated, `values.{key}` is not as it should be");
+                bench.fail(trial, RULE, what, "what the update makes when nobody cuts it off");
+            }
+        }
         Ok(None) => {
             bench.fail(trial, RULE, format!("cut off {when} and repeated, it is gone"), "what was asked for");
-            return;
         }
-        Err(_) => return,
-    };
-    for (key, value) in told.into_iter().flatten() {
-        let wanted = change.after.values.as_map().and_then(|map| map.get(key));
-        if !wanted.is_some_and(|wanted| same(wanted, value)) {
-            let what = format!("cut off {when} and repeated, `values.{key}` is not what was asked for");
-            bench.fail(trial, RULE, what, "what was asked for");
-        }
+        Err(_) => {}
     }
 }
 

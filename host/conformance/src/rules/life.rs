@@ -19,6 +19,8 @@ pub(crate) struct Life {
     pub(crate) asked: usize,
     pub(crate) took: Duration,
     pub(crate) reports_checkpoint: bool,
+    /// The values that `read` told when all was well.
+    pub(crate) told: Option<Value>,
 }
 
 /// None where nothing can be made.
@@ -48,16 +50,17 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: 
             return None;
         }
     };
-    let life = Life {
+    let mut life = Life {
         asked: done.seen.asked,
         took: done.took,
         reports_checkpoint: !done.seen.checkpoints.is_empty(),
         inputs,
         name,
+        told: None,
     };
     outputs(bench, trial, &state);
     checkpoint(bench, trial, &state, done.seen.checkpoints.last());
-    found(bench, trial, &life, &state).await;
+    life.told = found(bench, trial, &life, &state).await;
     repeat(bench, trial, &life, how, &state).await;
     gone(bench, trial, &life, &state).await;
     Some(life)
@@ -119,13 +122,14 @@ fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Opt
 }
 
 /// `read` finds it, in each way that the host asks.
-async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) {
+async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) -> Option<Value> {
     if !bench.driver.manifest().implements.read {
         for rule in ["read.finds", "read.values"] {
             bench.book.skip(rule, "the driver does not implement `read`");
         }
-        return;
+        return None;
     }
+    let mut told = None;
     let id = Some(state.id.as_str());
     for (how, id, recorded) in [
         ("by its id and record", id, Some(state)),
@@ -134,8 +138,19 @@ async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSt
         ("by its name", None, None),
     ] {
         let answer = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
+        if told.is_none()
+            && let Ok(Some(observed)) = &answer
+        {
+            told = observed.values.clone();
+        }
         compare(bench, trial, how, answer, state, &life.inputs.values);
     }
+    told
+}
+
+/// The first value that `read` tells, and that is another than it told before.
+pub(crate) fn changed(observed: &Observed, told: Option<&Value>) -> Option<String> {
+    differing(observed.values.as_ref()?, told?)
 }
 
 /// Holds what `read` answered against what there is.

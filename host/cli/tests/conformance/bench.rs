@@ -1,0 +1,91 @@
+//! A folder with a workspace, and the program that checks a driver there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A component of `cargo xtask drivers`.
+pub(crate) fn component(name: &str) -> PathBuf {
+    let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
+    let path = folder.join(format!("{name}.wasm"));
+    assert!(path.is_file(), "{} is missing; run `cargo xtask drivers` first", path.display());
+    path
+}
+
+/// A folder of this repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+pub(crate) struct Bench {
+    folder: TempDir,
+}
+
+/// How a run ended.
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.out, self.err))
+    }
+}
+
+impl Bench {
+    /// `driver` is what stands below `drivers` of the workspace; each may write to `./data` where it
+    /// says so.
+    pub(crate) fn new(drivers: &str) -> Self {
+        let bench = Self { folder: TempDir::new().expect("a folder") };
+        std::fs::create_dir(bench.path().join("data")).expect("made");
+        let workspace = format!("apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers: {drivers}\n");
+        bench.write("purlin.yaml", workspace);
+        bench
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path().join(name), content).expect("written");
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
+        command
+            .args(["driver", "check"])
+            .args(arguments)
+            .current_dir(self.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        let output = self.command(arguments).output().expect("run");
+        Ran {
+            status: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).expect("UTF-8"),
+            err: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+}
+
+/// Ids of the rules that came out like that.
+#[track_caller]
+pub(crate) fn rules(report: &Value, status: &str) -> Vec<String> {
+    let rules = report["rules"].as_array().unwrap_or_else(|| panic!("no rules: {report:#}"));
+    rules
+        .iter()
+        .filter(|rule| rule["status"] == status)
+        .map(|rule| rule["id"].as_str().expect("an id").to_owned())
+        .collect()
+}

@@ -1,0 +1,123 @@
+//! What people and programs see of it.
+
+use crate::bench::{Bench, component, rules};
+
+#[test]
+fn what_there_is_nothing_to_try_with_says_what_to_write() {
+    let bench = Bench::new("{}");
+    let ran = bench.run(&["purlin/file"]);
+    assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("made from its schema"), "{}", ran.out);
+    for (arguments, wanted) in [
+        (&["purlin/fil"][..], "fil"),
+        (&["./nothing.wasm"], "cannot be read"),
+        (&["purlin/echo", "--rule", "create.cat"], "there is no rule `create.cat`"),
+        (&["purlin/echo", "--cases", "nowhere.yaml"], "nowhere.yaml"),
+        (&[], "required"),
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.status, 2, "{arguments:?}: {}\n{}", ran.out, ran.err);
+        assert!(ran.err.contains(wanted), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn faults_of_cases_have_their_place() {
+    let bench = Bench::new("{}");
+    for (cases, wanted) in [
+        ("cases: []\n", "check.yaml:1:8"),
+        ("cases:\n- name: a\n  inputs: {values: 7}\n", "check.yaml:3:20"),
+        ("cases:\n- {name: a, inputs: {}, skip: [{rule: x.y, why: z}]}\n", "there is no rule `x.y`"),
+        (
+            "cases:\n- {name: a, type: dns, inputs: {}}\n",
+            "of type `dns`, which the driver does not provision",
+        ),
+    ] {
+        bench.write("check.yaml", cases);
+        let driver = if wanted.contains("provision") { "purlin/faulty" } else { "purlin/echo" };
+        let bench_driver = component("faulty");
+        let file = bench_driver.to_str().expect("UTF-8");
+        let driver = if driver == "purlin/faulty" { file } else { driver };
+        let ran = bench.run(&[driver, "--cases", "check.yaml"]);
+        assert_eq!(ran.status, 2, "{cases}: {}\n{}", ran.out, ran.err);
+        assert!(ran.err.contains(wanted), "{cases}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_report_reads_within_80_columns() {
+    let bench = Bench::new("{}");
+    bench.write("check.yaml", "cases:\n- {name: a, inputs: {values: {kind: pet}}, invalid: [{values: {separator: x}, at: [/values/separator]}]}\n");
+    let ran = bench.run(&["purlin/random"]);
+    assert_eq!(ran.status, 1, "{}\n{}", ran.out, ran.err);
+    for line in ran.out.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    for wanted in [
+        "failed   check.faults",
+        "it takes inputs that are wrong at `/values/separator`",
+        "right",
+        "skipped  read.finds",
+    ] {
+        assert!(ran.out.contains(wanted), "{wanted}: {}", ran.out);
+    }
+    assert!(!ran.out.contains('\u{1b}'), "{}", ran.out);
+}
+
+#[test]
+fn the_adversary_is_found_out() {
+    let bench = Bench::new("{}");
+    let file = component("guests");
+    let file = file.to_str().expect("UTF-8");
+    for (deed, rule) in [
+        ("trap", "answers"),
+        ("panic", "answers"),
+        ("exit", "answers"),
+        ("alloc", "answers"),
+        ("stack", "answers"),
+        ("junk", "answers"),
+        ("list", "answers"),
+        ("huge", "answers"),
+        ("twice", "answers"),
+        ("twins", "answers"),
+        ("empty-id", "answers"),
+        ("long-id", "answers"),
+        ("cookie", "answers"),
+        ("leak", "secrets.hidden"),
+        ("leak-id", "secrets.hidden"),
+        ("say", "secrets.hidden"),
+        ("invalid", "create.works"),
+    ] {
+        bench.write(
+            "check.yaml",
+            format!("cases:\n- {{name: a, type: thing, inputs: {{values: {{do: {deed}}}, secrets: {{password: correct-horse}}}}}}\n"),
+        );
+        let ran = bench.run(&[file, "--cases", "check.yaml", "--format", "json"]);
+        let report = ran.json();
+        assert_eq!(ran.status, 1, "{deed}");
+        assert!(rules(&report, "failed").iter().any(|failed| failed == rule), "{deed}: {report:#}");
+        assert!(!ran.out.contains("correct-horse"), "{deed}: {report:#}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn it_watches_until_somebody_ends_it() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::Stdio;
+    let bench = Bench::new("{}");
+    bench.write("check.yaml", "cases:\n- {name: first, inputs: {}}\n");
+    let mut command = bench.command(&["purlin/echo", "--cases", "check.yaml", "--watch", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let said = BufReader::new(child.stderr.take().expect("piped"));
+    let mut waits = said.lines().map_while(Result::ok).filter(|line| line.contains("waiting for a change"));
+    assert!(waits.next().is_some(), "it waits");
+    bench.write("check.yaml", "cases:\n- {name: second, inputs: {}}\n");
+    assert!(waits.next().is_some(), "it ran again");
+    let ended = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(ended.expect("kill").success());
+    let output = child.wait_with_output().expect("ended");
+    assert_eq!(output.status.code(), Some(0));
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(out.contains("\"first\"") && out.contains("\"second\""), "{out}");
+}

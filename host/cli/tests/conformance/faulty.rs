@@ -1,0 +1,91 @@
+//! For each rule a component that breaks it and no other: `tests/faulty`, whose bytes say which.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, component, repository, rules};
+
+const MARK: &[u8] = b"purlin-faulty breaks:";
+/// Bytes of the mark and the name of the rule.
+const ROOM: usize = 64;
+
+/// The component that breaks a rule.
+fn breaking(rule: &str) -> Vec<u8> {
+    let mut bytes = std::fs::read(component("faulty")).expect("read");
+    let places: Vec<usize> = bytes
+        .windows(MARK.len())
+        .enumerate()
+        .filter(|(_, window)| *window == MARK)
+        .map(|(at, _)| at)
+        .collect();
+    let [at] = places.as_slice() else { panic!("the mark is there {} times", places.len()) };
+    let name = format!("{rule:<width$}", width = ROOM - MARK.len());
+    bytes[at + MARK.len()..at + ROOM].copy_from_slice(name.as_bytes());
+    bytes
+}
+
+fn examined(rule: &str, arguments: &[&str]) -> (i32, Value) {
+    let bench = Bench::new(
+        "{acme/faulty: {source: faulty.wasm, grants: {dirs: [{host: ./data, guest: /things, mode: rw}]}}}",
+    );
+    bench.write("faulty.wasm", breaking(rule));
+    bench.write("check.yaml", std::fs::read(repository("tests/faulty/check.yaml")).expect("read"));
+    let arguments = [&["./faulty.wasm", "--format", "json"], arguments].concat();
+    let ran = bench.run(&arguments);
+    (ran.status, ran.json())
+}
+
+fn every_rule() -> Vec<String> {
+    let listed = Bench::new("{}").run(&["--rules", "--format", "json"]).json();
+    let rules = listed["rules"].as_array().expect("rules").clone();
+    rules.iter().map(|rule| rule["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+#[test]
+fn an_honest_driver_keeps_every_rule() {
+    let (status, report) = examined("none", &[]);
+    assert_eq!(status, 0, "{report:#}");
+    assert_eq!(rules(&report, "ok"), every_rule(), "{report:#}");
+}
+
+#[test]
+fn for_each_rule_there_is_a_driver_that_breaks_it_and_no_other() {
+    let mut wrong = Vec::new();
+    for rule in every_rule() {
+        let (status, report) = examined(&rule, &[]);
+        let failed = rules(&report, "failed");
+        if failed != [rule.clone()] || status != 1 {
+            wrong.push(format!("`{rule}` gives {failed:?} and status {status}"));
+        }
+        for found in
+            report["rules"].as_array().into_iter().flatten().flat_map(|rule| rule["findings"].as_array())
+        {
+            for found in found {
+                assert!(found["what"].is_string() && found["right"].is_string(), "{found:#}");
+            }
+        }
+        assert!(!report.to_string().contains("correct-horse-battery"), "`{rule}` shows a secret");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_rule_can_be_tried_alone() {
+    let (status, report) = examined("create.cut", &["--rule", "create.cut"]);
+    assert_eq!((status, rules(&report, "failed")), (1, vec!["create.cut".to_owned()]));
+    assert_eq!(report["rules"].as_array().map(Vec::len), Some(1));
+    let (status, report) = examined("create.cut", &["--rule", "read.values"]);
+    assert_eq!((status, rules(&report, "ok")), (0, vec!["read.values".to_owned()]));
+}
+
+#[test]
+fn a_rule_can_be_left_out_with_a_reason() {
+    let bench = Bench::new(
+        "{acme/faulty: {source: faulty.wasm, grants: {dirs: [{host: ./data, guest: /things, mode: rw}]}}}",
+    );
+    bench.write("faulty.wasm", breaking("read.values"));
+    let cases = std::fs::read_to_string(repository("tests/faulty/check.yaml")).expect("read");
+    bench.write("check.yaml", format!("{cases}skip: [{{rule: read.values, why: it is slow}}]\n"));
+    let ran = bench.run(&["./faulty.wasm", "--format", "json"]);
+    let report = ran.json();
+    assert_eq!((ran.status, rules(&report, "skipped")), (0, vec!["read.values".to_owned()]), "{report:#}");
+}
