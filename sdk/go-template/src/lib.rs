@@ -6,6 +6,7 @@
 
 mod rewrite;
 mod sprig;
+mod stray;
 mod value;
 #[cfg(feature = "full")]
 pub mod yaml;
@@ -94,7 +95,7 @@ impl Engine {
         }
         let parsed = Parser::new(source, "{{", "}}").and_then(Parser::parse);
         let (mut main, mut defines) = parsed.map_err(|error| vec![self.fault(&error, 0)])?;
-        let mut faults = Vec::new();
+        let mut faults: Vec<Fault> = stray::find(source).into_iter().collect();
         for body in std::iter::once(&mut main).chain(defines.iter_mut().map(|define| &mut define.body)) {
             rewrite::rewrite(body, source, &self.functions, &mut faults);
         }

@@ -1,0 +1,71 @@
+//! An `end` or `else` that belongs to nothing. The parser takes it for the end of the template, and
+//! what stands behind would be left out without a word; Go refuses it.
+
+use gotmpl::parse::{Expr, ListNode, Node, Parser};
+
+use crate::Fault;
+
+/// An action that no template has of itself.
+const LAST: &str = "{{__last}}";
+const LAST_NAME: &str = "__last";
+/// Places that are looked at to tell the line.
+const MOST: usize = 1_000;
+
+/// The fault, where a template that could be read ends before its text does.
+pub(crate) fn find(source: &str) -> Option<Fault> {
+    if is_whole(source) {
+        return None;
+    }
+    let actions = source.match_indices("{{").map(|(at, _)| at);
+    let strays = actions.filter_map(|at| {
+        let rest = source.get(at + 2..)?;
+        let word = rest.strip_prefix("- ").unwrap_or(rest).trim_start();
+        let word = ["end", "else"].into_iter().find(|known| word.starts_with(known))?;
+        let close = rest.find("}}")?;
+        Some((at, word, source.get(..at + 2 + close + 2)?))
+    });
+    let (at, word) = strays
+        .take(MOST)
+        .find(|(_, _, upto)| !is_whole(upto) && is_read(upto))
+        .map_or((0, "end"), |(at, word, _)| (at, word));
+    let line = source.get(..at).unwrap_or_default().matches('\n').count() + 1;
+    Some(Fault { line, message: format!("unexpected {{{{{word}}}}}: it ends nothing") })
+}
+
+fn is_read(source: &str) -> bool {
+    Parser::new(source, "{{", "}}").and_then(Parser::parse).is_ok()
+}
+
+/// Whether the parser comes to the very end.
+fn is_whole(source: &str) -> bool {
+    let parsed = Parser::new(&format!("{source}{LAST}"), "{{", "}}").and_then(Parser::parse);
+    parsed.is_ok_and(|(main, _)| ends(&main))
+}
+
+fn ends(list: &ListNode) -> bool {
+    let Some(Node::Action(action)) = list.nodes.last() else { return false };
+    let first = action.pipe.commands.first().and_then(|command| command.args.first());
+    matches!(first, Some(Expr::Identifier(_, name)) if *name == LAST_NAME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_nothing_is_found_with_its_line() {
+        for whole in
+            ["", "a", "{{ if .a }}b{{ else }}c{{ end }}d", "{{/* end */}}", "{{ range .a }}{{ end -}} x\n"]
+        {
+            assert!(find(whole).is_none(), "{whole}");
+        }
+        for (stray, line, word) in [
+            ("{{ end }}", 1, "end"),
+            ("a: 1\n{{ if .a }}x{{ end }}\n{{- end }}\nb: 2", 3, "end"),
+            ("a\nb{{ else }}c", 2, "else"),
+        ] {
+            let fault = find(stray).unwrap_or_else(|| panic!("{stray}"));
+            assert_eq!((fault.line, fault.message.contains(word)), (line, true), "{stray}: {fault}");
+        }
+    }
+}
