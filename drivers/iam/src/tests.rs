@@ -1,1 +1,111 @@
+use purlin_sdk::{Json, testing};
+use serde_json::json;
 
+use crate::Driven;
+
+fn given(values: &Json) -> testing::GivenInputs {
+    testing::inputs(&json!({
+        "values": values,
+        "secrets": {"access_key_id": "AKID", "secret_access_key": "key"},
+    }))
+}
+
+fn checked(values: &Json) -> Json {
+    testing::check::<Driven>(given(values), None).expect("checked").values
+}
+
+fn document() -> Json {
+    json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": ["b", "a"], "Resource": ["x"]}})
+}
+
+fn trust() -> Json {
+    json!({"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": "123456789012"}}]})
+}
+
+#[test]
+fn defaults_are_filled_in_and_checking_again_changes_nothing() {
+    let guresid = testing::resource().guresid;
+    let policy = checked(&json!({"policy": {"document": document().to_string(), "description": ""}}));
+    assert_eq!(
+        policy["policy"],
+        json!({
+            "name": format!("purlin-{guresid}"), "path": "/", "tags": {"purlin:resource": guresid},
+            "document": {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": ["a", "b"], "Resource": "x"}]},
+        })
+    );
+    assert_eq!(checked(&policy), policy);
+    let attached = ["arn:aws:iam::aws:policy/b", "arn:aws:iam::aws:policy/a", "arn:aws:iam::aws:policy/b"];
+    let role = checked(&json!({"role": {"assume_role_policy": trust(), "attached_policies": attached}}));
+    assert_eq!(role["role"]["attached_policies"], json!([attached[1], attached[0]]));
+    assert_eq!(role["role"]["max_session_duration"], 3600);
+    assert_eq!(checked(&role), role);
+    let user = checked(&json!({"user": {}}));
+    assert_eq!((&user["user"]["access_key"], checked(&user)), (&json!(false), user.clone()));
+}
+
+#[test]
+fn what_is_not_known_yet_is_left_for_later_and_the_rest_is_judged() {
+    let values = json!({"role": {"name": "a b", "assume_role_policy": trust(), "attached_policies": [null]}});
+    let unknown = testing::unknown(given(&values), &["/values/role/attached_policies/0"]);
+    let said = testing::check::<Driven>(unknown, None).map(drop).expect_err("refused").to_string();
+    assert!(said.contains("/values/role/name") && !said.contains("attached"), "{said}");
+    let values = json!({"role": {"assume_role_policy": trust(), "attached_policies": null}});
+    let unknown = testing::unknown(given(&values), &["/values/role/attached_policies"]);
+    let found = testing::check::<Driven>(unknown, None).expect("checked").values;
+    assert_eq!(found["role"]["attached_policies"], Json::Null, "unknown is not the same as none");
+}
+
+#[test]
+fn wrong_inputs_are_told_with_their_places() {
+    let role = |more: Json| {
+        let mut role = json!({"assume_role_policy": trust()});
+        let more = more.as_object().cloned().unwrap_or_default();
+        role.as_object_mut().expect("an object").extend(more);
+        json!({"role": role})
+    };
+    let long = json!({"Statement": {"Effect": "Allow", "Action": "x".repeat(6200), "Resource": "x"}});
+    for (values, said) in [
+        (json!({}), "/values: names what to make"),
+        (json!({"user": {}, "policy": {"document": document()}}), "/values: names what to make"),
+        (
+            json!({"policy": {"document": trust()}}),
+            "/values/policy/document/Statement/0/Principal: has no place",
+        ),
+        (json!({"policy": {"document": long}}), "AWS takes 6144"),
+        (json!({"policy": {"document": document(), "path": "x"}}), "/values/policy/path"),
+        (role(json!({"name": "x".repeat(65)})), "/values/role/name: is no name in IAM: it has 1 to 64"),
+        (role(json!({"max_session_duration": 60})), "/values/role/max_session_duration"),
+        (
+            role(json!({"attached_policies": ["ReadOnlyAccess"]})),
+            "/values/role/attached_policies/0: has to be the ARN",
+        ),
+        (
+            role(json!({"tags": {"purlin:access-key": "x"}})),
+            "/values/role/tags/purlin:access-key: is set by Purlin",
+        ),
+        (
+            role(json!({"assume_role_policy": document()})),
+            "/values/role/assume_role_policy/Statement/0/Resource: has no place",
+        ),
+        (
+            json!({"attachment": {"policy_arn": "arn:aws:iam::aws:policy/x"}}),
+            "/values/attachment: names whom",
+        ),
+        (
+            json!({"attachment": {"role": "a", "user": "b", "policy_arn": "arn:aws:iam::aws:policy/x"}}),
+            "/values/attachment: names whom",
+        ),
+    ] {
+        let told = testing::check::<Driven>(given(&values), None).map(drop).expect_err("refused").to_string();
+        assert!(told.contains(said), "{values}: {told}");
+    }
+}
+
+#[test]
+fn ids_say_what_they_are_of() {
+    let read = |id: &str| testing::find::<Driven>(given(&json!({"user": {}})), Some(id)).map(|_| ());
+    let said = read("whatever").expect_err("no id").to_string();
+    assert!(said.contains("is no id of this driver"), "{said}");
+    let said = read("arn:aws:s3:::bucket").expect_err("no id").to_string();
+    assert!(said.contains("is no id of this driver"), "{said}");
+}

@@ -1,1 +1,147 @@
+use purlin_sdk::{Json, testing};
+use serde_json::json;
 
+use crate::Driven;
+
+fn given(values: &Json) -> testing::GivenInputs {
+    testing::inputs(&json!({
+        "values": values,
+        "secrets": {"access_key_id": "AKID", "secret_access_key": "key"},
+    }))
+}
+
+fn checked(values: &Json) -> Json {
+    testing::check::<Driven>(given(values), None).expect("checked").values
+}
+
+fn refused(values: &Json) -> String {
+    testing::check::<Driven>(given(values), None).map(drop).expect_err("refused").to_string()
+}
+
+#[test]
+fn defaults_are_filled_in_and_checking_again_changes_nothing() {
+    let once = checked(&json!({"bucket": {"encryption": {}, "lifecycle_rules": [
+        {"id": "b", "expire_after_days": 1, "prefix": null},
+        {"id": "a", "transitions": [], "abort_uploads_after_days": 2},
+    ]}}));
+    let guresid = testing::resource().guresid;
+    let bucket = &once["bucket"];
+    assert_eq!(bucket["name"], format!("purlin-{guresid}"));
+    assert_eq!(bucket["tags"], json!({"purlin:resource": guresid}));
+    assert_eq!(bucket["public_access_block"]["restrict_public_buckets"], true);
+    assert_eq!(bucket["encryption"], json!({"algorithm": "AES256", "bucket_key": false}));
+    assert_eq!(
+        bucket["lifecycle_rules"],
+        json!([
+            {"id": "a", "abort_uploads_after_days": 2, "enabled": true, "prefix": ""},
+            {"id": "b", "expire_after_days": 1, "enabled": true, "prefix": ""},
+        ])
+    );
+    assert_eq!(once["endpoint"], json!({"region": "us-east-1"}));
+    assert_eq!(checked(&once), once);
+    // Another server may not know the doors that AWS has.
+    let elsewhere = checked(&json!({"endpoint": {"url": "http://127.0.0.1:9000//"}, "bucket": {}}));
+    assert_eq!(elsewhere["bucket"].get("public_access_block"), None);
+    assert_eq!(elsewhere["endpoint"]["url"], "http://127.0.0.1:9000");
+}
+
+#[test]
+fn what_is_not_known_yet_is_left_for_later_and_the_rest_is_judged() {
+    let values = json!({"bucket": {"name": null, "tags": {"a": null}}});
+    let unknown = testing::unknown(given(&values), &["/values/bucket/name", "/values/bucket/tags/a"]);
+    let found = testing::check::<Driven>(unknown, None).expect("checked").values;
+    assert_eq!((&found["bucket"]["name"], &found["bucket"]["tags"]["a"]), (&Json::Null, &Json::Null));
+    let values = json!({"bucket_policy": {"bucket": "UPPER", "policy": {"Statement": [{"Resource": null}]}}});
+    let unknown = testing::unknown(given(&values), &["/values/bucket_policy/policy/Statement/0/Resource"]);
+    let said = testing::check::<Driven>(unknown, None).map(drop).expect_err("refused").to_string();
+    assert!(said.contains("/values/bucket_policy/bucket"), "{said}");
+    let all = testing::unknown(given(&json!({"bucket": null})), &["/values/bucket"]);
+    testing::check::<Driven>(all, None).expect("nothing is known, and nothing is wrong");
+}
+
+#[test]
+fn wrong_inputs_are_told_with_their_places() {
+    for (values, said) in [
+        (json!({}), "/values: names what to make"),
+        (
+            json!({"bucket": {}, "object": {"bucket": "abc", "key": "k", "content": ""}}),
+            "/values: names what to make",
+        ),
+        (json!({"bucket": {"name": "ab"}}), "/values/bucket/name: is no name of a bucket: it has 3 to 63"),
+        (
+            json!({"bucket": {"name": "a_b"}}),
+            "/values/bucket/name: is no name of a bucket: it has lower-case",
+        ),
+        (json!({"bucket": {"name": "-ab"}}), "/values/bucket/name: is no name of a bucket: it begins"),
+        (
+            json!({"bucket": {"name": "a..b"}}),
+            "/values/bucket/name: is no name of a bucket: it has no two dots",
+        ),
+        (
+            json!({"bucket": {"name": "10.0.0.1"}}),
+            "/values/bucket/name: is no name of a bucket: it looks like",
+        ),
+        (json!({"bucket": {"name": "xn--abc"}}), "is AWS's own"),
+        (json!({"bucket": {"nam": "abc"}}), "unknown field `nam`"),
+        (
+            json!({"bucket": {"tags": {"purlin:resource": "x"}}}),
+            "/values/bucket/tags/purlin:resource: is set by Purlin",
+        ),
+        (json!({"bucket": {"tags": {"aws:x": "x"}}}), "/values/bucket/tags/aws:x: "),
+        (json!({"bucket": {"tags": {"n": 1}}}), "/values/bucket/tags/n: invalid type"),
+        (
+            json!({"bucket": {"lifecycle_rules": [{"id": "a"}]}}),
+            "/values/bucket/lifecycle_rules/0: does nothing",
+        ),
+        (
+            json!({"bucket": {"lifecycle_rules": [{"id": "a", "other": true}]}}),
+            "/values/bucket/lifecycle_rules/0/other: unknown field",
+        ),
+        (json!({"bucket": {"encryption": {"kms_key_id": "k"}}}), "/values/bucket/encryption/kms_key_id"),
+        (json!({"endpoint": {"url": "ftp://x"}, "bucket": {}}), "/values/endpoint/url"),
+        (json!({"endpoint": {"region": "EU"}, "bucket": {}}), "/values/endpoint/region"),
+        (
+            json!({"object": {"bucket": "abc", "key": "a/../b", "content": ""}}),
+            "/values/object/key: may not have `.`",
+        ),
+        (json!({"object": {"bucket": "abc", "key": "a"}}), "/values/object/content: is missing"),
+        (
+            json!({"bucket_policy": {"bucket": "abc", "policy": "{"}}),
+            "/values/bucket_policy/policy: is no JSON",
+        ),
+    ] {
+        let told = refused(&values);
+        assert!(told.contains(said), "{values}: {told}");
+    }
+    let nobody = testing::inputs(&json!({"values": {"bucket": {}}}));
+    let said = testing::check::<Driven>(nobody, None).map(drop).expect_err("refused").to_string();
+    assert!(said.contains("/secrets/access_key_id") && said.contains("/secrets/secret_access_key"), "{said}");
+}
+
+#[test]
+fn what_cannot_change_replaces() {
+    let state = purlin_sdk::State::new("abc");
+    let impact = |before: Json, after: Json| {
+        testing::update_impact::<Driven>(given(&checked(&before)), given(&checked(&after)), &state)
+            .expect("told")
+    };
+    let renamed = impact(json!({"bucket": {"name": "abc"}}), json!({"bucket": {"name": "abd"}}));
+    assert_eq!(
+        (renamed.replaces, renamed.delete_before_replace),
+        (vec!["/values/bucket/name".to_owned()], false)
+    );
+    let moved = |region: &str| json!({"endpoint": {"region": region}, "bucket": {"name": "abc"}});
+    let moved = impact(moved("eu-west-1"), moved("eu-west-2"));
+    assert_eq!(
+        (moved.replaces, moved.delete_before_replace),
+        (vec!["/values/endpoint/region".to_owned()], true)
+    );
+    let set =
+        impact(json!({"bucket": {"name": "abc"}}), json!({"bucket": {"name": "abc", "versioning": true}}));
+    assert!(set.replaces.is_empty() && set.stable_outputs.contains(&"arn".to_owned()));
+    let other = impact(
+        json!({"bucket": {"name": "abc"}}),
+        json!({"object": {"bucket": "abc", "key": "k", "content": "x"}}),
+    );
+    assert!(other.replaces.contains(&"/values/bucket".to_owned()), "{other:?}");
+}

@@ -1,6 +1,8 @@
 //! Moto, a server that speaks like AWS, and boto3 as the referee of what is in it. Moto checks the
 //! signature of every request with AWS's own library, and whether the keys may do what they ask.
 
+pub mod stumble;
+
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

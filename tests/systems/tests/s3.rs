@@ -1,8 +1,9 @@
 //! `purlin/s3` against moto, which checks every signature; boto3 looks at what there is.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+use purlin_systems::moto::stumble::{TROUBLES, Wire};
 use purlin_systems::moto::{Moto, names};
-use purlin_systems::{Proxy, Workspace, at_every_message};
+use purlin_systems::{Proxy, Workspace, at_every_message, tools};
 use serde_json::{Value, json};
 
 /// A definition of buckets, and one bucket. `BUCKET` is what is said about it.
@@ -234,6 +235,31 @@ fn killed_at_any_message_there_is_one_bucket_and_no_orphan() {
 }
 
 #[test]
+fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
+    let Some(moto) = Moto::start() else { return };
+    let wire = Wire::to(moto.port());
+    for (trouble, times) in TROUBLES.into_iter().flat_map(|trouble| [(trouble, 1), (trouble, 5)]) {
+        let scene = |number: usize| {
+            let said = format!(
+                "{{name: chosen-{number}, versioning: true, tags: {{a: b}}, public_access_block: {{}}}}"
+            );
+            workspace(&moto, wire.port(), "dev", &said)
+        };
+        let (places, failed) =
+            wire.at_every_request((trouble, times), &["up", "--yes"], scene, |workspace| {
+                let [name] = moto.buckets().try_into().expect("one bucket");
+                assert_eq!(moto.bucket_tags(&name)["a"], "b");
+                moto.ask("s3", "get_public_access_block", bucket(&name));
+                workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+                workspace.purlin(&["destroy", "--yes"]);
+                assert_eq!(moto.buckets(), Vec::<String>::new());
+            });
+        assert!(places >= 4, "{places} places");
+        assert!(times > 1 || failed == 0, "{trouble:?} once is borne at any place, and was not at {failed}");
+    }
+}
+
+#[test]
 fn killed_at_any_message_of_a_deletion_everything_goes() {
     let Some(moto) = Moto::start() else { return };
     let proxy = Proxy::to(moto.port());
@@ -453,4 +479,21 @@ fn what_is_missing_or_wrong_is_told() {
         "{name: \"Not_A_Bucket\", tags: {\"aws:x\": y}, encryption: {algorithm: rot13}}",
     );
     wrong.run(&["plan"]).expect(2).says("lower-case letters").says("`aws:`").says("AES256");
+}
+
+#[test]
+fn the_contract_is_kept() {
+    let Some(moto) = Moto::start() else { return };
+    let url = format!("http://127.0.0.1:{}", moto.port());
+    let cases = std::fs::read_to_string(tools::root().join("drivers/s3/check.yaml")).expect("cases");
+    let cases = cases.replace("http://127.0.0.1:5000", &url);
+    let cases = cases.replace("AKIDOFTHECHECK", &moto.key.0).replace("secret-of-the-check", &moto.key.1);
+    for name in ["base-bucket", "base-bucket-2"] {
+        let place = json!({"LocationConstraint": "eu-west-1"});
+        moto.ask("s3", "create_bucket", json!({"Bucket": name, "CreateBucketConfiguration": place}));
+    }
+    let workspace = moto.workspace(&["s3"], moto.port(), "dev", "");
+    workspace.write("check.yaml", &cases);
+    workspace.purlin(&["driver", "check", "purlin/s3", "--cases", "check.yaml"]).says(" ok, 1 skipped");
+    assert_eq!(moto.buckets(), ["base-bucket", "base-bucket-2"], "nothing is left");
 }
