@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use purlin_model::driver::{Inputs, Manifest, Subject, TypeSchema};
 use purlin_model::{
-    Class, Context, DriverCase, DriverCases, EnvironmentId, Key, Map, ResourceId, SkippedRule, TypeName, Urn,
-    Value,
+    Class, Context, DriverCase, DriverCases, EnvironmentId, InvalidCase, Key, Map, ResourceId, SkippedRule,
+    TypeName, Urn, Value,
 };
 
 use crate::report::CasesFrom;
@@ -106,13 +106,17 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
     };
     let inputs = merge::inputs(&case.inputs);
     let change = |change: &_| merge::changed(&inputs, change);
+    let refused = |one: &InvalidCase| {
+        let base = one.inputs.as_ref().map_or_else(|| inputs.clone(), merge::inputs);
+        (merge::changed(&base, &one.change), one.at.clone())
+    };
     let mut trial = Trial {
         name: case.name.to_string(),
         subject: Subject { urn: Urn::new(&context, &key), key, context },
         schema: schema.clone(),
         update: case.update.as_ref().map(change),
         replace: case.replace.as_ref().map(change),
-        invalid: case.invalid.iter().map(|one| (change(&one.change), one.at.clone())).collect(),
+        invalid: case.invalid.iter().map(refused).collect(),
         skip: Vec::new(),
         canaries: Vec::new(),
         inputs: inputs.clone(),

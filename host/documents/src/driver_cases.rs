@@ -10,7 +10,8 @@
 //!     update: {values: {text: good bye}}  # a merge patch; made in place
 //!     replace: {values: {title: other}}   # a merge patch; replaces
 //!     invalid:
-//!       - {values: {text: null}, at: [/values/text]}
+//!       - {values: {text: null}, at: [/values/text]}          # a merge patch
+//!       - {inputs: {values: {title: 7}}, at: [/values/title]} # or other inputs altogether
 //!     skip: [{rule: update.cut, why: an update takes a minute}]
 //! skip: []
 //! ```
@@ -143,6 +144,7 @@ fn secret(value: Value) -> Value {
 fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
     let mut fields = reader.fields(node, "an item of `invalid`")?;
     let at = fields.need(reader, "at", "[/values/NAME]");
+    let instead = fields.get(reader, "inputs").and_then(|node| inputs(reader, node, "`inputs`"));
     let change = parts(reader, &mut fields);
     fields.done(reader);
     let mut pointers = Vec::new();
@@ -167,7 +169,7 @@ fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
             "write what has to be named, such as `[/values/size]`",
         );
     }
-    Some(InvalidCase { change, at: pointers, location: reader.at(&node.span) })
+    Some(InvalidCase { inputs: instead, change, at: pointers, location: reader.at(&node.span) })
 }
 
 fn skipped(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<SkippedRule> {

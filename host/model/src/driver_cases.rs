@@ -56,7 +56,9 @@ pub struct CaseInputs {
 /// Inputs that are to be refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InvalidCase {
-    /// What is changed of the case's inputs.
+    /// Inputs in place of the case's.
+    pub inputs: Option<CaseInputs>,
+    /// What is changed of them.
     pub change: CaseInputs,
     /// JSON Pointers that have to be named, all of them.
     pub at: Vec<String>,

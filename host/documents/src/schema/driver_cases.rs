@@ -15,6 +15,7 @@ pub(super) fn schema() -> Value {
         })
     };
     let mut refused = parts();
+    refused["inputs"] = closed("Inputs in place of the case's.", &[], parts());
     refused["at"] = json!({
         "description": "JSON Pointers that the driver has to name, all of them.",
         "type": "array",

@@ -86,8 +86,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         async move {
             if tokio::signal::ctrl_c().await.is_ok() {
                 stop.request();
+                app.ui.say("deleting what was made; a second Ctrl-C leaves it");
             }
-            std::future::pending::<()>().await
+            // A second one does not wait for that.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
         }
     };
     let work = async {
