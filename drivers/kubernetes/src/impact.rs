@@ -2,11 +2,9 @@
 
 use purlin_sdk::{Impact, ImpactRequest, Json};
 
-use crate::api::Api;
 use crate::immutable;
 use crate::inputs::KubernetesInputs;
-use crate::live::Known;
-use crate::object::{self, Identity};
+use crate::object::Identity;
 
 /// Another cluster is another resource; so is another object, where there is one only. A list may
 /// change in place: what is new is applied, and what left it is pruned.
@@ -59,18 +57,12 @@ pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
     impact
 }
 
-/// Whether the new server has the very objects that are recorded: then it is another name of the
-/// same cluster.
+/// Whether the inputs call the cluster the same, by whatever URL it is reached. Whether it is so is
+/// seen when it is changed.
 fn is_same_cluster(request: &ImpactRequest<KubernetesInputs>) -> bool {
-    let (Ok(Some(inputs)), Ok(known)) = (request.after.known(), Known::recorded(&request.state)) else {
-        return false;
-    };
-    let api = Api::new(&inputs, &request.call);
-    known.iter().filter(|known| !known.uid.is_empty()).any(|known| {
-        let place = api.place(&known.identity, inputs.values.cluster.namespace()).ok().flatten();
-        let live = place.and_then(|place| api.get(&place.path).ok().flatten());
-        live.is_some_and(|live| object::uid(&live) == known.uid)
-    })
+    let place = "/values/cluster/id";
+    let named = request.after.get(place).is_some_and(Json::is_string);
+    named && !request.changes(place)
 }
 
 /// Manifests, each with its place.

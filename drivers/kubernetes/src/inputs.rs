@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use purlin_sdk::{Failure, Faults, Json, Object, Raw};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use crate::object::{Identity, pointer};
@@ -18,14 +18,14 @@ const NAMESPACE: &str = "default";
 const PATIENCE: &str = "25s";
 
 /// All inputs.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub struct KubernetesInputs {
     pub(crate) values: Values,
     #[serde(default)]
     pub(crate) secrets: Secrets,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
     pub(crate) cluster: Cluster,
@@ -50,10 +50,13 @@ fn yes() -> bool {
 }
 
 /// Where the API server is.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cluster {
     pub(crate) server: String,
+    /// What people call it; the same cluster may be reached by several URLs.
+    #[serde(default, rename = "id")]
+    _id: Option<String>,
     namespace: Option<String>,
     field_manager: Option<String>,
 }
@@ -71,7 +74,7 @@ impl Cluster {
 }
 
 /// What counts as done.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WaitFor {
     /// The object does what it is for.
@@ -83,7 +86,7 @@ pub(crate) enum WaitFor {
     None,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Wait {
     #[serde(rename = "for")]
@@ -98,7 +101,7 @@ impl Wait {
 }
 
 /// Whether dependents go before an object, after it, or stay.
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Propagation {
     #[default]
@@ -118,7 +121,7 @@ impl Propagation {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Deletion {
     pub(crate) propagation: Propagation,
@@ -131,7 +134,7 @@ impl Deletion {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Secrets {
     pub(crate) token: Option<String>,
@@ -149,6 +152,11 @@ pub(crate) struct Given<'a> {
 }
 
 impl KubernetesInputs {
+    /// What `check` says, for inputs that it has not seen.
+    pub(crate) fn validate(&self) -> Result<(), Failure> {
+        validate(&Raw::new(serde_json::to_value(self)?))
+    }
+
     /// The manifests in the order in which they were given.
     pub(crate) fn manifests(&self) -> Vec<Given<'_>> {
         if let Some(manifest) = &self.values.manifest {

@@ -45,11 +45,13 @@ struct Item<'a> {
 impl Task<'_> {
     /// Makes the objects what the inputs say, and waits as they say.
     pub(crate) fn run(&self) -> Result<State, Failure> {
+        self.inputs.validate()?;
         let api = Api::new(self.inputs, self.call);
         let mut items = self.items(&api)?;
         for item in &mut items {
             self.look(&api, item)?;
         }
+        self.is_same_cluster(&items)?;
         let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
         let digest = live::digest(&self.inputs.manifests(), &live);
         self.secrets_seen.set(self.digest.is_some_and(|seen| seen == digest));
@@ -68,6 +70,8 @@ impl Task<'_> {
         if let Err(failure) = result {
             return Err(self.partly(&id, &items, failure));
         }
+        // What is not begun need not be finished.
+        api.client.pause(Duration::ZERO).map_err(|failure| self.partly(&id, &items, failure))?;
         if self.recorded.is_none() {
             operation::checkpoint(&id);
         }
@@ -84,6 +88,25 @@ impl Task<'_> {
             return Err(self.partly(&id, &items, failure));
         }
         self.state(&id, &items)
+    }
+
+    /// By another URL the same objects have to be there: else those of the former cluster would be
+    /// nobody's.
+    fn is_same_cluster(&self, items: &[Item<'_>]) -> Result<(), Failure> {
+        let server = |before: &Json| before.pointer("/values/cluster/server")?.as_str().map(str::to_owned);
+        let former = self.before.and_then(server);
+        if former.is_none_or(|former| former.trim_end_matches('/') == self.inputs.values.cluster.server) {
+            return Ok(());
+        }
+        let mut live = items.iter().filter_map(|item| item.live.as_ref());
+        if live.any(|live| self.recorded().iter().any(|known| known.uid == object::uid(live))) {
+            return Ok(());
+        }
+        Err(Failure::Conflict(
+            "`cluster.id` says that this is the same cluster as before, and none of the objects is there: give another \
+             id, to have them made anew, or look first whether they are gone"
+                .to_owned(),
+        ))
     }
 
     /// An earlier attempt at the same creation made it.

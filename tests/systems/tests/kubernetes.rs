@@ -546,16 +546,28 @@ fn a_forced_replacement_never_deletes_what_it_made() {
 fn another_name_of_a_cluster_is_not_another_cluster() {
     let (k8s, other) = (Kubernetes::start(), Kubernetes::start());
     let alias = Proxy::to(k8s.port());
-    let workspace =
-        workspace(&[k8s.port(), alias.port(), other.port()], &one(k8s.port(), &map("a", &json!({"k": "1"}))));
+    let at = |port: u16, id: &str, value: &str| {
+        let mut inputs = one(port, &map("a", &json!({"k": value})));
+        inputs["values"]["cluster"]["id"] = id.into();
+        inputs
+    };
+    let workspace = workspace(&[k8s.port(), alias.port(), other.port()], &at(k8s.port(), "here", "1"));
     up(&workspace);
     let before = k8s.get("configmaps", "default", "a").expect("made");
-    give(&workspace, &one(alias.port(), &map("a", &json!({"k": "2"}))));
+    give(&workspace, &at(alias.port(), "here", "2"));
     up(&workspace).says("updated");
     let after = k8s.get("configmaps", "default", "a").expect("there");
     assert_eq!((&after["metadata"]["uid"], &after["data"]["k"]), (&before["metadata"]["uid"], &json!("2")));
-    // Another one is: it moves.
-    give(&workspace, &one(other.port(), &map("a", &json!({"k": "2"}))));
+    // What is called the same and is not leaves nothing behind anywhere.
+    give(&workspace, &at(other.port(), "here", "3"));
+    workspace.run(&["up", "--yes"]).expect(1).says("none of the objects is there");
+    assert_eq!(other.get("configmaps", "default", "a"), None);
+    // The same cluster under another id: the new one would be the old one.
+    give(&workspace, &at(k8s.port(), "elsewhere", "3"));
+    workspace.run(&["up", "--yes"]).expect(1).says("from an earlier life of this resource");
+    assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "2");
+    // Another one is another: it moves.
+    give(&workspace, &at(other.port(), "there", "3"));
     workspace.purlin(&["plan"]).says("`/values/cluster/server` cannot be changed in place");
     up(&workspace).says("replaced");
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
@@ -817,4 +829,15 @@ fn kubectl_and_purlin_see_the_same_cluster() {
     workspace.write("theirs.json", &map("theirs", &json!({"a": "b"})).to_string());
     run(&["create", "--validate=false", "-f", "theirs.json"]).expect(0).says("created");
     assert_eq!(k8s.get("configmaps", "default", "theirs").expect("there")["data"]["a"], "b");
+}
+
+#[test]
+fn it_keeps_the_contract() {
+    let k8s = Kubernetes::start();
+    let workspace = workspace(&[k8s.port()], &json!({"values": {}}));
+    let root = purlin_systems::tools::root();
+    let cases = std::fs::read_to_string(root.join("drivers/kubernetes/check.yaml")).expect("the cases");
+    workspace.write("cases.yaml", &cases.replace(":8001", &format!(":{}", k8s.port())));
+    workspace.purlin(&["driver", "check", "purlin/kubernetes", "--cases", "cases.yaml"]);
+    assert!(k8s.names("configmaps", "default").is_empty() && k8s.names("deployments", "default").is_empty());
 }

@@ -75,6 +75,13 @@ pub(super) fn read(stream: &mut BufReader<TcpStream>) -> Option<Request> {
     Some(request)
 }
 
+/// Whether whoever asked has gone.
+pub(super) fn is_closed(stream: &TcpStream) -> bool {
+    let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+    let closed = matches!(looked, Ok(0));
+    closed || stream.set_nonblocking(false).is_err()
+}
+
 fn line(stream: &mut BufReader<TcpStream>) -> Option<String> {
     let mut line = String::new();
     match stream.read_line(&mut line) {

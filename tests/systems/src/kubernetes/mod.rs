@@ -188,7 +188,8 @@ impl Shared {
         let Ok(reading) = stream.try_clone() else { return };
         let mut reading = BufReader::new(reading);
         while let Some(request) = http::read(&mut reading) {
-            if self.ended.load(Ordering::SeqCst) {
+            // What nobody waits for any more is not begun.
+            if self.ended.load(Ordering::SeqCst) || http::is_closed(&stream) {
                 break;
             }
             let (status, body) = match self.answer(&request, open) {
