@@ -16,6 +16,8 @@ const MOST: usize = 40;
 /// Time that is spent on one call, after some instants were tried.
 const ENOUGH: Duration = Duration::from_secs(30);
 const FEWEST: usize = 6;
+/// What the outside is given to come to rest, at most.
+const LONGEST_SETTLE: Duration = Duration::from_secs(1);
 
 /// Instants of a call that calls the host so often, all of them or evenly chosen.
 pub(crate) fn instants(asked: usize) -> Vec<Cut> {
@@ -85,6 +87,8 @@ async fn once(bench: &mut Bench, trial: &Trial, life: &Life, how: How, when: &st
     let done = bench.create(trial, how, &life.inputs, &life.name).await;
     bench.book.tried(RULE);
     if matches!(done.answer, Err(CallError::Cancelled | CallError::TimeLimit { .. })) {
+        // A server goes on with what it was asked: after a crash, too, somebody else's turn is later.
+        tokio::time::sleep(life.took.min(LONGEST_SETTLE)).await;
         let checkpoint = done.seen.checkpoints.last().cloned();
         recovered(bench, trial, life, key, checkpoint, when).await;
     }
