@@ -266,6 +266,47 @@ fn killed_at_any_message_there_is_one_of_each() {
     assert!(kills >= 8, "{kills} kills");
 }
 
+#[test]
+fn killed_at_any_message_of_a_change_or_a_deletion_it_is_made_in_the_end() {
+    let Some(moto) = Moto::start() else { return };
+    let proxy = Proxy::to(moto.port());
+    let started = || {
+        let workspace = moto.workspace(&["iam"], proxy.port(), "dev", &documents("s3:Get", "x"));
+        workspace.purlin(&["up", "--yes"]);
+        workspace
+    };
+    let changed = |_| {
+        let workspace = started();
+        let other = moto.workspace(
+            &["iam"],
+            proxy.port(),
+            "dev",
+            &documents("s3:Put", "y").replace("team: blue", "team: red"),
+        );
+        let text = std::fs::read_to_string(other.path("documents.yaml")).expect("documents");
+        workspace.write("documents.yaml", &text);
+        workspace
+    };
+    let kills = at_every_message(&proxy, &["up", "--yes"], changed, |_, workspace| {
+        let arn = output(workspace, "policy.default#shared.read", "arn");
+        assert_eq!(document(&moto, &arn)["Statement"][0]["Action"], "s3:Put");
+        let role = moto.ask("iam", "get_role", json!({"RoleName": roles(&moto)[0]}))["Role"].clone();
+        assert_eq!((&role["Description"], &tags(&role["Tags"])["team"]), (&json!("y"), &json!("red")));
+        workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+        workspace.purlin(&["destroy", "--yes"]);
+    });
+    assert!(kills >= 8, "{kills} kills");
+    let kills = at_every_message(
+        &proxy,
+        &["destroy", "--yes"],
+        |_| started(),
+        |_, _| {
+            assert_eq!((policies(&moto), roles(&moto)), (Vec::new(), Vec::new()));
+        },
+    );
+    assert!(kills >= 8, "{kills} kills");
+}
+
 const USER: &str = r#"
 apiVersion: purlin.dev/v1
 kind: Definition

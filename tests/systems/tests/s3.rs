@@ -235,6 +235,34 @@ fn killed_at_any_message_there_is_one_bucket_and_no_orphan() {
 }
 
 #[test]
+fn killed_at_any_message_of_a_change_it_is_made_in_the_end() {
+    let Some(moto) = Moto::start() else { return };
+    let proxy = Proxy::to(moto.port());
+    let scene = |_| {
+        let workspace =
+            workspace(&moto, proxy.port(), "dev", "{name: shop-pics, encryption: {}, versioning: true}");
+        workspace.purlin(&["up", "--yes"]);
+        let changed = self::workspace(
+            &moto,
+            proxy.port(),
+            "dev",
+            "{name: shop-pics, tags: {a: b}, public_access_block: {}}",
+        );
+        let text = std::fs::read_to_string(changed.path("documents.yaml")).expect("documents");
+        workspace.write("documents.yaml", &text);
+        workspace
+    };
+    let kills = at_every_message(&proxy, &["up", "--yes"], scene, |_, workspace| {
+        let [tags, versioning, block, ..] = settings(&moto);
+        assert_eq!((&tags["a"], &versioning["Status"]), (&json!("b"), &json!("Suspended")));
+        assert_eq!(block["PublicAccessBlockConfiguration"]["BlockPublicPolicy"], true);
+        workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+        workspace.purlin(&["destroy", "--yes"]);
+    });
+    assert!(kills >= 10, "{kills} kills");
+}
+
+#[test]
 fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
     let Some(moto) = Moto::start() else { return };
     let wire = Wire::to(moto.port());
@@ -432,6 +460,77 @@ spec:
     other.run(&["up", "--yes"]).expect(1).says("the object `keys/plain` exists already");
     workspace.purlin(&["destroy", "--yes"]);
     assert!(moto.ask("s3", "list_objects_v2", bucket("keys")).get("Contents").is_none());
+}
+
+#[test]
+fn what_is_in_a_secret_object_is_never_shown_and_drift_is_seen_all_the_same() {
+    let Some(moto) = Moto::start() else { return };
+    moto.ask(
+        "s3",
+        "create_bucket",
+        json!({"Bucket": "safe", "CreateBucketConfiguration": {"LocationConstraint": "eu-west-1"}}),
+    );
+    let documents = r#"
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: object}
+spec:
+  type: object
+  driver: purlin/s3
+  inputs:
+    values: {endpoint: ENDPOINT, object: {bucket: safe, key: token}}
+    secret_refs: {access_key_id: {store: keys, ref: id}, secret_access_key: {store: keys, ref: key}, content: {store: keys, ref: content}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  shared: {token: {type: object}}
+"#;
+    let workspace = moto.workspace(&["s3"], moto.port(), "dev", documents);
+    workspace.write("secrets/content", "very-secret-content");
+    let up = workspace.purlin(&["up", "--yes", "--verbose"]);
+    assert!(!format!("{up}").contains("very-secret-content"));
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    let object = json!({"Bucket": "safe", "Key": "token"});
+    moto.ask("s3", "put_object", json!({"Bucket": "safe", "Key": "token", "Body": "by hand"}));
+    workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(3).says("1 to update");
+    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated object");
+    assert_eq!(moto.ask("s3", "get_object", object)["Body"], "very-secret-content");
+    workspace.purlin(&["destroy", "--yes"]);
+}
+
+#[test]
+fn temporary_credentials_come_with_their_token() {
+    let Some(moto) = Moto::start() else { return };
+    let all =
+        json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]});
+    let trust = json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": "*"}},
+    ]});
+    let role = moto.ask(
+        "iam",
+        "create_role",
+        json!({"RoleName": "operator", "AssumeRolePolicyDocument": trust.to_string()}),
+    );
+    let inline = json!({"RoleName": "operator", "PolicyName": "all", "PolicyDocument": all.to_string()});
+    moto.ask("iam", "put_role_policy", inline);
+    let asked = json!({"RoleArn": role["Role"]["Arn"], "RoleSessionName": "test"});
+    let session = moto.ask("sts", "assume_role", asked)["Credentials"].clone();
+    let text = |name: &str| session[name].as_str().expect("a text").to_owned();
+    let documents = documents("{name: by-token}").replace(
+        "SECRETS",
+        "{access_key_id: {store: keys, ref: id}, secret_access_key: {store: keys, ref: key}, session_token: {store: keys, ref: token}}",
+    );
+    let workspace = moto.workspace(&["s3"], moto.port(), "dev", &documents);
+    workspace.write("secrets/id", &text("AccessKeyId"));
+    workspace.write("secrets/key", &text("SecretAccessKey"));
+    workspace.write("secrets/token", "not-the-token");
+    workspace.run(&["up", "--yes"]).expect(1).says("/secrets/");
+    workspace.write("secrets/token", &text("SessionToken"));
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(moto.buckets(), ["by-token"]);
+    workspace.purlin(&["destroy", "--yes"]);
 }
 
 #[test]
