@@ -238,7 +238,15 @@ impl<'a> Work<'a> {
         id: Option<&str>,
         kept: Option<Kept>,
     ) -> Result<Option<(State, Json)>, Failure> {
-        let seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
+        let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
+        if let Located::Unfinished(_) = seen.located {
+            // Nobody works on it, for the lock is held here, and nobody ever used it: it is what a
+            // killed attempt left. Without it there is none for certain, and nothing is left behind
+            // when none is wanted any more.
+            let drop = format!("DROP DATABASE IF EXISTS {}", name(&self.identity.unfinished()));
+            seen.session.client.run(&drop).map_err(|fault| fault.failure(&self.what("clearing up")))?;
+            return Ok(None);
+        }
         let Some(row) = seen.row() else {
             // By its name, another's is no answer, and neither is "there is none".
             return match seen.rows.iter().find(|row| row.name == self.wanted.name) {
@@ -341,7 +349,7 @@ impl<'a> Work<'a> {
         let server = &self.inputs.values.server;
         State::new(id)
             .outputs(json!({"host": server.host, "port": server.port(), "name": database}))?
-            .cookie(Kept { oid, verifier: None })
+            .cookie(Kept { oid })
     }
 }
 

@@ -190,8 +190,8 @@ impl<'a> Work<'a> {
         Ok(self.wanted.future_of.iter().filter(is_there).cloned().collect())
     }
 
-    /// What there is of it. Of what is `recorded`, and neither held nor to be held, as the database is
-    /// gone or has another name, nothing is left; it is there all the same, for it is ours to repair.
+    /// What there is of it. Where the database or the schema is not there, it may have another name
+    /// for a while: what is `recorded` is then there and nothing is left of it, so that it is repaired.
     pub(crate) fn read(&self, id: Option<&str>, recorded: bool) -> Result<Option<(State, Json)>, Failure> {
         let doing = self.what("looking at");
         let failure = |fault: Fault| fault.failure(&doing);
@@ -219,7 +219,8 @@ impl<'a> Work<'a> {
         let privileges: Vec<String> =
             held.iter().filter(is_held).map(|held| held.privilege.clone()).collect();
         let none = held.iter().all(|held| held.held == 0 && (held.things > 0 || !may_be_none));
-        if none && future_of.is_empty() && !recorded {
+        let is_placed = may_be_none || held.iter().any(|held| held.things > 0);
+        if none && future_of.is_empty() && (is_placed || !recorded) {
             return Ok(None);
         }
         let there = Grant { privileges, future_of, ..self.wanted.clone() };
@@ -317,6 +318,6 @@ impl<'a> Work<'a> {
                 "name": self.wanted.database,
                 "username": self.wanted.role,
             }))?
-            .cookie(Kept { oid: Some(0), verifier: None })
+            .cookie(Kept { oid: Some(0) })
     }
 }

@@ -91,8 +91,6 @@ const UNKNOWN: &str = "?";
 pub(crate) struct Kept {
     /// The server's number for it; none while it is not known whether it was made.
     pub(crate) oid: Option<u32>,
-    /// What the server keeps of the password: made here, so that the password never goes there.
-    pub(crate) verifier: Option<String>,
 }
 
 /// Something that may be the resource.
@@ -175,4 +173,70 @@ pub(crate) fn taken<C: Candidate>(identity: &Identity, candidate: &C) -> Failure
             "the {kind} `{name}` exists already, and is not marked as this resource's; import it if it is to be"
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct There(u32, &'static str, Option<String>);
+
+    impl Candidate for There {
+        fn oid(&self) -> u32 {
+            self.0
+        }
+
+        fn name(&self) -> &str {
+            self.1
+        }
+
+        fn comment(&self) -> Option<&str> {
+            self.2.as_deref()
+        }
+    }
+
+    fn ours(id: Option<&str>) -> Identity {
+        Identity::of("database", &purlin_sdk::testing::resource(), id)
+    }
+
+    fn found(identity: &Identity, there: &[There], recorded: Option<u32>) -> Result<Located, String> {
+        locate(identity, there, recorded).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn an_id_is_one_of_ours_or_a_name_that_a_person_said() {
+        let made = ours(None).id(Some("7"));
+        assert_eq!(made, "database/0123456789abcdef0123456789abcdef01234567@7");
+        let read = ours(Some(&made));
+        assert_eq!((read.named.as_deref(), read.system.as_deref()), (None, Some("7")));
+        assert_eq!(ours(Some("database/x@7")).named.as_deref(), Some("database/x@7"));
+        assert_eq!(ours(Some(&ours(None).id(None))).system, None);
+    }
+
+    #[test]
+    fn the_mark_decides_before_number_and_name() {
+        let identity = ours(None);
+        let (mine, hers) = (Some(identity.comment()), Some(format!("{MARK}{}", "f".repeat(40))));
+        let there = [There(1, "a", None), There(2, "b", mine.clone()), There(3, "c", hers.clone())];
+        assert_eq!(found(&identity, &there, Some(1)), Ok(Located::There(1)));
+        let there = [There(1, "a", None), There(3, "c", hers)];
+        assert_eq!(found(&identity, &there, None), Ok(Located::Nowhere));
+        assert_eq!(found(&identity, &there, Some(1)), Ok(Located::There(0)));
+        assert!(found(&identity, &there, Some(3)).is_err_and(|text| text.contains("is another's")));
+        assert_eq!(found(&ours(Some("a")), &there, None), Ok(Located::There(0)));
+        assert!(found(&ours(Some("c")), &there, None).is_err());
+        // A copy took the comment along: the number tells which is the one.
+        let there = [There(1, "a", mine.clone()), There(2, "b", mine)];
+        assert_eq!(found(&identity, &there, Some(2)), Ok(Located::There(1)));
+        assert!(found(&identity, &there, None).is_err_and(|text| text.contains("2 of them")));
+    }
+
+    #[test]
+    fn what_is_not_finished_is_known_by_its_name() {
+        let identity = ours(None);
+        let unfinished: &'static str = "purlin_0123456789abcdef0123456789abcdef01234567";
+        assert!(is_reserved(unfinished) && identity.unfinished() == unfinished && unfinished.len() < 64);
+        let there = [There(1, unfinished, None)];
+        assert_eq!(found(&identity, &there, None), Ok(Located::Unfinished(0)));
+    }
 }

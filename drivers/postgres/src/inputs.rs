@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use normalise::normalise;
 pub(crate) use schema::{inputs as input_schema, outputs as output_schema};
-pub(crate) use validate::shape;
+pub(crate) use validate::{objects, shape};
 
 /// A server and one thing on it.
 #[derive(Deserialize)]

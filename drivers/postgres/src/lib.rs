@@ -69,6 +69,7 @@ impl Driver for Postgres {
 impl Check for Postgres {
     fn check(request: CheckRequest<PgInputs>) -> Result<Checked, Failure> {
         let mut inputs = request.inputs;
+        inputs::objects(&inputs)?;
         inputs::normalise(&mut inputs, &request.resource);
         match inputs.known()? {
             Some(known) => known.validate()?,
@@ -195,3 +196,6 @@ impl Update for Postgres {
 }
 
 purlin_sdk::export!(Postgres);
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,11 @@
 //! Roles. A role, its mark and its memberships are made in one transaction.
 
-use data_encoding::HEXLOWER;
+mod password;
+
 use purlin_sdk::{Failure, Json, Resource, State, operation};
 use purlin_sdk_net::{Deadline, Tls};
 use serde::Deserialize;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, Kept, Located, locate, taken};
@@ -41,6 +41,29 @@ impl Candidate for Row {
 
     fn comment(&self) -> Option<&str> {
         self.comment.as_deref()
+    }
+}
+
+/// What is known of the password that the server keeps.
+#[derive(Clone, Copy)]
+enum Password {
+    AsGiven,
+    Changed,
+    /// Only superusers may see it.
+    NotShown,
+}
+
+impl Password {
+    fn just_set(session: &Session) -> Self {
+        if session.facts.sees_passwords { Self::AsGiven } else { Self::NotShown }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::AsGiven => "as given",
+            Self::Changed => "changed",
+            Self::NotShown => "not shown",
+        }
     }
 }
 
@@ -139,13 +162,15 @@ impl<'a> Work<'a> {
         match session.client.transaction(&statements) {
             Ok(()) => {
                 let oid = self.oid(&mut session).ok().flatten();
-                self.state(id, &self.wanted.name, oid, verifier)
+                self.state(id, &self.wanted.name, oid, Password::just_set(&session))
             }
             Err(fault) if fault.is_uncertain() => {
                 drop(session);
                 match self.look(None, "looking for") {
                     Ok(seen) => match seen.row() {
-                        Some(row) => self.state(id, &row.name, Some(row.oid), verifier),
+                        Some(row) => {
+                            self.state(id, &row.name, Some(row.oid), Password::just_set(&seen.session))
+                        }
                         None => Err(fault.failure(doing)),
                     },
                     Err(_) => Err(Failure::Partial {
@@ -173,7 +198,7 @@ impl<'a> Work<'a> {
     /// What the server is to keep of the password: it never gets to see the password itself.
     fn verifier(&self) -> Option<String> {
         let password = self.inputs.secrets.role_password.as_ref()?;
-        Some(postgres_protocol::password::scram_sha_256(password.as_bytes()))
+        Some(password::verifier(password, &self.identity.guresid))
     }
 
     /// Attributes. A role that is there is told no more than what differs: some of it only a
@@ -240,25 +265,24 @@ impl<'a> Work<'a> {
         }
         let (role, oid) = (row.name.clone(), row.oid);
         let id = id.map_or_else(|| self.identity.id(seen.session.facts.system.as_deref()), str::to_owned);
-        let mut state = self.state(id, &role, Some(oid), kept.and_then(|kept| kept.verifier))?;
-        if seen.session.facts.sees_passwords {
-            // In the cookie stays what was made here: what others made of it is to be repaired.
-            let there = self.kept_password(&mut seen.session, oid)?;
-            state.outputs.insert("password_digest".to_owned(), digest(there.as_deref()));
-        }
-        Ok(Some((state, values)))
+        let there = self.kept_password(&mut seen.session, oid)?;
+        Ok(Some((self.state(id, &role, Some(oid), there)?, values)))
     }
 
-    /// What the server keeps of the password.
-    fn kept_password(&self, session: &mut Session, oid: u32) -> Result<Option<String>, Failure> {
+    /// What the server keeps of the password, where it shows that.
+    fn kept_password(&self, session: &mut Session, oid: u32) -> Result<Password, Failure> {
+        if !session.facts.sees_passwords {
+            return Ok(Password::NotShown);
+        }
         #[derive(Deserialize)]
-        struct Password {
+        struct Row {
             password: Option<String>,
         }
         let query = format!("SELECT rolpassword AS password FROM pg_catalog.pg_authid WHERE oid = {oid}");
-        let rows: Result<Vec<Password>, Fault> = session.client.select(&query);
+        let rows: Result<Vec<Row>, Fault> = session.client.select(&query);
         let rows = rows.map_err(|fault| fault.failure(&self.what("looking at the password of")))?;
-        Ok(rows.into_iter().next().and_then(|row| row.password))
+        let there = rows.into_iter().next().and_then(|row| row.password);
+        Ok(if there == self.verifier() { Password::AsGiven } else { Password::Changed })
     }
 
     /// Makes it as it is wanted; `before` is the password that it was made with.
@@ -278,19 +302,14 @@ impl<'a> Work<'a> {
                 ))),
             };
         };
-        // The same password stays the same text on the server.
-        let password = self.inputs.secrets.role_password.as_deref();
-        let verifier = match &kept.verifier {
-            Some(kept) if password == before => Some(kept.clone()).filter(|_| password.is_some()),
-            _ => self.verifier(),
-        };
+        let verifier = self.verifier();
         let (role, oid) = (name(&self.wanted.name), row.oid);
         let mut statements = Vec::new();
         if row.name != self.wanted.name {
             statements.push(format!("ALTER ROLE {} RENAME TO {role}", name(&row.name)));
         }
         let mut options = self.options(verifier.as_deref(), Some(row));
-        if password.is_none() && before.is_some() {
+        if verifier.is_none() && before.is_some() {
             options.push_str(" PASSWORD NULL");
         }
         if !options.is_empty() {
@@ -306,14 +325,12 @@ impl<'a> Work<'a> {
         for group in wanted.iter().filter(|group| !row.member_of.contains(group)) {
             statements.push(format!("GRANT {} TO {role}", name(group)));
         }
-        let state = |verifier| self.state(id.to_owned(), &self.wanted.name, Some(oid), verifier);
-        if statements.is_empty() {
-            return state(verifier);
-        }
+        let state =
+            self.state(id.to_owned(), &self.wanted.name, Some(oid), Password::just_set(&seen.session))?;
         match seen.session.client.transaction(&statements) {
-            Ok(()) => state(verifier),
+            Ok(()) => Ok(state),
             Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
-                state: Box::new(state(kept.verifier.clone())?),
+                state: Box::new(state),
                 message: format!("{doing}: {fault}; whether it was changed is not known"),
             }),
             Err(fault) => Err(fault.failure(&doing)),
@@ -336,24 +353,24 @@ impl<'a> Work<'a> {
         id: String,
         role: &str,
         oid: Option<u32>,
-        verifier: Option<String>,
+        password_is: Password,
     ) -> Result<State, Failure> {
         let server = &self.inputs.values.server;
         let mut outputs = json!({
             "host": server.host,
             "port": server.port(),
             "username": role,
-            "password_digest": digest(verifier.as_deref()),
         });
         if let Some(database) = &self.wanted.database {
             outputs["name"] = database.as_str().into();
         }
         let mut secrets = json!({});
         if let Some(password) = &self.inputs.secrets.role_password {
+            outputs["password_is"] = password_is.words().into();
             secrets["password"] = password.as_str().into();
             secrets["url"] = self.url(role, password).into();
         }
-        State::new(id).outputs(outputs)?.secrets(secrets)?.cookie(Kept { oid, verifier })
+        State::new(id).outputs(outputs)?.secrets(secrets)?.cookie(Kept { oid })
     }
 
     /// As `libpq` reads it.
@@ -368,12 +385,6 @@ impl<'a> Work<'a> {
         };
         format!("postgresql://{}:{}@{place}/{database}?sslmode={mode}", encoded(role), encoded(password))
     }
-}
-
-/// A digest that tells whether what the server keeps of a password was changed. It is salted, so the
-/// digest tells nothing of the password.
-fn digest(verifier: Option<&str>) -> Json {
-    verifier.map(|verifier| HEXLOWER.encode(&Sha256::digest(verifier))).into()
 }
 
 /// Percent-encoded, whatever is no plain letter.

@@ -142,6 +142,20 @@ impl RedisInputs {
     }
 }
 
+/// What can be judged before everything is known: the server, and the name.
+pub(crate) fn shape(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
+    let mut faults = Faults::default();
+    if let Some(server) = inputs.get("/values/server").filter(|_| !inputs.is_unknown("/values/server"))
+        && let Ok(server) = RedisServer::deserialize(server)
+    {
+        server.place().validate(&mut faults);
+    }
+    if let Some(name) = inputs.get("/values/user/name").and_then(Json::as_str) {
+        check_name(&mut faults, "/values/user/name", name);
+    }
+    faults.into_result()
+}
+
 /// Only what adds or takes commands: no other rule gets in by this way.
 fn is_command_rule(rule: &str) -> bool {
     let Some(command) = rule.strip_prefix(['+', '-']) else { return false };
@@ -150,7 +164,7 @@ fn is_command_rule(rule: &str) -> bool {
     !command.is_empty() && command.chars().all(letter)
 }
 
-pub(crate) fn check_name(faults: &mut Faults, place: &str, name: &str) {
+fn check_name(faults: &mut Faults, place: &str, name: &str) {
     let fault = if name.is_empty() {
         "may not be empty"
     } else if name.len() > 512 {
@@ -161,6 +175,23 @@ pub(crate) fn check_name(faults: &mut Faults, place: &str, name: &str) {
         return;
     };
     faults.add(place, fault);
+}
+
+/// Refuses parts that are missing, and one that is a list: it would be read as an object without
+/// names.
+pub(crate) fn objects(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
+    let mut faults = Faults::default();
+    for place in ["/values", "/secrets", "/values/server", "/values/user"] {
+        if inputs.get(place).is_some_and(Json::is_array) {
+            faults.add(place, "has to be an object");
+        }
+    }
+    for place in ["/values/server", "/values/user"] {
+        if inputs.get(place).is_none_or(Json::is_null) && !inputs.is_unknown(place) {
+            faults.add(place, "is missing");
+        }
+    }
+    faults.into_result()
 }
 
 /// Values written in the one way that there is, with their defaults.
@@ -268,7 +299,7 @@ pub(crate) fn output_schema() -> Json {
             "username": {"type": "string", "description": "The user."},
             "password": {"type": "string", "writeOnly": true, "description": "The user's password."},
             "url": {"type": "string", "writeOnly": true, "description": "How the user connects: `redis://` or, with TLS, `rediss://`."},
-            "persistent": {"type": "boolean", "description": "Whether the server keeps its users over a restart: it does where it has an `aclfile`."},
+    "persistent": {"type": ["boolean", "null"], "description": "Whether the server keeps its users over a restart: it does where it has an `aclfile`. `null` where it does not say."},
             "password_is": {"enum": ["as given", "changed"], "description": "Whether the password that the server keeps is the one that was given."},
         }
     })

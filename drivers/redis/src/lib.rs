@@ -6,9 +6,9 @@ mod inputs;
 mod user;
 
 use purlin_sdk::{
-    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, Json, Name, NameRequest, Object, Observed, Read, ReadRequest, State, TypeSchema, Update,
-    UpdateImpact, UpdateRequest, Wish,
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Name,
+    NameRequest, Object, Observed, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
+    Wish,
 };
 use purlin_sdk_net::Deadline;
 
@@ -53,17 +53,11 @@ impl Driver for Redis {
 impl Check for Redis {
     fn check(request: CheckRequest<RedisInputs>) -> Result<Checked, Failure> {
         let mut inputs = request.inputs;
+        inputs::objects(&inputs)?;
         inputs::normalise(&mut inputs, &request.resource);
         match inputs.known()? {
             Some(known) => known.validate()?,
-            // The name can be judged before all is known.
-            None => {
-                let mut faults = Faults::default();
-                if let Some(name) = inputs.get("/values/user/name").and_then(Json::as_str) {
-                    inputs::check_name(&mut faults, "/values/user/name", name);
-                }
-                faults.into_result()?;
-            }
+            None => inputs::shape(&inputs)?,
         }
         Ok(Checked::unchanged(inputs))
     }

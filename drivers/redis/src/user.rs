@@ -119,15 +119,15 @@ impl Work<'_> {
         let id = self.identity.id(&self.wanted().name);
         operation::checkpoint(&id);
         match self.set(&mut client) {
-            Ok(persistent) => self.made(&mut client, id, persistent, &doing),
+            Ok(()) => self.made(&mut client, id, &doing),
             Err(fault) if fault.is_uncertain() => self.find_out(id, &fault, &doing),
             Err(fault) => Err(refused(&fault, &doing)),
         }
     }
 
     /// One command makes it whole or not at all, and in company of the one that has the server write
-    /// its users down. Says whether it does.
-    fn set(&self, client: &mut Client) -> Result<bool, Fault> {
+    /// its users down.
+    fn set(&self, client: &mut Client) -> Result<(), Fault> {
         let wanted = self.wanted();
         let password = format!("#{}", self.digest());
         let mark = format!("#{}", self.identity.mark());
@@ -146,8 +146,9 @@ impl Work<'_> {
     }
 
     /// What there is now.
-    fn made(&self, client: &mut Client, id: String, persistent: bool, doing: &str) -> Result<State, Failure> {
-        let there = self.look(client).map_err(|fault| Failure::Partial {
+    fn made(&self, client: &mut Client, id: String, doing: &str) -> Result<State, Failure> {
+        let look = self.look(client).and_then(|there| Ok((there, persistent(client)?)));
+        let (there, persistent) = look.map_err(|fault| Failure::Partial {
             state: Box::new(State::new(&id)),
             message: format!("{doing}: it is there, and then: {fault}"),
         })?;
@@ -186,7 +187,7 @@ impl Work<'_> {
         let Some(there) = self.look(&mut client).map_err(failure)? else { return Ok(None) };
         self.ours(&there, before.is_some())?;
         let kept = before.map(State::read_cookie::<Rules>).transpose()?.flatten();
-        let persistent = before.and_then(|before| before.outputs.get("persistent")?.as_bool());
+        let persistent = persistent(&mut client).map_err(failure)?;
         let values = match (&kept, self.identity.is_named) {
             // What was just made is as it was made; in which words the server has it is not known yet.
             (None, false) => None,
@@ -196,7 +197,7 @@ impl Work<'_> {
             true => self.name().to_owned(),
             false => self.identity.id(self.name()),
         };
-        Ok(Some((self.state(id, &there, kept, persistent.unwrap_or(false))?, values)))
+        Ok(Some((self.state(id, &there, kept, persistent)?, values)))
     }
 
     /// As the inputs have it, where it is what was made; else in the server's words.
@@ -239,7 +240,7 @@ impl Work<'_> {
             self.ours(&there, true)?;
         }
         match self.set(&mut client) {
-            Ok(persistent) => self.made(&mut client, id.to_owned(), persistent, &doing),
+            Ok(()) => self.made(&mut client, id.to_owned(), &doing),
             Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
                 state: Box::new(State::new(id)),
                 message: format!("{doing}: {fault}; whether it was changed is not known"),
@@ -255,10 +256,10 @@ impl Work<'_> {
         let mut client = self.connect().map_err(failure)?;
         let Some(there) = self.look(&mut client).map_err(failure)? else {
             // An earlier attempt may have come so far, and could not have it written down.
-            return save(&mut client, self.name()).map(|_| ()).map_err(failure);
+            return save(&mut client, self.name()).map_err(failure);
         };
         self.ours(&there, true)?;
-        saved(&mut client, &["ACL", "DELUSER", self.name()], self.name()).map(|_| ()).map_err(failure)
+        saved(&mut client, &["ACL", "DELUSER", self.name()], self.name()).map_err(failure)
     }
 
     fn state(
@@ -266,7 +267,7 @@ impl Work<'_> {
         id: String,
         there: &There,
         kept: Option<Rules>,
-        persistent: bool,
+        persistent: Option<bool>,
     ) -> Result<State, Failure> {
         let server = self.inputs.values.server.place();
         let mut expected = vec![self.digest(), self.identity.mark()];
@@ -291,35 +292,45 @@ impl Work<'_> {
     }
 }
 
-/// Runs a command and has the server write its users down; says whether it keeps them.
-fn saved(client: &mut Client, words: &[&str], user: &str) -> Result<bool, Fault> {
+/// Runs a command and has the server write its users down, where it does that.
+fn saved(client: &mut Client, words: &[&str], user: &str) -> Result<(), Fault> {
     let replies = client.together(&[words, &["ACL", "SAVE"]])?;
     match replies.as_slice() {
         [Reply::Refused(words), _] => Err(Fault::Refused(words.clone())),
         [_, saved] => is_kept(saved, user),
-        _ => Ok(true),
+        _ => Ok(()),
     }
 }
 
-/// Has the server write its users down; says whether it keeps them.
-fn save(client: &mut Client, user: &str) -> Result<bool, Fault> {
+/// Has the server write its users down, where it does that.
+fn save(client: &mut Client, user: &str) -> Result<(), Fault> {
     match client.run(&["ACL", "SAVE"]) {
         Err(Fault::Refused(words)) => is_kept(&Reply::Refused(words), user),
         reply => is_kept(&reply?, user),
     }
 }
 
-fn is_kept(saved: &Reply, user: &str) -> Result<bool, Fault> {
+fn is_kept(saved: &Reply, user: &str) -> Result<(), Fault> {
     match saved {
         Reply::Refused(words) if words.contains("not configured to use an ACL file") => {
             log::warn(format!(
                 "the server has no `aclfile`: what becomes of the user `{user}` does not survive its restart"
             ));
-            Ok(false)
+            Ok(())
         }
         // It is so now, and would not be after a restart: nobody can call this done.
         Reply::Refused(words) => Err(Fault::Unsaved(words.clone())),
-        _ => Ok(true),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the server keeps its users over a restart; `None` where it does not say.
+fn persistent(client: &mut Client) -> Result<Option<bool>, Fault> {
+    match client.run(&["CONFIG", "GET", "aclfile"]) {
+        Ok(reply) => Ok(reply.items().get(1).and_then(Reply::text).map(|file| !file.is_empty())),
+        // Hosted servers keep their configuration to themselves, and not everybody may ask.
+        Err(Fault::Refused(_)) => Ok(None),
+        Err(fault) => Err(fault),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::server::{Server, free_port, guarded, hand_over, listens};
 use crate::tools::need;
 
 /// The password of the superuser `postgres`.
-pub const PASSWORD: &str = "the admin's secret";
+pub const PASSWORD: &str = "the-admin's-secret-0815";
 
 /// A server that runs, with its superuser `postgres`.
 #[derive(Debug)]

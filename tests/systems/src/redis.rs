@@ -9,7 +9,7 @@ use crate::server::{Server, free_port, guarded};
 use crate::tools::need;
 
 /// The password of the user `default`.
-pub const PASSWORD: &str = "the admin's secret";
+pub const PASSWORD: &str = "the-admin's-secret-0815";
 
 /// A server that runs.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 
 use purlin_systems::certificates::{Authority, Key};
 use purlin_systems::postgres::{PASSWORD, Postgres};
+use purlin_systems::tools::root;
 use purlin_systems::workspace::component;
 use purlin_systems::{Proxy, Workspace, at_every_message};
 use serde_json::{Value, json};
@@ -194,7 +195,7 @@ fn what_others_change_is_found_and_repaired() {
         "superuser",
         "values.role.login",
         "member_of",
-        "password_digest",
+        "outputs.password_is",
         "values.database.owner",
         "values.database.name",
         "extensions",
@@ -257,6 +258,24 @@ fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), PASSWORD);
         workspace.purlin(&["destroy", "--yes"]);
     }
+}
+
+#[test]
+fn the_contract_is_held() {
+    let Some(postgres) = Postgres::start() else { return };
+    postgres.ask("CREATE ROLE reader; CREATE ROLE maker");
+    postgres.ask("CREATE DATABASE base OWNER maker");
+    postgres.ask_in("base", "CREATE TABLE wares (name text)");
+    let workspace = workspace("dev", &server(postgres.port), PASSWORD);
+    let cases = std::fs::read_to_string(root().join("drivers/postgres/check.yaml")).expect("the cases");
+    let cases = cases.replace("port: 5432", &format!("port: {}", postgres.port));
+    workspace.write("cases.yaml", &cases);
+    workspace.purlin(&["driver", "check", "purlin/postgres", "--cases", "cases.yaml"]);
+    assert_eq!(postgres.databases(), ["base"]);
+    assert_eq!(postgres.roles(), ["maker", "reader"]);
+    let held =
+        "SELECT datacl IS NULL OR datacl::text NOT LIKE '%reader%' FROM pg_database WHERE datname = 'base'";
+    assert_eq!(postgres.ask(held), "t");
 }
 
 #[test]

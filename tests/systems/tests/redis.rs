@@ -3,6 +3,7 @@
 
 use purlin_systems::certificates::{Authority, Key};
 use purlin_systems::redis::{PASSWORD, Redis};
+use purlin_systems::tools::root;
 use purlin_systems::workspace::component;
 use purlin_systems::{Proxy, Workspace, at_every_message};
 use serde_json::{Value, json};
@@ -195,6 +196,16 @@ fn over_tls_and_with_the_right_password_only() {
     definition(&workspace, &at("verify-full", &authority.pem()), PASSWORD);
     workspace.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty());
+}
+
+#[test]
+fn the_contract_is_held() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    let workspace = workspace("dev", &server(redis.port), PASSWORD);
+    let cases = std::fs::read_to_string(root().join("drivers/redis/check.yaml")).expect("the cases");
+    workspace.write("cases.yaml", &cases.replace("port: 6379", &format!("port: {}", redis.port)));
+    workspace.purlin(&["driver", "check", "purlin/redis", "--cases", "cases.yaml"]);
+    assert!(redis.users().is_empty() && !redis.users_file().contains("checked"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What is wrong with inputs, all of it at once.
 
 use purlin_sdk::{Failure, Faults, Json, Raw};
+use serde::Deserialize;
 
-use super::{Database, Grant, On, PgInputs, Role, Thing};
+use super::{Database, Grant, On, PgInputs, PgServer, Role, Thing};
 use crate::identity;
 
 /// Bytes of the longest name; PostgreSQL would cut a longer one off in silence.
@@ -34,7 +35,25 @@ impl PgInputs {
     }
 }
 
-/// What can be judged before everything is known: that just one thing is wanted.
+/// Refuses parts that are missing, and one that is a list: it would be read as an object without
+/// names.
+pub(crate) fn objects(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
+    let mut faults = Faults::default();
+    for place in
+        ["/values", "/secrets", "/values/server", "/values/database", "/values/role", "/values/grant"]
+    {
+        if inputs.get(place).is_some_and(Json::is_array) {
+            faults.add(place, "has to be an object");
+        }
+    }
+    if inputs.get("/values/server").is_none_or(Json::is_null) && !inputs.is_unknown("/values/server") {
+        faults.add("/values/server", "is missing");
+    }
+    faults.into_result()
+}
+
+/// What can be judged before everything is known: the server, names, and that just one thing is
+/// wanted.
 pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
     let kinds = ["database", "role", "grant"];
     let open = kinds.iter().any(|kind| inputs.unknown.contains(&format!("/values/{kind}")));
@@ -44,6 +63,11 @@ pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
         return Err(Failure::input("/values", "has to have just one of `database`, `role` and `grant`"));
     }
     let mut faults = Faults::default();
+    if let Some(server) = inputs.get("/values/server").filter(|_| !inputs.is_unknown("/values/server"))
+        && let Ok(server) = PgServer::deserialize(server)
+    {
+        server.place().validate(&mut faults);
+    }
     for kind in kinds {
         let place = format!("/values/{kind}/name");
         if let Some(name) = inputs.get(&place).and_then(Json::as_str) {
