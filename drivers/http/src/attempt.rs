@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use purlin_sdk::{Failure, Json, Object, State, operation};
-use purlin_sdk_http::{Response, end_undecided};
+use purlin_sdk_http::Response;
 use serde_json::json;
 
 use crate::api::{Api, Sent, document};
@@ -80,8 +80,9 @@ impl Api<'_> {
         self.inputs.can_look()
     }
 
-    /// What is recorded of a resource. What the API does not say again is kept from before.
-    pub(crate) fn state(&self, found: &Found, before: &State) -> Result<State, Failure> {
+    /// What is recorded of a resource, and which outputs nobody knows. What the API does not say
+    /// again is kept from before.
+    pub(crate) fn state(&self, found: &Found, before: &State) -> Result<(State, Option<String>), Failure> {
         let url = self.resource_url(&found.id)?;
         let values = &self.inputs.values;
         let mut missing = Vec::new();
@@ -105,10 +106,10 @@ impl Api<'_> {
         let state = State { outputs, secrets, ..State::new(url) };
         let state = state.cookie(json!({"id": found.id, "name": self.scope.name}))?;
         if missing.is_empty() {
-            return Ok(state);
+            return Ok((state, None));
         }
-        let message = format!("it is there, and the API does not tell the outputs {}", missing.join(", "));
-        Err(Failure::Partial { state: Box::new(state), message })
+        let missing = format!("it is there, and the API does not tell the outputs {}", missing.join(", "));
+        Ok((state, Some(missing)))
     }
 }
 
@@ -153,7 +154,7 @@ fn made(api: &Api<'_>, answer: &Response) -> Result<String, Failure> {
                 Ok(document) => operated_id(api, &document).or_else(without_id),
                 Err(Unmet::Failed(message)) => found_again(api, &message, true),
                 Err(Unmet::NotYet(message)) => {
-                    end_undecided(&format!("{message}; the next run goes on from there"))
+                    api.client.end_undecided(&format!("{message}; the next run goes on from there"))
                 }
             }
         }
@@ -180,13 +181,15 @@ fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failu
         if over {
             return Err(Failure::failed(message));
         }
-        end_undecided(&format!("{message}; and there is no `find` to look for it"));
+        api.client.end_undecided(&format!("{message}; and there is no `find` to look for it"));
     }
     match api.own(true) {
         Ok(Some(found)) => Ok(found.id),
         Ok(None) if over => Err(Failure::failed(message)),
-        Ok(None) => end_undecided(&format!("{message}; it is not to be found yet, and may still be made")),
-        Err(failure) => end_undecided(&format!("{message}; and looking for it failed: {failure}")),
+        Ok(None) => {
+            api.client.end_undecided(&format!("{message}; it is not to be found yet, and may still be made"))
+        }
+        Err(failure) => api.client.end_undecided(&format!("{message}; and looking for it failed: {failure}")),
     }
 }
 
@@ -230,5 +233,8 @@ pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State
             Err(failure) => return Err(partial(format!("it is there, and cannot be read: {failure}"))),
         },
     };
-    api.state(&found, &exists)
+    match api.state(&found, &exists)? {
+        (state, None) => Ok(state),
+        (state, Some(message)) => Err(Failure::Partial { state: Box::new(state), message }),
+    }
 }

@@ -12,7 +12,7 @@ const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
 
 impl HttpInputs {
     /// Every fault at once.
-    pub(crate) fn validate(&self, document: &Json) -> Result<(), Failure> {
+    pub(crate) fn validate(&self, raw: &Raw<Self>) -> Result<(), Failure> {
         let mut faults = Faults::default();
         let values = &self.values;
         base_url(&values.base_url, &mut faults);
@@ -69,7 +69,7 @@ impl HttpInputs {
         for place in values.observe.keys() {
             let is_sent =
                 ["/create/body", "/update/body", "/vars"].iter().any(|root| place.starts_with(root));
-            let there = document.pointer(&format!("/values{place}"));
+            let there = raw.get(&format!("/values{place}"));
             if !is_sent || there.is_none() {
                 let message = "is no place in `/create/body`, `/update/body` or `/vars` of the values";
                 faults.add(format!("/values/observe/{}", escaped(place)), message);
@@ -79,6 +79,7 @@ impl HttpInputs {
             pointer(&format!("/values/replaces/{index}"), place, &mut faults);
         }
         self.waits(&mut faults);
+        self.open(&raw.sensitive, &mut faults);
         if let Some(gone) = &values.gone_when {
             condition("/values/gone_when", gone, &mut faults);
         }
@@ -108,6 +109,25 @@ impl HttpInputs {
         }
         if path.matches("{id}").count() > 1 {
             faults.add("/values/read/path", "has `{id}` in it more than once");
+        }
+    }
+
+    /// Where a resource is is shown to everybody.
+    fn open(&self, sensitive: &[String], faults: &mut Faults) {
+        let paths = [self.values.create.path.as_deref().unwrap_or_default(), &self.read_path()].join(" ");
+        for place in sensitive {
+            let filled = place.strip_prefix("/params/").map(|name| format!("{{params.{name}}}"));
+            let filled =
+                filled.or_else(|| place.strip_prefix("/values/vars/").map(|name| format!("{{vars.{name}}}")));
+            let is_shown = filled.is_some_and(|filled| paths.contains(&filled))
+                || matches!(
+                    place.as_str(),
+                    "/values/base_url" | "/values/name" | "/values/create/path" | "/values/read/path"
+                );
+            if is_shown {
+                let message = "is a secret, and would stand in the resource's URL, which everybody sees";
+                faults.add(place.as_str(), message);
+            }
         }
     }
 

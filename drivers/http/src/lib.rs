@@ -90,10 +90,9 @@ impl Check for Http {
     fn check(mut request: CheckRequest<HttpInputs>) -> Result<Checked, Failure> {
         check::normalise(&mut request.inputs);
         match request.inputs.known()? {
-            Some(inputs) => inputs.validate(request.inputs.document())?,
+            Some(inputs) => inputs.validate(&request.inputs)?,
             None => check::what_is_known(&request.inputs)?,
         }
-        let lacks_update = request.inputs.get("/values/update").is_none_or(Json::is_null);
         let unread = request.inputs.get("/values/find").is_none_or(Json::is_null)
             && request.inputs.get("/values/id/name") != Some(&Json::Bool(true));
         let mut checked = Checked::unchanged(request.inputs);
@@ -101,9 +100,6 @@ impl Check for Http {
             let message = "without `find` and with an id that the server chooses, a `create` whose answer \
                            is lost has to be decided by a person";
             checked = checked.warning("/values", message);
-        }
-        if lacks_update && checked.values.pointer("/create/body").is_some() {
-            checked = checked.warning("/values", "without `update` every change of the body replaces");
         }
         Ok(checked)
     }
@@ -117,47 +113,58 @@ impl Name for Http {
 
 impl Read for Http {
     fn read(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
-        let inputs = request.inputs.parse()?;
-        // An import is asked for before there is a name.
-        let name = match request.name.as_str() {
-            "" => inputs.name(&request.resource.guresid),
-            name => name.to_owned(),
-        };
-        let mut api = Api::new(&inputs, &request.resource, &name, &request.call);
-        let recorded_state = request.state.clone().unwrap_or_default();
-        api.scope.outputs = recorded(&recorded_state);
-        if let Some(name) = name_in(&recorded_state) {
-            api.scope.name = name;
-        }
-        if inputs.lacks(Lacking::Read) && request.state.is_some() {
-            return Ok(request.state.map(Observed::from));
-        }
-        let found = match &request.id {
-            // Whatever makes something leaves word before it does.
-            None if !inputs.can_look() => None,
-            None => api.own(false)?,
-            Some(id) => match Attempt::parse(id) {
-                Some(attempt) => attempt.result(&api)?,
-                None => Some(Found { id: api.id_of(id)?, document: Json::Null }),
-            },
-        };
-        let Some(found) = found else { return Ok(None) };
-        if inputs.lacks(Lacking::Read) {
-            return Err(Failure::failed("the API has nothing to read it with, so nothing is known about it"));
-        }
-        let Some(found) = api.read(&found.id)? else { return Ok(None) };
-        if !api.is_ready(&found.id, &found.document)? {
-            return Err(Failure::RetryAfter {
-                after: attempt::AGAIN,
-                message: "it is there, and not ready yet".to_owned(),
-            });
-        }
-        let mut state = api.state(&found, &recorded_state)?;
-        if let Some(recorded) = &request.state {
-            state.id.clone_from(&recorded.id);
-        }
-        Observed::new(state, observed(&inputs, &request.inputs, &found.document)).map(Some)
+        // What counts as gone is the declaration's to say; a path that is wrong is no evidence.
+        look(request).map_err(|failure| match failure {
+            Failure::NotFound(message) => Failure::Failed(message),
+            failure => failure,
+        })
     }
+}
+
+fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
+    let inputs = request.inputs.parse()?;
+    // An import is asked for before there is a name.
+    let name = match request.name.as_str() {
+        "" => inputs.name(&request.resource.guresid),
+        name => name.to_owned(),
+    };
+    let mut api = Api::new(&inputs, &request.resource, &name, &request.call);
+    let recorded_state = request.state.clone().unwrap_or_default();
+    api.scope.outputs = recorded(&recorded_state);
+    if let Some(name) = name_in(&recorded_state) {
+        api.scope.name = name;
+    }
+    if inputs.lacks(Lacking::Read) && request.state.is_some() {
+        return Ok(request.state.map(Observed::from));
+    }
+    let found = match &request.id {
+        // Whatever makes something leaves word before it does.
+        None if !inputs.can_look() => None,
+        None => api.own(false)?,
+        Some(id) => match Attempt::parse(id) {
+            Some(attempt) => attempt.result(&api)?,
+            None => Some(Found { id: api.id_of(id)?, document: Json::Null }),
+        },
+    };
+    let Some(found) = found else { return Ok(None) };
+    if inputs.lacks(Lacking::Read) {
+        return Err(Failure::failed("the API has nothing to read it with, so nothing is known about it"));
+    }
+    let Some(found) = api.read(&found.id)? else { return Ok(None) };
+    if !api.is_ready(&found.id, &found.document)? {
+        return Err(Failure::RetryAfter {
+            after: attempt::AGAIN,
+            message: "it is there, and not ready yet".to_owned(),
+        });
+    }
+    let (mut state, missing) = api.state(&found, &recorded_state)?;
+    if let Some(missing) = missing {
+        purlin_sdk::log::warn(missing);
+    }
+    if let Some(recorded) = &request.state {
+        state.id.clone_from(&recorded.id);
+    }
+    Observed::new(state, observed(&inputs, &request.inputs, &found.document)).map(Some)
 }
 
 impl UpdateImpact for Http {
@@ -167,7 +174,7 @@ impl UpdateImpact for Http {
         let lists = request.after.get("/values/replaces").and_then(Json::as_array);
         places.extend(lists.into_iter().flatten().filter_map(Json::as_str));
         if request.after.get("/values/update").is_none_or(Json::is_null) {
-            places.extend(["/create", "/vars"]);
+            places.extend(["/create/body", "/vars"]);
             if request.changes("/secrets/body") {
                 impact.replaces.push("/secrets/body".to_owned());
             }
@@ -186,7 +193,9 @@ impl UpdateImpact for Http {
         let named = request.after.get("/values/find").is_some_and(|find| !find.is_null())
             || request.after.get("/values/id/name") == Some(&Json::Bool(true));
         impact.delete_before_replace = named && !request.changes("/values/name");
-        impact.stable_outputs = vec!["id".to_owned(), "url".to_owned()];
+        if impact.replaces.is_empty() {
+            impact.stable_outputs = vec!["id".to_owned(), "url".to_owned()];
+        }
         Ok(impact)
     }
 }

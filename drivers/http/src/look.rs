@@ -73,10 +73,6 @@ impl Api<'_> {
         let mut found = Vec::new();
         for _ in 0..PAGES {
             let answer = self.get(url)?;
-            if self.inputs.values.gone.contains(&answer.status) {
-                // No such collection, and nothing in it.
-                return Ok(found);
-            }
             if !answer.is_success() {
                 return Err(refused(&answer));
             }

@@ -96,7 +96,7 @@ fn a_change_replaces_where_it_leads_elsewhere_or_is_said_to() {
     assert_eq!(impact(after), ["/values/create/body/size"]);
     let mut after = with("/values/create/body/size", json!(2));
     after["values"]["update"] = Json::Null;
-    assert_eq!(impact(after), ["/values/create"]);
+    assert_eq!(impact(after), ["/values/create/body"]);
 }
 
 #[test]
@@ -116,4 +116,16 @@ fn secrets_are_laid_over_the_body() {
     let inputs: HttpInputs = serde_json::from_value(document).expect("inputs");
     let body = inputs.body(inputs.values.create.body.as_ref());
     assert_eq!(body, Some(json!({"auth": {"user": "u", "key": "s"}, "size": 9})));
+}
+
+#[test]
+fn no_secret_becomes_part_of_a_url() {
+    let mut document = with("/values/create/path", json!("/things/{params.key}"));
+    document["params"] = json!({"key": "k", "other": "o"});
+    let mut given = inputs(&document);
+    given.sensitive = vec!["/params/other".to_owned(), "/values/create/body/size".to_owned()];
+    assert!(testing::check::<Http>(given.clone(), None).is_ok(), "these are not in it");
+    given.sensitive = vec!["/params/key".to_owned()];
+    let said = testing::check::<Http>(given, None).err().map(|failure| failure.to_string());
+    assert!(said.as_ref().is_some_and(|said| said.contains("/params/key: is a secret")), "{said:?}");
 }

@@ -81,11 +81,11 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Errors
-    /// [`Failure::Failed`] that quotes what is no JSON, or not what was expected.
+    /// [`Failure::Failed`] that says what is wrong with it. It quotes nothing: an answer may hold
+    /// secrets.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            let text = quoted(&self.text());
-            Failure::failed(format!("{}: the answer is not the JSON expected ({error}): {text}", self.target))
+            Failure::failed(format!("{}: the answer is not the JSON expected: {error}", self.target))
         })
     }
 
@@ -124,10 +124,12 @@ impl Response {
         }
     }
 
-    /// Method, URL, status, and what the server says about it.
+    /// Method, URL, status, and what the server says about it. Of a success only what is meant for
+    /// people is quoted, for there may be secrets in the rest.
     pub fn message(&self) -> String {
         let said = serde_json::from_slice::<Json>(&self.body).ok().and_then(|body| said(&body));
-        let said = quoted(&said.unwrap_or_else(|| self.text()));
+        let rest = || if self.is_success() { String::new() } else { self.text() };
+        let said = quoted(&said.unwrap_or_else(rest));
         let target = &self.target;
         let mark = if said.is_empty() { "" } else { ": " };
         format!("{target}: status {}{mark}{said}", self.status)

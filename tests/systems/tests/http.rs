@@ -224,11 +224,10 @@ fn a_thing_that_exists_is_imported() {
     let scene = Scene::new(&service.url(), &found(&service.url(), "old"), &none());
     scene.workspace.run(&["import", THING, "things-7"]).expect(2).says("there is no `things-7`");
     // The token was told to whoever made it.
-    scene.workspace.run(&["import", THING, "things-0"]).expect(1).says("token");
+    scene.workspace.purlin(&["import", THING, "things-0"]).says("does not tell the outputs `token`");
     let mut values = found(&service.url(), "old");
     values["secret_outputs"] = json!({});
     scene.wants(&values, &none(), &none());
-    scene.workspace.purlin(&["import", THING, "things-0"]);
     scene.workspace.purlin(&["plan"]).says("values.create.body.size: 5 → 1");
     scene.up();
     assert_eq!(service.all("things")["things-0"]["size"], 1);
@@ -264,6 +263,13 @@ fn a_lost_answer_makes_nothing_twice() {
             scene.up().says("Nothing to change");
         }
     }
+    // What was said once, in the answer that was lost, nobody knows; what was made is not forgotten.
+    let scene = Scene::new(&service.url(), &found(&service.url(), "token"), &none());
+    service.fault("POST", Fault::LoseAnswer);
+    scene.fails().says("does not tell the outputs `token`");
+    assert_eq!(things(&service, "token").len(), 1);
+    scene.workspace.purlin(&["destroy", "--yes"]);
+    assert!(things(&service, "token").is_empty());
     // A change, and a deletion.
     let values = found(&service.url(), "changed");
     let scene = Scene::new(&service.url(), &values, &none());
