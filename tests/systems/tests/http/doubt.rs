@@ -1,0 +1,98 @@
+//! Answers that are lost: nothing is made twice, nothing forgotten, nothing guessed.
+
+use std::time::Duration;
+
+use purlin_systems::rest::{Fault, Service};
+use serde_json::{Value, json};
+
+use crate::{Scene, THING, found, lost, none, size, things};
+
+#[test]
+fn a_lost_answer_makes_nothing_twice() {
+    let service = Service::start();
+    let huge = 5 << 20;
+    let faults = [
+        Fault::LoseAnswer,
+        Fault::CutOff,
+        Fault::Huge(huge),
+        Fault::DoAndAnswer(201, "this is no JSON".to_owned()),
+        Fault::DoAndAnswer(201, "{\"ok\": true}".to_owned()),
+        Fault::DoAndAnswer(500, "{\"error\": \"a bug\"}".to_owned()),
+        Fault::DoAndAnswer(502, String::new()),
+        Fault::DoAndAnswer(504, String::new()),
+    ];
+    for (number, fault) in faults.into_iter().enumerate() {
+        for marked in [true, false] {
+            let name = format!("lost-{number}-{marked}");
+            let mut values = found(&service.url(), &name);
+            values["secret_outputs"] = json!({});
+            if !marked {
+                values["mark"] = Value::Null;
+            }
+            let scene = Scene::new(&service.url(), &values, &none());
+            service.fault("POST", fault.clone());
+            scene.up();
+            assert_eq!(things(&service, &name).len(), 1, "{fault:?}");
+            scene.up().says("Nothing to change");
+        }
+    }
+    // What was said once, in the answer that was lost, nobody knows; what was made is not forgotten.
+    let scene = Scene::new(&service.url(), &found(&service.url(), "token"), &none());
+    service.fault("POST", Fault::LoseAnswer);
+    scene.fails().says("does not tell the outputs `token`");
+    assert_eq!(things(&service, "token").len(), 1);
+    scene.workspace.purlin(&["destroy", "--yes"]);
+    assert!(things(&service, "token").is_empty());
+    // A change, and a deletion.
+    let values = found(&service.url(), "changed");
+    let scene = Scene::new(&service.url(), &values, &none());
+    scene.up();
+    service.fault("PATCH", Fault::LoseAnswer);
+    scene.wants(&size(values, 2), &none(), &none());
+    scene.fails().says("is not known");
+    scene.up();
+    assert_eq!(things(&service, "changed")[0]["size"], 2);
+    service.fault("DELETE", Fault::LoseAnswer);
+    scene.workspace.purlin(&["destroy", "--yes"]);
+    assert!(things(&service, "changed").is_empty());
+}
+
+#[test]
+fn what_is_made_after_everybody_left_is_found() {
+    let service = Service::start();
+    let scene = Scene::new(&service.url(), &found(&service.url(), "late"), &none());
+    scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 1s");
+    service.fault("POST", Fault::DoLater(Duration::from_millis(1500)));
+    scene.fails().says("no answer within").says("the next run finds out");
+    assert!(things(&service, "late").is_empty(), "not yet");
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(things(&service, "late").len(), 1);
+    scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 10s");
+    scene.workspace.run(&["up"]);
+    scene.workspace.run(&["up"]);
+    assert_eq!(things(&service, "late").len(), 1, "and not made again");
+}
+
+#[test]
+fn what_nobody_can_look_for_is_left_to_a_person() {
+    let service = Service::start();
+    let mut values = lost(&service.url());
+    values["secret_outputs"] = json!({});
+    let scene = Scene::new(&service.url(), &values, &none());
+    service.fault("POST", Fault::LoseAnswer);
+    scene.fails();
+    assert_eq!(things(&service, "lost").len(), 1);
+    scene.workspace.run(&["up"]).expect(1).says("whether `lost` was made is not known");
+    assert_eq!(things(&service, "lost").len(), 1, "nothing is guessed");
+    let id = things(&service, "lost")[0]["id"].as_str().expect("an id").to_owned();
+    scene.workspace.purlin(&["import", THING, &id]);
+    scene.up().says("Nothing to change");
+    assert_eq!(things(&service, "lost").len(), 1);
+    // An API with idempotency keys needs nobody.
+    service.empty();
+    values["idempotency_header"] = json!("Idempotency-Key");
+    let scene = Scene::new(&service.url(), &values, &none());
+    service.fault("POST", Fault::LoseAnswer);
+    scene.up();
+    assert_eq!(things(&service, "lost").len(), 1);
+}

@@ -1,0 +1,131 @@
+//! `purlin/http` against a service that misbehaves as services do, and against an API that others
+//! wrote.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+mod doubt;
+mod kill;
+mod life;
+mod refusal;
+mod waiting;
+
+use purlin_systems::rest::Service;
+use purlin_systems::workspace::component;
+use purlin_systems::{Done, Workspace};
+use serde_json::{Value, json};
+
+const THING: &str = "thing.default#shared.thing";
+
+/// A workspace with one resource, `thing.default#shared.thing`.
+struct Scene {
+    workspace: Workspace,
+}
+
+impl Scene {
+    fn new(url: &str, values: &Value, secrets: &Value) -> Self {
+        let scene = Self { workspace: Workspace::new() };
+        scene.settings(&format!("http: [\"{url}/*\"]"), "time: 20s");
+        scene.wants(values, secrets, &json!({}));
+        scene
+    }
+
+    fn settings(&self, grants: &str, limits: &str) {
+        self.workspace.write(
+            "purlin.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{org: acme, app: shop, env: dev, env_type: development}}\n  drivers:\n    purlin/http:\n      source: {}\n      grants: {{{grants}}}\n      limits: {{{limits}}}\n",
+                component("http").display()
+            ),
+        );
+    }
+
+    fn wants(&self, values: &Value, secrets: &Value, params: &Value) {
+        let definition = json!({
+            "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "thing"},
+            "spec": {
+                "type": "thing", "driver": "purlin/http", "criteria": [{}],
+                "inputs": {"values": values, "secrets": secrets},
+            },
+        });
+        let shared = json!({"thing": {"type": "thing", "params": params}});
+        let deployment = json!({
+            "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"},
+            "spec": {"shared": shared},
+        });
+        self.workspace.write("definition.json", &definition.to_string());
+        self.workspace.write("deployment.json", &deployment.to_string());
+    }
+
+    fn up(&self) -> Done {
+        self.workspace.purlin(&["up"])
+    }
+
+    fn fails(&self) -> Done {
+        self.workspace.run(&["up"]).expect(1)
+    }
+
+    fn outputs(&self) -> Value {
+        let done = self.workspace.purlin(&["outputs", "--format", "json", "--show-secrets"]);
+        done.json()["resources"][THING].clone()
+    }
+}
+
+/// A thing with an id of the server's choice, which is found by name and mark.
+fn found(url: &str, name: &str) -> Value {
+    json!({
+        "base_url": url,
+        "name": name,
+        "create": {"path": "/things", "body": {"name": name, "size": 1, "owner": "${context.res.guresid}"}},
+        "update": {"method": "PATCH"},
+        "find": {"path": "/things?name={name}", "items": "/items", "name": "/name", "next": "/next"},
+        "mark": "/owner",
+        "observe": {"/create/body/size": "/size"},
+        "outputs": {"size": "/size"},
+        "secret_outputs": {"token": "/token"},
+    })
+}
+
+/// A thing that nobody can look for.
+fn lost(url: &str) -> Value {
+    let mut values = found(url, "lost");
+    values.as_object_mut().expect("an object").retain(|name, _| name != "find" && name != "mark");
+    values
+}
+
+/// A thing whose name is its id.
+fn named(url: &str, name: &str) -> Value {
+    json!({
+        "base_url": url,
+        "name": name,
+        "id": {"name": true},
+        "create": {"path": "/things/{name}", "body": {"size": 1}},
+        "update": {},
+        "observe": {"/create/body/size": "/size"},
+    })
+}
+
+fn size(mut values: Value, size: u32) -> Value {
+    values["create"]["body"]["size"] = json!(size);
+    values
+}
+
+/// All things of a name.
+fn things(service: &Service, name: &str) -> Vec<Value> {
+    service.all("things").into_values().filter(|thing| thing["name"] == name).collect()
+}
+
+fn none() -> Value {
+    json!({})
+}
+
+fn asynchronous(url: &str, name: &str) -> Value {
+    let mut values = found(url, name);
+    values["secret_outputs"] = json!({});
+    values["operation"] = json!({
+        "header": "operation-location",
+        "id": "/result/id",
+        "until": {"pointer": "/state", "equals": "done"},
+        "fail": {"pointer": "/state", "equals": "failed"},
+        "every_ms": 50,
+    });
+    values
+}

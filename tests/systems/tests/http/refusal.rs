@@ -1,0 +1,103 @@
+//! What is refused, and what asks for patience.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use purlin_systems::rest::{Fault, Service};
+use serde_json::json;
+
+use crate::{Scene, found, none, size, things};
+
+#[test]
+fn patience_is_given_where_it_is_asked_for() {
+    let service = Service::start();
+    let values = found(&service.url(), "busy");
+    let scene = Scene::new(&service.url(), &values, &none());
+    for status in [429, 503] {
+        service.fault("POST", Fault::Refuse(status, vec![("retry-after", "1".to_owned())], String::new()));
+    }
+    service.fault("GET", Fault::Refuse(503, Vec::new(), String::new()));
+    service.fault("GET", Fault::LoseAnswer);
+    scene.up();
+    assert_eq!(things(&service, "busy").len(), 1);
+    // A status of the declaration's own.
+    let mut values = size(values, 2);
+    values["retry"] = json!([423]);
+    scene.wants(&values, &none(), &none());
+    service.fault("PATCH", Fault::Refuse(423, vec![("retry-after", "1".to_owned())], "locked".to_owned()));
+    scene.up();
+    assert_eq!(things(&service, "busy")[0]["size"], 2);
+    // Slow is not lost.
+    service.fault("GET", Fault::Slow(Duration::from_millis(1500)));
+    scene.workspace.purlin(&["refresh"]);
+    scene.up().says("Nothing to change");
+}
+
+#[test]
+fn what_is_refused_is_said_and_nothing_is_recorded() {
+    let service = Service::start();
+    let values = found(&service.url(), "refused");
+    let scene = Scene::new(&service.url(), &values, &none());
+    let refuse =
+        |status, headers, body: &str| service.fault("POST", Fault::Refuse(status, headers, body.to_owned()));
+    refuse(400, vec![], "{\"error\": {\"message\": \"size has to be even\"}}");
+    scene.fails().says("status 400: size has to be even");
+    refuse(409, vec![], "");
+    scene.fails().says("status 409");
+    refuse(500, vec![], "{\"message\": \"a bug\"}");
+    scene.fails().says("status 500: a bug");
+    refuse(302, vec![("location", "http://127.0.0.1:1/elsewhere".to_owned())], "");
+    scene.fails().says("redirects to `http://127.0.0.1:1/elsewhere`");
+    assert!(service.all("things").is_empty());
+    let state = scene.workspace.purlin(&["state", "list"]).to_string();
+    assert!(!state.contains("shared.thing"), "{state}");
+    // Lists that lead elsewhere are not followed: credentials would go along.
+    service.fault(
+        "GET",
+        Fault::DoAndAnswer(200, "{\"items\": [], \"next\": \"http://127.0.0.1:1/x\"}".to_owned()),
+    );
+    scene.fails().says("which is not a place of");
+    service.key("right");
+    scene.wants(&values, &json!({"bearer": "wrong-and-secret"}), &none());
+    let done = scene.fails().says("status 401: who are you?").says("credentials");
+    assert!(!done.to_string().contains("wrong-and-secret"), "{done}");
+    scene.settings(&format!("http: [\"GET {}/*\"]", service.url()), "time: 20s");
+    scene.wants(&values, &json!({"bearer": "right"}), &none());
+    scene.fails().says("denied").says(&format!("POST {}/things", service.url()));
+    scene.settings("", "time: 20s");
+    scene.fails().says(&format!("GET {}/things", service.url())).says("purlin/http.grants.http");
+    assert!(service.all("things").is_empty());
+}
+
+#[test]
+fn a_large_body_arrives_whole_or_is_refused() {
+    let service = Service::start();
+    let mut values = found(&service.url(), "large");
+    values["secret_outputs"] = none();
+    let blob: String = (0..300_000).map(|number| format!("{:05}", number % 100_000)).collect();
+    values["create"]["body"]["blob"] = json!(blob);
+    let scene = Scene::new(&service.url(), &values, &none());
+    scene.up();
+    assert_eq!(things(&service, "large")[0]["blob"], blob);
+    scene.workspace.purlin(&["destroy", "--yes"]);
+    // A server that does not even read it, and says so.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = [0; 4];
+            let _ = stream.read_exact(&mut head);
+            let answer = match &head {
+                b"POST" => "HTTP/1.1 413 X\r\nconnection: close\r\ncontent-length: 9\r\n\r\ntoo large",
+                _ => "HTTP/1.1 200 X\r\nconnection: close\r\ncontent-length: 13\r\n\r\n{\"items\": []}",
+            };
+            let _ = stream.write_all(answer.as_bytes());
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    });
+    values["base_url"] = json!(url);
+    let begun = Instant::now();
+    Scene::new(&url, &values, &none()).fails().says("status 413: too large");
+    assert!(begun.elapsed() < Duration::from_secs(10), "nobody waits for what does not come");
+}
