@@ -22,7 +22,7 @@ use crate::context::{CallContext, CancelToken};
 use crate::convert::people;
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
-use crate::limits::{HANDLES, Limits};
+use crate::limits::{HANDLES, Limits, TABLE_ELEMENTS};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
 use crate::secrets::Needles;
 
@@ -277,7 +277,7 @@ impl Runner {
         let last = guest.log.last_words();
         let said = last.map(|last| format!("; it said: {last}")).unwrap_or_default();
         let message = if guest.meter.table_exceeded {
-            "it wanted a table larger than 20000 elements".to_owned()
+            format!("it wanted a table larger than {TABLE_ELEMENTS} elements")
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
             match trap {
                 Trap::UnreachableCodeReached => "it gave up (a panic or an abort)".to_owned(),

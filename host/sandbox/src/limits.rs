@@ -10,8 +10,11 @@ pub(crate) const CORE_INSTANCES: u32 = 64;
 pub(crate) const TABLES: u32 = 32;
 /// Linear memories of one component.
 pub(crate) const MEMORIES: u32 = 8;
-/// Elements of one table.
-pub(crate) const TABLE_ELEMENTS: usize = 20_000;
+/// Elements of one table. Go puts every function of a program into one, and its larger libraries
+/// have tens of thousands.
+pub(crate) const TABLE_ELEMENTS: usize = 100_000;
+/// Bytes of an element, which count as memory.
+const ELEMENT: u64 = 8;
 /// Host resources (streams, pollables, file handles) of one call.
 pub(crate) const HANDLES: usize = 1_000;
 /// Sockets of one call at once: each takes a file descriptor of the host.
@@ -75,6 +78,17 @@ impl Meter {
     pub(crate) const fn new(limit: u64) -> Self {
         Self { limit, used: 0, memory_exceeded: false, table_exceeded: false }
     }
+
+    /// Whether there is so much left. It is taken only where it will be given.
+    fn take(&mut self, more: u64, given: bool) -> bool {
+        let within = self.used.saturating_add(more) <= self.limit;
+        if !within {
+            self.memory_exceeded = true;
+        } else if given {
+            self.used += more;
+        }
+        within
+    }
 }
 
 impl ResourceLimiter for Meter {
@@ -85,24 +99,21 @@ impl ResourceLimiter for Meter {
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         let more = desired.saturating_sub(current) as u64;
-        let within = self.used.saturating_add(more) <= self.limit;
-        if !within {
-            self.memory_exceeded = true;
-        } else if maximum.is_none_or(|maximum| desired <= maximum) {
-            self.used += more;
-        }
-        Ok(within)
+        Ok(self.take(more, maximum.is_none_or(|maximum| desired <= maximum)))
     }
 
     fn table_growing(
         &mut self,
-        _current: usize,
+        current: usize,
         desired: usize,
-        _maximum: Option<usize>,
+        maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let within = desired <= TABLE_ELEMENTS;
-        self.table_exceeded |= !within;
-        Ok(within)
+        if desired > TABLE_ELEMENTS {
+            self.table_exceeded = true;
+            return Ok(false);
+        }
+        let more = (desired.saturating_sub(current) as u64).saturating_mul(ELEMENT);
+        Ok(self.take(more, maximum.is_none_or(|maximum| desired <= maximum)))
     }
 
     fn instances(&self) -> usize {
@@ -130,5 +141,15 @@ mod tests {
         assert!(!meter.memory_exceeded);
         assert!(!meter.memory_growing(40 << 16, 41 << 16, None).expect("answer"));
         assert!(meter.memory_exceeded);
+    }
+
+    #[test]
+    fn tables_count_as_memory_and_have_a_limit_of_their_own() {
+        let mut meter = Meter::new(1 << 20);
+        assert!(meter.table_growing(0, 100_000, None).expect("answer"));
+        assert!(!meter.table_growing(0, 100_000, None).expect("answer"));
+        assert!(meter.memory_exceeded && !meter.table_exceeded);
+        assert!(!meter.table_growing(100_000, 100_001, None).expect("answer"));
+        assert!(meter.table_exceeded);
     }
 }

@@ -30,7 +30,7 @@ fn memory_before_the_first_call() {
 fn tables() {
     by_hand("table-large").refused("");
     by_hand("tables-many").refused("");
-    by_hand("table-that-grows").fails("it wanted a table larger than 20000 elements");
+    by_hand("table-that-grows").fails("it wanted a table larger than 100000 elements");
 }
 
 #[test]
