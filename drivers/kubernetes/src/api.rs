@@ -279,6 +279,11 @@ impl Trouble {
         Self::Silent { failure, lost: false, no_path: false }
     }
 
+    /// An answer that no API server gives.
+    pub(crate) fn strange(message: &str) -> Self {
+        Self::Silent { failure: Failure::failed(message), lost: false, no_path: false }
+    }
+
     /// Whether there is no such path, and so no such API.
     pub(crate) fn is_no_path(&self) -> bool {
         matches!(self, Self::Silent { no_path: true, .. })

@@ -81,7 +81,13 @@ impl Api {
 
     fn kinds(&self, version: &str) -> Result<Option<Kinds>, Trouble> {
         match self.get(&root(version)) {
-            Ok(list) => Ok(list.map(|list| read(&list))),
+            Ok(Some(list)) if list["kind"] == "APIResourceList" => Ok(Some(read(&list))),
+            Ok(None) => Ok(None),
+            // What is not known to be missing must not be taken for gone.
+            Ok(Some(_)) => Err(Trouble::strange(&format!(
+                "what answers at `{}` lists no kinds; is `cluster.server` the API server?",
+                root(version)
+            ))),
             // Only an API server can tell that there is no such API.
             Err(trouble @ Trouble::Silent { no_path: true, .. }) => match self.get("/api") {
                 Ok(Some(versions)) if versions["kind"] == "APIVersions" => Ok(None),

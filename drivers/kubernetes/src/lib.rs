@@ -1,6 +1,7 @@
 //! The driver purlin/kubernetes: objects of a Kubernetes cluster, applied on the server's side.
 
 mod api;
+mod check;
 mod discovery;
 mod immutable;
 mod impact;
@@ -78,10 +79,10 @@ impl Driver for Kubernetes {
 
 impl Check for Kubernetes {
     fn check(request: CheckRequest<KubernetesInputs>) -> Result<Checked, Failure> {
-        inputs::validate(&request.inputs)?;
+        check::validate(&request.inputs)?;
         let mut inputs = request.inputs;
-        inputs::normalise(&mut inputs);
-        let fleeting = inputs::fleeting(&inputs);
+        check::normalise(&mut inputs);
+        let fleeting = check::fleeting(&inputs);
         let warned = |checked: Checked, place: String| {
             checked.warning(
                 place,

@@ -92,7 +92,7 @@ impl Look<'_> {
         let state = live::state(&id, self.inputs, &known, &live, &cookie)?;
         // In an import they may be as people wrote them.
         let mut inputs = Raw::new(request.inputs.document().clone());
-        crate::inputs::normalise(&mut inputs);
+        crate::check::normalise(&mut inputs);
         if matches!(self.reason, Reason::Recovery { .. }) && !provision::is_ready(&self.api, &live) {
             // Half of it is there, or it is not ready: to be made again, and nothing to compare.
             return Ok(Some(state.into()));

@@ -1,7 +1,7 @@
 //! purlin/kubernetes against the stand-in for an API server, with `kubectl` as a second opinion.
 #![allow(clippy::expect_used, clippy::panic)]
 
-use purlin_systems::kubernetes::{Kubernetes, READER, TOKEN};
+use purlin_systems::kubernetes::{Kubernetes, READER, Secured, TOKEN};
 use purlin_systems::{Done, Proxy, Workspace, at_every_message, workspace};
 use serde_json::{Value, json};
 
@@ -774,9 +774,13 @@ fn killed_at_any_message_it_makes_nothing_twice() {
 
 /// `kubectl`, where it is installed: it was written by others, and knows what an API server says.
 fn kubectl(k8s: &Kubernetes, folder: &Workspace, arguments: &[&str]) -> Option<Done> {
+    let server = format!("http://127.0.0.1:{}", k8s.open_port());
+    kubectl_with(folder, &[&["--server", &server], arguments].concat())
+}
+
+fn kubectl_with(folder: &Workspace, arguments: &[&str]) -> Option<Done> {
     let program = purlin_systems::tools::need("kubectl")?;
     let done = std::process::Command::new(program)
-        .args(["--server", &format!("http://127.0.0.1:{}", k8s.open_port())])
         .args(["--cache-dir".as_ref(), folder.path("cache").as_os_str()])
         .args(arguments)
         .env("HOME", folder.folder())
@@ -840,4 +844,86 @@ fn it_keeps_the_contract() {
     workspace.write("cases.yaml", &cases.replace(":8001", &format!(":{}", k8s.port())));
     workspace.purlin(&["driver", "check", "purlin/kubernetes", "--cases", "cases.yaml"]);
     assert!(k8s.names("configmaps", "default").is_empty() && k8s.names("deployments", "default").is_empty());
+}
+
+#[test]
+fn the_cluster_has_to_prove_who_it_is() {
+    let k8s = Kubernetes::start();
+    let Some(secured) = Secured::start(&k8s) else { return };
+    let manifest = map("a", &json!({"k": "1"}));
+    let workspace =
+        workspace(&[], &json!({"values": {"cluster": {"server": secured.url()}, "manifest": manifest}}));
+    workspace.write("ca.pem", &secured.authority());
+    let config = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("written");
+    let granted = |more: &str| {
+        let grants =
+            format!(r#"{{"http":["GET,PATCH,DELETE {}/*"],"addresses":["127.0.0.1"]{more}}}"#, secured.url());
+        workspace.write("purlin.yaml", &config.replace(r#"{"http":[]}"#, &grants));
+    };
+    granted("");
+    let done = workspace.run(&["up", "--yes"]).expect(1);
+    assert!(done.stderr.contains("certificate"), "{done}");
+    assert_eq!(k8s.requests(), [""; 0], "no token went to a stranger");
+    granted(r#","ca":["ca.pem"]"#);
+    up(&workspace);
+    unchanged(&workspace);
+    // The same way, for somebody else.
+    let ca = format!("--certificate-authority={}", workspace.path("ca.pem").display());
+    let arguments =
+        ["--server", &secured.url(), "--token", TOKEN, &ca, "get", "configmap", "a", "-o", "json"];
+    if let Some(seen) = kubectl_with(&workspace, &arguments) {
+        assert_eq!(seen.expect(0).json()["data"]["k"], "1");
+    }
+    workspace.purlin(&["destroy", "--yes"]);
+    assert!(k8s.names("configmaps", "default").is_empty());
+}
+
+/// Somebody who answers everything in the same way.
+fn stranger(answer: &'static str) -> u16 {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    port
+}
+
+#[test]
+fn who_is_no_api_server_is_not_an_empty_cluster() {
+    let manifest = map("a", &json!({"k": "1"}));
+    let cases = [
+        (
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 12\r\nconnection: close\r\n\r\n<html></html",
+            "is `cluster.server` the API server?",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 12\r\nconnection: close\r\n\r\n<html></html",
+            "the answer is not the JSON expected",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnull",
+            "lists no kinds; is `cluster.server` the API server?",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n[]",
+            "lists no kinds; is `cluster.server` the API server?",
+        ),
+        ("HTTP/1.1 401 No\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno", "are the credentials right?"),
+        (
+            "HTTP/1.1 301 Moved\r\nlocation: /x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            "status 301",
+        ),
+    ];
+    for (answer, said) in cases {
+        let port = stranger(answer);
+        let workspace = workspace(&[port], &one(port, &manifest));
+        let done = workspace.run(&["up", "--yes"]).expect(1).says(said);
+        assert!(!done.to_string().contains("crashed"), "{done}");
+        let listed = workspace.purlin(&["state", "list", "--format", "json"]).json();
+        assert!(!listed.to_string().contains("k8s.default"), "nothing is recorded: {listed}");
+    }
 }

@@ -12,6 +12,7 @@ mod http;
 mod kinds;
 mod rules;
 mod schema;
+mod secured;
 mod status;
 mod store;
 
@@ -22,6 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+pub use secured::Secured;
 
 use http::Request;
 use kinds::Kind;

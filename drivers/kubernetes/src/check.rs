@@ -1,0 +1,225 @@
+//! What can be said against inputs without asking a cluster, and their defaults.
+
+use purlin_sdk::{Failure, Faults, Json, Object, Raw};
+use serde_json::json;
+
+use crate::inputs::{KubernetesInputs, MANAGER, NAMESPACE, PATIENCE, duration, is_called};
+use crate::object::{Identity, pointer};
+
+/// All that can be said against inputs, perhaps with unknowns, without asking a cluster.
+pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
+    let mut faults = Faults::default();
+    if faults.take(inputs.known())?.is_none() {
+        return faults.into_result();
+    }
+    let text = |place: &str| inputs.get(place).and_then(Json::as_str);
+    if let Some(server) = text("/values/cluster/server") {
+        let rest = server.strip_prefix("https://").or_else(|| server.strip_prefix("http://"));
+        let bad = rest.is_none_or(|rest| rest.starts_with('/') || rest.is_empty());
+        if bad || server.contains(['?', '#', '@', ' ']) {
+            faults.add(
+                "/values/cluster/server",
+                "has to be the API server's URL, such as `https://k8s.internal:6443`, without user and query",
+            );
+        }
+    }
+    for (place, what) in
+        [("/values/cluster/namespace", "a namespace"), ("/values/cluster/field_manager", "a field manager")]
+    {
+        let bad = |name: &str| name.is_empty() || name.len() > 128 || name.contains(['/', ' ', '\n']);
+        if text(place).is_some_and(bad) {
+            faults.add(place, format!("is no name of {what}"));
+        }
+    }
+    for place in ["/values/wait/timeout", "/values/delete/timeout"] {
+        if text(place).is_some_and(|text| duration(text).is_none()) {
+            faults.add(place, "has to be a time such as `500ms`, `25s` or `5m`");
+        }
+    }
+    credentials(inputs, &mut faults);
+    manifests(inputs, &mut faults);
+    for part in ["outputs", "secret_outputs"] {
+        let given = inputs.get(&format!("/values/{part}")).and_then(Json::as_object);
+        for (name, wanted) in given.into_iter().flatten() {
+            let place = pointer(&format!("/values/{part}"), name);
+            if crate::live::OUTPUTS.contains(&name.as_str()) {
+                faults
+                    .add(place.clone(), "is the name of an output that each resource has: call it otherwise");
+            }
+            let is_pointer = wanted.as_str().is_some_and(|text| text.starts_with('/'));
+            if !is_pointer && !inputs.is_unknown(&place) {
+                faults.add(place, "has to be a JSON pointer into the live object, such as `/status/podIP`");
+            }
+        }
+    }
+    faults.into_result()
+}
+
+fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
+    let has = |name: &str| {
+        let place = format!("/secrets/{name}");
+        inputs.is_unknown(&place) || inputs.get(&place).is_some_and(|value| !value.is_null())
+    };
+    if has("token") && (has("username") || has("password")) {
+        faults.add("/secrets/token", "stands beside `username`: give a token, or a user with a password");
+    }
+    if has("username") != has("password") {
+        faults.add("/secrets/username", "and `password` belong together");
+    }
+    for name in ["token", "username", "password"] {
+        let place = format!("/secrets/{name}");
+        let text = inputs.get(&place).and_then(Json::as_str).unwrap_or_default();
+        if text.trim() != text || text.contains(['\n', '\r', '\0']) {
+            faults.add(place, "has blanks around it or a line break in it, as a file often leaves them");
+        }
+    }
+}
+
+fn manifests(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
+    let is_there = |place: &str| {
+        inputs.is_unknown(place) || inputs.get(place).is_some_and(|manifest| !manifest.is_null())
+    };
+    match (is_there("/values/manifest"), is_there("/values/manifests")) {
+        (true, true) => faults.add("/values/manifests", "stands beside `values.manifest`: give one of them"),
+        (false, false) => faults.add("/values/manifest", "is missing, and so is `values.manifests`"),
+        _ => {}
+    }
+    if let Some(manifest) = inputs.get("/values/manifest").filter(|manifest| !manifest.is_null()) {
+        one_manifest(inputs, "/values/manifest", manifest, faults);
+    }
+    let list = inputs.get("/values/manifests").and_then(Json::as_array);
+    let mut seen: Vec<Identity> = Vec::new();
+    for (index, manifest) in list.into_iter().flatten().enumerate() {
+        let place = format!("/values/manifests/{index}");
+        one_manifest(inputs, &place, manifest, faults);
+        let Some(identity) = manifest.as_object().and_then(Identity::of) else { continue };
+        if seen.contains(&identity) {
+            faults.add(format!("{place}/metadata/name"), format!("`{identity}` stands in the list twice"));
+        }
+        seen.push(identity);
+    }
+    if list.is_some_and(Vec::is_empty) && !inputs.is_unknown("/values/manifests") {
+        faults.add("/values/manifests", "is empty: without an object there is no resource");
+    }
+    if is_there("/secrets/manifest") && !is_there("/values/manifest") {
+        faults.add(
+            "/secrets/manifest",
+            "belongs to `values.manifest`; for a list there is `secrets.manifests`",
+        );
+    }
+    let parts = inputs.get("/secrets/manifests").and_then(Json::as_object);
+    for (name, part) in parts.into_iter().flatten() {
+        let place = pointer("/secrets/manifests", name);
+        let known = list.into_iter().flatten().filter_map(Json::as_object);
+        if !part.is_object() {
+            faults.add(place, "has to be a part of a manifest");
+        } else if !known.into_iter().any(|manifest| is_called(manifest, name))
+            && !inputs.is_unknown("/values/manifests")
+        {
+            faults.add(place, "belongs to no manifest: call it `KIND/NAME` as in `values.manifests`");
+        }
+    }
+}
+
+fn one_manifest(inputs: &Raw<KubernetesInputs>, place: &str, manifest: &Json, faults: &mut Faults) {
+    if inputs.unknown.iter().any(|unknown| unknown == place) {
+        return;
+    }
+    let mut text = |path: &str, what: &str| {
+        let at = format!("{place}{path}");
+        match manifest.pointer(path) {
+            Some(Json::String(text)) if !text.is_empty() => Some(text.as_str()),
+            _ if inputs.is_unknown(&at) => None,
+            _ => {
+                faults.add(at, what);
+                None
+            }
+        }
+    };
+    let version = text("/apiVersion", "is missing; it is a text such as `apps/v1`");
+    let kind = text("/kind", "is missing; it is a text such as `Deployment`");
+    let name = text("/metadata/name", "is missing; a name that the cluster makes up cannot be found again");
+    if version.is_some_and(|version| version.split('/').count() > 2 || version.contains([' ', '?', '#', '%']))
+    {
+        faults.add(format!("{place}/apiVersion"), "is no API version, such as `v1` or `apps/v1`");
+    }
+    if kind == Some("List") {
+        faults.add(format!("{place}/kind"), "is a list: give its items in `values.manifests`");
+    }
+    let names = [("/metadata/name", name), ("/metadata/namespace", manifest_name(manifest))];
+    for (path, name) in names {
+        let bad = |name: &str| {
+            name.is_empty()
+                || name.len() > 253
+                || name.contains(['/', '%', ' ', '@', ','])
+                || name.starts_with("..")
+        };
+        if name.is_some_and(|name| bad(name) || name == ".") {
+            faults.add(format!("{place}{path}"), "is no name of an object");
+        }
+    }
+    for (part, mark) in [("labels", crate::object::MARK), ("annotations", crate::object::LIFE)] {
+        let mark = pointer(&format!("/metadata/{part}"), mark);
+        if manifest.pointer(&mark).is_some() {
+            faults.add(format!("{place}{mark}"), "is a mark that Purlin sets: leave it out");
+        }
+    }
+    for path in ["/status", "/metadata/uid", "/metadata/resourceVersion", "/metadata/managedFields"] {
+        if manifest.pointer(path).is_some() {
+            faults.add(format!("{place}{path}"), "is written by the cluster: leave it out");
+        }
+    }
+}
+
+fn manifest_name(manifest: &Json) -> Option<&str> {
+    manifest.pointer("/metadata/namespace").and_then(Json::as_str)
+}
+
+/// Places of jobs that the cluster deletes by itself.
+pub(crate) fn fleeting(inputs: &Raw<KubernetesInputs>) -> Vec<String> {
+    let single = inputs.get("/values/manifest").map(|manifest| ("/values/manifest".to_owned(), manifest));
+    let list = inputs.get("/values/manifests").and_then(Json::as_array).into_iter().flatten().enumerate();
+    let list = list.map(|(index, manifest)| (format!("/values/manifests/{index}"), manifest));
+    let place = "/spec/ttlSecondsAfterFinished";
+    let jobs = single.into_iter().chain(list).filter(|(_, manifest)| manifest["kind"] == "Job");
+    jobs.filter(|(_, job)| job.pointer(place).is_some()).map(|(at, _)| format!("{at}{place}")).collect()
+}
+
+/// Inputs with their defaults, and the server's URL in its one spelling.
+pub(crate) fn normalise(inputs: &mut Raw<KubernetesInputs>) {
+    let defaults = json!({
+        "cluster": {"namespace": NAMESPACE, "field_manager": MANAGER},
+        "wait": {"for": "ready", "timeout": PATIENCE},
+        "prune": true,
+        "force_conflicts": false,
+        "delete": {"propagation": "foreground", "timeout": PATIENCE},
+    });
+    let unknown = inputs.unknown.clone();
+    let Some(values) = inputs.document_mut().pointer_mut("/values").and_then(Json::as_object_mut) else {
+        return;
+    };
+    fill(values, &defaults, "/values", &unknown);
+    for name in ["manifest", "manifests"] {
+        if values.get(name).is_some_and(Json::is_null) && !unknown.contains(&format!("/values/{name}")) {
+            values.shift_remove(name);
+        }
+    }
+    if let Some(Json::String(server)) = values.get_mut("cluster").and_then(|it| it.get_mut("server")) {
+        server.truncate(server.trim_end_matches('/').len());
+    }
+}
+
+fn fill(values: &mut Object, defaults: &Json, place: &str, unknown: &[String]) {
+    for (name, default) in defaults.as_object().into_iter().flatten() {
+        let at = pointer(place, name);
+        if unknown.contains(&at) {
+            continue;
+        }
+        let value = values.entry(name.as_str()).or_insert(Json::Null);
+        match (&mut *value, default) {
+            (Json::Null, default) => *value = default.clone(),
+            (Json::Object(inner), Json::Object(_)) => fill(inner, default, &at, unknown),
+            _ => {}
+        }
+    }
+}
