@@ -13,6 +13,13 @@ const DRIVERS: &[(&str, &str, &[&str])] = &[
     ("random", "purlin/random", &[]),
     ("dns-wildcard", "purlin/dns-wildcard", &["humanitec/dns-wildcard"]),
     ("file", "purlin/file", &[]),
+    ("http", "purlin/http", &[]),
+    ("postgres", "purlin/postgres", &[]),
+    ("redis", "purlin/redis", &[]),
+    ("dns", "purlin/dns", &[]),
+    ("s3", "purlin/s3", &[]),
+    ("iam", "purlin/iam", &[]),
+    ("kubernetes", "purlin/kubernetes", &[]),
 ];
 
 fn main() {

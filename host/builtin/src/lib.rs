@@ -53,7 +53,7 @@ mod tests {
                 assert_eq!(super::driver(name).map(|found| found.name), Some(driver.name));
             }
         }
-        assert_eq!(drivers().len(), 5);
+        assert_eq!(drivers().len(), 12);
         assert!(driver("acme/none").is_none());
     }
 }

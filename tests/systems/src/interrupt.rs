@@ -123,12 +123,20 @@ impl Shared {
         self.plan().as_ref().filter(|plan| plan.at == number).map(|plan| plan.when)
     }
 
+    /// Returns once the program was killed, or has ended by itself meanwhile.
+    fn wait_for_kill(&self) {
+        let begun = Instant::now();
+        while !self.killed.load(Ordering::SeqCst) && begun.elapsed() < 2 * ANSWER {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     fn kill(&self) {
         if let Some(plan) = self.plan().as_mut()
             && plan.child.try_wait().expect("a status").is_none()
         {
-            self.killed.store(true, Ordering::SeqCst);
             plan.child.kill().expect("a kill");
+            self.killed.store(true, Ordering::SeqCst);
         }
     }
 }
@@ -144,7 +152,12 @@ fn connect(program: &TcpStream, server: u16, shared: &Arc<Shared>) {
         scope.spawn(|| {
             pump(&server, program, |_| {
                 answered.fetch_add(1, Ordering::SeqCst);
-                !lose.load(Ordering::SeqCst)
+                let lost = lose.load(Ordering::SeqCst);
+                if lost {
+                    // A program that lives would see the connection close, and go on.
+                    shared.wait_for_kill();
+                }
+                !lost
             });
         });
         let mut kill = false;

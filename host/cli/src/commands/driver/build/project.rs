@@ -102,8 +102,11 @@ impl Project {
         cargo.current_dir(&self.folder).stdin(Stdio::null()).stderr(Stdio::inherit());
         let done = cargo.output().map_err(|error| missing("cargo", &error, CARGO))?;
         if !done.status.success() {
-            return Err(Failure::run(format!("`cargo` failed ({})", done.status))
-                .hint(format!("if the target is missing: `rustup target add {target}`")));
+            let failure = Failure::run(format!("`cargo` failed ({})", done.status));
+            return Err(match has_target(target, &self.folder) {
+                false => failure.hint(format!("Rust has no `{target}` here: `rustup target add {target}`")),
+                true => failure,
+            });
         }
         // The last artifact is the project's own: what it needs is built before.
         let messages = String::from_utf8_lossy(&done.stdout);
@@ -190,6 +193,18 @@ impl Project {
         place(module, bytes, &output)?;
         // `./note.wasm` is said as `note.wasm`.
         Ok(output.strip_prefix(".").map(Path::to_owned).unwrap_or(output))
+    }
+}
+
+/// Whether the Rust of a folder can build for a target; yes where nobody knows.
+fn has_target(target: &str, folder: &Path) -> bool {
+    let asked = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .current_dir(folder)
+        .output();
+    match asked {
+        Ok(done) if done.status.success() => Path::new(String::from_utf8_lossy(&done.stdout).trim()).is_dir(),
+        _ => true,
     }
 }
 

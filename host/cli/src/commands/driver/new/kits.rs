@@ -101,3 +101,47 @@ const PYTHON: Kit = Kit {
     words: &[],
     sdk: || sdk::wit("wit/deps/purlin"),
 };
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+    use std::process::Command;
+
+    use clap::ValueEnum as _;
+
+    use super::{Language, kit};
+
+    /// Files of ours that git knows in a folder; links lead to what other lists have.
+    fn known(folder: &str) -> Option<BTreeSet<String>> {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let listed = Command::new("git").args(["ls-files", "-s", folder]).current_dir(root).output().ok()?;
+        let listed = String::from_utf8(listed.stdout).ok().filter(|text| !text.is_empty())?;
+        let files = listed.lines().filter(|line| !line.starts_with("120000"));
+        let files = files.filter_map(|line| line.split_once('\t')?.1.strip_prefix(folder));
+        Some(files.map(|file| file.trim_start_matches('/').to_owned()).collect())
+    }
+
+    #[test]
+    fn every_file_of_a_project_is_given() {
+        for language in Language::value_variants() {
+            let name = language.to_possible_value().expect("a name").get_name().to_owned();
+            let Some(mut known) = known(&format!("examples/drivers/{name}")) else {
+                eprintln!("SKIPPED: this is no checkout of git");
+                return;
+            };
+            // Which versions a project takes is settled when it is first built.
+            known.remove("Cargo.lock");
+            let kit = kit(*language);
+            let given: BTreeSet<String> = kit.files.iter().map(|(file, _)| (*file).to_owned()).collect();
+            assert_eq!(given, known, "{name}");
+        }
+        for (sdk, files) in [("sdk/c", super::sdk::c()), ("sdk/go", super::sdk::go())] {
+            let mut known = known(sdk).expect("a checkout");
+            // Their own tests and how to run them.
+            known.retain(|file| !file.contains("_test.") && file != "Makefile" && file != ".gitignore");
+            let given = files.iter().filter_map(|(file, _)| file.strip_prefix("purlin/"));
+            assert_eq!(given.map(str::to_owned).collect::<BTreeSet<_>>(), known, "{sdk}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A driver in every language, as someone new to it would make it: `driver new`, `driver build`,
+//! the language's own tests, `driver check`, and then a life in a workspace.
+#![allow(clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use purlin_systems::{Workspace, tools};
+
+/// A language, and how its projects are tested.
+struct Language {
+    name: &'static str,
+    /// Programs that have to be there, besides those of the machine.
+    needs: &'static [&'static str],
+    test: &'static [&'static str],
+}
+
+/// `PATH` with our own tools in front.
+fn path() -> std::ffi::OsString {
+    let own = [tools::tools().join("python/bin")];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).expect("a path")
+}
+
+/// A folder that the next run finds again: what a language's tools keep between builds.
+fn kept(name: &str) -> PathBuf {
+    let folder = tools::root().join("target/tmp/kits").join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn environment(command: &mut Command) {
+    command.env("PATH", path());
+    command.env("CARGO_TARGET_DIR", kept("cargo"));
+    command.env("GOCACHE", kept("go")).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
+    command.env("GOPROXY", "off").env("npm_config_cache", kept("npm"));
+}
+
+#[track_caller]
+fn run(mut command: Command, folder: &Path) -> String {
+    environment(&mut command);
+    let done = command.current_dir(folder).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{command:?} failed ({}):\n{said}", done.status);
+    said
+}
+
+fn begins(language: &Language) {
+    for program in language.needs {
+        if tools::need(program).is_none() {
+            return;
+        }
+    }
+    let workspace = Workspace::new();
+    workspace.purlin(&["driver", "new", "kit", "--lang", language.name, "--name", "shop/memo"]);
+    let folder = workspace.path("kit");
+    let purlin = |arguments: &[&str]| {
+        let mut command = workspace.command(arguments);
+        // Cold: what is measured by others is compiled here for the first time, too.
+        command.env("XDG_CACHE_HOME", workspace.path("cache"));
+        run(command, &folder)
+    };
+
+    let built = purlin(&["driver", "build"]);
+    assert!(built.contains("memo.wasm: shop/memo 0.1.0"), "{built}");
+    let [program, arguments @ ..] = language.test else { panic!("no test") };
+    let mut test = Command::new(program);
+    test.args(arguments);
+    run(test, &folder);
+    let checked = purlin(&["driver", "check", "memo.wasm"]);
+    println!("{checked}");
+
+    // And it does what it is for.
+    purlin(&["up", "app.yaml", "--yes"]);
+    let notes = || {
+        let files = std::fs::read_dir(folder.join("notes")).expect("notes").flatten();
+        let mut notes = files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
+        let note = notes.next();
+        assert_eq!(notes.next(), None, "one note");
+        note
+    };
+    let note = notes().expect("a note");
+    assert_eq!(std::fs::read_to_string(&note).expect("there"), "Hello, world.\n");
+    assert!(purlin(&["up", "app.yaml", "--yes"]).contains("Nothing to change"));
+    std::fs::write(&note, "Somebody was here.\n").expect("written");
+    let repaired = purlin(&["up", "app.yaml", "--yes", "--refresh"]);
+    assert!(repaired.contains("values.text"), "{repaired}");
+    assert_eq!(std::fs::read_to_string(&note).expect("there"), "Hello, world.\n");
+    purlin(&["destroy", "--yes"]);
+    assert_eq!(notes(), None);
+}
+
+#[test]
+fn rust() {
+    begins(&Language { name: "rust", needs: &[], test: &["cargo", "test", "--quiet"] });
+}
+
+#[test]
+fn rust_without_wasi() {
+    let workspace = Workspace::new();
+    workspace.purlin(&["driver", "new", "kit", "--lang", "rust"]);
+    let target = ["driver", "build", "kit", "--target", "wasm32-unknown-unknown", "-o", "plain.wasm"];
+    run(workspace.command(&target), workspace.folder());
+    let told = workspace.purlin(&["driver", "inspect", "plain.wasm"]).says("acme/kit 0.1.0");
+    assert!(!told.stdout.contains("wasi:"), "{told}");
+}
+
+#[test]
+fn c() {
+    begins(&Language { name: "c", needs: &["clang", "wasm-ld", "make"], test: &["make", "test"] });
+}
+
+#[test]
+fn go() {
+    begins(&Language { name: "go", needs: &["go"], test: &["go", "test", "./..."] });
+}
+
+#[test]
+fn js() {
+    begins(&Language { name: "js", needs: &["node", "npm"], test: &["npm", "test", "--silent"] });
+}
+
+#[test]
+fn python() {
+    begins(&Language {
+        name: "python",
+        needs: &["componentize-py"],
+        test: &["python3", "-m", "unittest", "--quiet"],
+    });
+}
