@@ -7,6 +7,7 @@ mod check;
 mod inspect;
 mod list;
 mod new;
+mod run;
 
 use std::path::PathBuf;
 
@@ -29,6 +30,7 @@ pub(crate) struct Args {
 enum Command {
     New(new::Args),
     Build(build::Args),
+    Run(run::Args),
     Check(check::Args),
     Add(add::Args),
     List(list::Args),
@@ -40,6 +42,7 @@ impl Args {
     pub(super) fn format(&self) -> Format {
         match &self.command {
             Command::New(_) | Command::Build(_) => Format::Text,
+            Command::Run(_) => Format::Json,
             Command::Add(args) => args.format.format,
             Command::Check(args) => args.format.format,
             Command::List(args) => args.format.format,
@@ -53,6 +56,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     match &args.command {
         Command::New(args) => new::run(args, app),
         Command::Build(args) => build::run(args, app).await,
+        Command::Run(args) => run::run(args, app).await,
         Command::Add(args) => add::run(args, app).await,
         Command::Check(args) => check::run(args, app).await,
         Command::List(args) => list::run(args, app).await,
