@@ -356,7 +356,7 @@ impl<'a> Work<'a> {
 /// Nothing was made; the connection was at fault.
 fn lost(doing: &str, fault: &Fault) -> Failure {
     Failure::RetryAfter {
-        after: Duration::from_secs(2),
+        after: Duration::from_secs(1),
         message: format!("{doing}: {fault}; nothing was made"),
     }
 }

@@ -49,7 +49,8 @@ impl Error {
         match &self.trouble {
             Trouble::Denied { .. } => Failure::denied("tcp", &self.server, format!("{what} is there")),
             // A server that is just being started does so; the host's patience is bounded.
-            Trouble::Refused | Trouble::Closed => again(2),
+            Trouble::Refused => again(2),
+            Trouble::Closed => again(1),
             Trouble::Unreachable => again(5),
             // It had its time; whoever stays silent does not begin to talk by being asked again.
             Trouble::TimedOut | Trouble::UnknownName | Trouble::Tls(_) | Trouble::Other(_) => {

@@ -13,6 +13,7 @@ pub mod postgres;
 pub mod powerdns;
 pub mod redis;
 pub mod rest;
+pub mod cut;
 pub mod server;
 pub mod shop;
 pub mod tools;

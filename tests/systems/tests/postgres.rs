@@ -2,6 +2,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::certificates::{Authority, Key};
+use purlin_systems::cut::Wire;
+use purlin_systems::interrupt::When;
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use purlin_systems::tools::root;
 use purlin_systems::workspace::component;
@@ -411,6 +413,91 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         |_, _| assert!(postgres.databases().is_empty() && postgres.roles().is_empty()),
     );
     eprintln!("killed {made} times while made, {changed} while changed, {deleted} while deleted");
+}
+
+/// `CREATE DATABASE` goes on when whoever asked for it is killed; the next run may not take the
+/// database for missing meanwhile.
+#[test]
+fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
+    let Some(postgres) = Postgres::start() else { return };
+    postgres.ask("CREATE DATABASE mould");
+    let proxy = Proxy::to(postgres.port);
+    let name = |attempt: usize| format!("shop_{attempt}");
+    let mut slow = 0;
+    for at in 1.. {
+        let workspace = workspace(&format!("env-{at}"), &server(proxy.port()), PASSWORD);
+        wanted(&workspace, &json!({"db": database(&name(at), json!({"template": "mould"}))}));
+        // As long as somebody is in the template the server waits, though not for ever.
+        let done = std::thread::scope(|scope| {
+            scope.spawn(|| postgres.try_as("postgres", PASSWORD, "mould", "SELECT pg_sleep(3)"));
+            while postgres.ask("SELECT count(*) FROM pg_stat_activity WHERE datname = 'mould'") == "0" {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            let done = proxy.run(&workspace, &["up"], at, When::After);
+            let busy = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND state = 'active'";
+            slow += postgres.ask(busy).parse::<usize>().expect("a number");
+            // At once, and with another wish: nothing is to be left behind.
+            if at % 2 == 0 {
+                workspace.purlin(&["destroy", "--yes"]);
+                assert_eq!(postgres.databases(), ["mould"]);
+            }
+            workspace.purlin(&["up"]);
+            done
+        });
+        assert_eq!(postgres.databases(), ["mould".to_owned(), name(at)]);
+        workspace.purlin(&["destroy", "--yes"]);
+        assert_eq!(postgres.databases(), ["mould"]);
+        if done.is_some() {
+            break;
+        }
+    }
+    assert!(slow > 0, "the server was never caught at it");
+}
+
+#[test]
+fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behind() {
+    let Some(postgres) = Postgres::start() else { return };
+    let wire = Wire::to(postgres.port);
+    let all = |attempt: usize, limit: i32| {
+        json!({
+            "role": role(&format!("shop_{attempt}"), json!({"connection_limit": limit})),
+            "db": database(&format!("shop_{attempt}"), json!({"owner": ROLE, "extensions": ["hstore"], "connection_limit": limit})),
+        })
+    };
+    let mut cuts = 0;
+    for when in [When::Before, When::After] {
+        for at in 1.. {
+            cuts += 1;
+            assert!(cuts < 200, "it never gets through");
+            let workspace = workspace(&format!("env-{cuts}"), &server(wire.port()), PASSWORD);
+            wanted(&workspace, &all(cuts, 5));
+            wire.cut_at(at, when);
+            workspace.run(&["up"]);
+            let made = !wire.was_cut();
+            workspace.purlin(&["up", "--yes"]);
+            let there = format!(
+                "SELECT datname, datconnlimit, pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'shop_{cuts}'"
+            );
+            assert_eq!(postgres.databases(), [format!("shop_{cuts}")]);
+            assert_eq!(postgres.ask(&there), format!("shop_{cuts}|5|shop_{cuts}"));
+            wanted(&workspace, &all(cuts, 9));
+            wire.cut_at(at, when);
+            workspace.run(&["up", "--yes"]);
+            let changed = !wire.was_cut();
+            workspace.purlin(&["up", "--yes"]);
+            assert_eq!(postgres.ask(&there), format!("shop_{cuts}|9|shop_{cuts}"));
+            assert_eq!(postgres.databases().len() + postgres.roles().len(), 2);
+            wire.cut_at(at, when);
+            workspace.run(&["destroy", "--yes"]);
+            let deleted = !wire.was_cut();
+            workspace.purlin(&["destroy", "--yes"]);
+            assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
+            if made && changed && deleted {
+                break;
+            }
+        }
+    }
+    eprintln!("cut {cuts} times");
 }
 
 #[test]

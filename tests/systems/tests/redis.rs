@@ -2,6 +2,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::certificates::{Authority, Key};
+use purlin_systems::cut::Wire;
+use purlin_systems::interrupt::When;
 use purlin_systems::redis::{PASSWORD, Redis};
 use purlin_systems::tools::root;
 use purlin_systems::workspace::component;
@@ -285,6 +287,40 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
     );
     assert!(made >= 8 && changed >= 8 && deleted >= 6, "{made}, {changed}, {deleted} kills");
     eprintln!("killed {made} times while made, {changed} while changed, {deleted} while deleted");
+}
+
+#[test]
+fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behind() {
+    let Some(redis) = Redis::start(true, None) else { return };
+    let wire = Wire::to(redis.port);
+    let mut cuts = 0;
+    for when in [When::Before, When::After] {
+        for at in 1.. {
+            cuts += 1;
+            assert!(cuts < 60, "it never gets through");
+            let workspace = workspace(&format!("env-{cuts}"), &server(wire.port()), PASSWORD);
+            let name = format!("shop-{cuts}");
+            let mut over = true;
+            for word in ["get", "strlen"] {
+                wanted(&workspace, &user(&name, &[&format!("+{word}")]));
+                wire.cut_at(at, when);
+                workspace.run(&["up", "--yes"]);
+                over &= !wire.was_cut();
+                workspace.purlin(&["up", "--yes"]);
+                assert_eq!(redis.users(), [name.as_str()]);
+                let may = redis.ask_as(&name, SECRET, &[word, "app:x"]);
+                assert!(!may.contains("NO"), "{may}");
+            }
+            wire.cut_at(at, when);
+            workspace.run(&["destroy", "--yes"]);
+            over &= !wire.was_cut();
+            workspace.purlin(&["destroy", "--yes"]);
+            assert!(redis.users().is_empty() && !redis.users_file().contains("shop"));
+            if over {
+                break;
+            }
+        }
+    }
 }
 
 #[test]
