@@ -175,15 +175,20 @@ pub(crate) fn policy(document: &Json, faults: &mut Faults) {
     documents::validate(document, documents::Kind::Resource, "/values/bucket_policy/policy", faults);
 }
 
-pub(crate) fn object(object: &Object, secret: bool, faults: &mut Faults) {
-    name(&object.bucket, "/values/object/bucket", faults);
-    if object.key.is_empty() || object.key.len() > 1024 {
+/// Refuses what is no key, or would lead elsewhere.
+pub(crate) fn key(key: &str, faults: &mut Faults) {
+    if key.is_empty() || key.len() > 1024 {
         faults.add("/values/object/key", "has 1 to 1024 bytes");
-    } else if object.key.chars().any(char::is_control) {
+    } else if key.chars().any(char::is_control) {
         faults.add("/values/object/key", "may not have a control character in it");
-    } else if object.key.split('/').any(|part| part == "." || part == "..") {
+    } else if key.split('/').any(|part| part == "." || part == "..") {
         faults.add("/values/object/key", "may not have `.` or `..` between slashes: it would lead elsewhere");
     }
+}
+
+pub(crate) fn object(object: &Object, secret: bool, faults: &mut Faults) {
+    name(&object.bucket, "/values/object/bucket", faults);
+    key(&object.key, faults);
     if object.content_type.is_empty()
         || !object.content_type.bytes().all(|byte| (b' '..=b'~').contains(&byte))
     {

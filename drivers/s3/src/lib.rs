@@ -12,9 +12,9 @@ mod schema;
 mod settings;
 
 use purlin_sdk::{
-    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
-    Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
-    UpdateRequest, Wish,
+    Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
+    ImpactRequest, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update,
+    UpdateImpact, UpdateRequest, Wish,
 };
 use purlin_sdk_aws::inputs::access;
 
@@ -92,7 +92,11 @@ impl Read for Driven {
         };
         let guresid = &request.resource.guresid;
         let inputs = &request.inputs;
-        match Id::of(request.id.as_ref().unwrap_or(&request.name)) {
+        let id = request.id.as_ref().unwrap_or(&request.name);
+        if known == Known::Named {
+            Id::of(id).validate(id)?;
+        }
+        match Id::of(id) {
             Id::Bucket(name) => bucket::read(&s3, name, inputs, guresid, known),
             Id::Policy(bucket) => policy::read(&s3, bucket, inputs, known == Known::Not),
             Id::Object(bucket, key) => object::read(&s3, (bucket, key), inputs, guresid, known),
@@ -163,6 +167,23 @@ impl<'a> Id<'a> {
             (None, Some(bucket)) => Self::Policy(bucket),
             (None, None) => Self::Bucket(id),
         }
+    }
+
+    /// Refuses what a person wrote that can be no id, and could lead elsewhere.
+    fn validate(&self, id: &str) -> Result<(), Failure> {
+        let mut faults = Faults::default();
+        let (Self::Bucket(bucket) | Self::Policy(bucket) | Self::Object(bucket, _)) = self;
+        check::name(bucket, "", &mut faults);
+        if let Self::Object(_, key) = self {
+            check::key(key, &mut faults);
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::failed(format!(
+            "`{id}` is no id of this driver: it is the name of a bucket, `NAME?policy` of its policy, or `NAME/KEY` \
+             of an object"
+        )))
     }
 }
 

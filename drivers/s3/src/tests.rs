@@ -145,3 +145,12 @@ fn what_cannot_change_replaces() {
     );
     assert!(other.replaces.contains(&"/values/bucket".to_owned()), "{other:?}");
 }
+
+#[test]
+fn what_a_person_names_has_to_be_an_id() {
+    for id in ["arn:aws:s3:::abc", "s3://abc", "abc/../other", "Abc", "a?policy", "abc?versioning", "abc/"] {
+        let found = testing::find::<Driven>(given(&json!({"bucket": {"name": "abc"}})), Some(id)).map(|_| ());
+        let said = found.expect_err("no id").to_string();
+        assert!(said.contains("is no id of this driver"), "{id}: {said}");
+    }
+}

@@ -11,8 +11,12 @@ use crate::{AwsError, Credentials, Fault};
 
 /// Attempts at one request within a call. After that the host waits, and calls again.
 const ATTEMPTS: u32 = 4;
+/// Attempts once something was changed: then the host could not just call again.
+const ATTEMPTS_LATER: u32 = 9;
 /// The first wait between two attempts; each further one is twice as long.
 const WAIT: Duration = Duration::from_millis(250);
+/// The longest wait between two attempts that was not asked for.
+const LONGEST: Duration = Duration::from_secs(4);
 
 /// The longest wait for what AWS has made and does not know everywhere yet.
 const NOT_YET: Duration = Duration::from_secs(4);
@@ -91,7 +95,7 @@ impl Aws {
                     let error = AwsError::of(&answer, action);
                     let lost = error.is_internal();
                     let again = error.is_busy() || lost && effect != Effect::Another;
-                    wait = error.patience().unwrap_or(wait);
+                    wait = error.patience().unwrap_or(wait).max(WAIT);
                     (Fault::Aws(Box::new(error)), again, lost)
                 }
                 Err(error) => {
@@ -103,11 +107,12 @@ impl Aws {
             };
             lost_once |= lost && effect != Effect::None;
             self.lost.set(lost_once);
-            if !again || attempt >= ATTEMPTS || self.http.pause(wait).is_err() {
+            let attempts = if self.changed.get() { ATTEMPTS_LATER } else { ATTEMPTS };
+            if !again || attempt >= attempts || self.http.pause(wait).is_err() {
                 self.undecided.set(self.undecided.get() || lost_once);
                 return Err(fault);
             }
-            wait *= 2;
+            wait = (wait * 2).min(LONGEST);
         }
         Err(Fault::Failed(Failure::failed("it was never asked")))
     }

@@ -93,7 +93,15 @@ impl AwsError {
 
     /// Whether it is AWS that failed, and may have done what it was asked for.
     pub(crate) fn is_internal(&self) -> bool {
+        if self.is_busy() || self.is_unknown() {
+            return false;
+        }
         self.status >= 500 || self.is(&["RequestTimeout", "InternalFailure", "ServiceUnavailable"])
+    }
+
+    /// Whether the server, which is not AWS then, does not know what it is asked for.
+    fn is_unknown(&self) -> bool {
+        self.status == 501 || self.is(&["NotImplemented", "MethodNotAllowed"])
     }
 
     /// How long AWS wants to be left alone, where it says so.
@@ -147,6 +155,10 @@ impl AwsError {
             | "BucketNotEmpty"
             | "LimitExceeded"
             | "TooManyBuckets" => Failure::Conflict(said),
+            _ if self.is_unknown() => Failure::failed(format!(
+                "this server does not know `{}`: leave out what needs it ({said})",
+                self.action
+            )),
             _ if self.is_busy() || self.is_internal() => {
                 Failure::RetryAfter { after: self.retry_after.unwrap_or(BUSY), message: said }
             }
@@ -240,6 +252,7 @@ mod tests {
             (400, "Throttling", "busy for 2000 ms"),
             (500, "InternalError", "busy for 2000 ms"),
             (404, "NoSuchEntity", "not found: "),
+            (501, "NotImplemented", "this server does not know `s3:Try`: leave out"),
             (301, "PermanentRedirect", "invalid inputs: /values/endpoint/region: is not the one"),
             (400, "MalformedPolicy", "s3:Try: MalformedPolicy: m"),
         ] {

@@ -1,7 +1,7 @@
 //! `purlin/iam` against moto, which checks every signature; boto3 looks at what there is.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
-use purlin_systems::moto::stumble::{TROUBLES, Wire};
+use purlin_systems::moto::stumble::{TROUBLES, Trouble, Wire};
 use purlin_systems::moto::{Moto, names, tags};
 use purlin_systems::{Proxy, Workspace, at_every_message, tools};
 use serde_json::{Value, json};
@@ -394,7 +394,7 @@ fn whatever_request_goes_wrong_a_user_has_one_key_that_is_known() {
     let Some(moto) = Moto::start() else { return };
     let wire = Wire::to(moto.port());
     let scene = |number: usize| moto.workspace(&["iam"], wire.port(), &format!("dev{number}"), USER);
-    for (trouble, times) in TROUBLES.into_iter().flat_map(|trouble| [(trouble, 1), (trouble, 5)]) {
+    for (trouble, times) in TROUBLES {
         let (places, failed) =
             wire.at_every_request((trouble, times), &["up", "--yes"], scene, |workspace| {
                 let [user] = users(&moto).try_into().expect("one user");
@@ -408,7 +408,11 @@ fn whatever_request_goes_wrong_a_user_has_one_key_that_is_known() {
             });
         assert!(places >= 6, "{places} places");
         // The one request that cannot be repeated is the one that makes a key.
-        assert!(times > 1 || failed <= 1, "{trouble:?} once is borne at any place, and was not at {failed}");
+        let borne = if trouble == Trouble::Busy { Some(0) } else { (times == 1).then_some(1) };
+        assert!(
+            borne.is_none_or(|most| failed <= most),
+            "{times} × {trouble:?} was not borne at {failed} places"
+        );
     }
 }
 

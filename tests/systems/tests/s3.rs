@@ -1,7 +1,7 @@
 //! `purlin/s3` against moto, which checks every signature; boto3 looks at what there is.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
-use purlin_systems::moto::stumble::{TROUBLES, Wire};
+use purlin_systems::moto::stumble::{TROUBLES, Trouble, Wire};
 use purlin_systems::moto::{Moto, names};
 use purlin_systems::{Proxy, Workspace, at_every_message, tools};
 use serde_json::{Value, json};
@@ -266,7 +266,7 @@ fn killed_at_any_message_of_a_change_it_is_made_in_the_end() {
 fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
     let Some(moto) = Moto::start() else { return };
     let wire = Wire::to(moto.port());
-    for (trouble, times) in TROUBLES.into_iter().flat_map(|trouble| [(trouble, 1), (trouble, 5)]) {
+    for (trouble, times) in TROUBLES {
         let scene = |number: usize| {
             let said = format!(
                 "{{name: chosen-{number}, versioning: true, tags: {{a: b}}, public_access_block: {{}}}}"
@@ -283,7 +283,12 @@ fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
                 assert_eq!(moto.buckets(), Vec::<String>::new());
             });
         assert!(places >= 4, "{places} places");
-        assert!(times > 1 || failed == 0, "{trouble:?} once is borne at any place, and was not at {failed}");
+        // Who is told to come back later comes back later.
+        let borne = times == 1 || trouble == Trouble::Busy;
+        assert!(
+            !borne || failed == 0,
+            "{times} × {trouble:?} is borne at any place, and was not at {failed}"
+        );
     }
 }
 

@@ -21,8 +21,9 @@ pub enum Trouble {
     Dropped,
 }
 
-/// All of them.
-pub const TROUBLES: [Trouble; 4] = [Trouble::Busy, Trouble::Broken, Trouble::Lost, Trouble::Dropped];
+/// Each of them, and how often in a row: once, or more often than a call is patient.
+pub const TROUBLES: [(Trouble, usize); 4] =
+    [(Trouble::Busy, 5), (Trouble::Broken, 1), (Trouble::Lost, 5), (Trouble::Dropped, 1)];
 
 /// The wire.
 #[derive(Clone, Debug)]
