@@ -8,6 +8,7 @@ mod call;
 mod case;
 mod documents;
 mod graph;
+mod languages;
 mod process;
 mod purlin;
 mod report;
@@ -80,6 +81,15 @@ enum Command {
         #[arg(long)]
         terraform: bool,
     },
+    /// Measures what a driver costs in each language.
+    Languages {
+        /// Runs of each, of which the median is taken.
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        runs: usize,
+        /// Take the program as it was built before.
+        #[arg(long)]
+        no_build: bool,
+    },
 }
 
 /// The programs that are measured, and where.
@@ -96,8 +106,12 @@ struct Bench {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    if let Some(Command::Generate { shape, count, folder, terraform }) = &arguments.command {
-        return generate(*shape, *count, folder, *terraform);
+    match &arguments.command {
+        Some(Command::Generate { shape, count, folder, terraform }) => {
+            return generate(*shape, *count, folder, *terraform);
+        }
+        Some(Command::Languages { runs, no_build }) => return languages::run(*runs, *no_build),
+        None => {}
     }
     let cases = chosen(arguments)?;
     if arguments.list {

@@ -36,7 +36,7 @@ pub enum LoadError {
     NotWasm,
     /// A module of the older kind.
     #[error(
-        "a core WebAssembly module, not a component; build for `wasm32-wasip2`, or make a component of it with `wasm-tools component new`"
+        "a core WebAssembly module, not a component; build for `wasm32-wasip2`, or make a component of it with `purlin driver build FILE --output NAME.wasm`"
     )]
     CoreModule,
     /// A driver for another version of the contract.

@@ -90,7 +90,7 @@ impl Read for Note {
             )));
         }
         given.values.title.clone_from(title);
-        given.values.text = notes::text(&content).to_owned();
+        given.values.text = notes::text(&content, given.secrets.signature.is_some()).to_owned();
         let state = State {
             outputs: outputs(title, &content),
             ..state(title, &given)?

@@ -11,11 +11,11 @@ pub(crate) fn path(title: &str) -> PathBuf {
     folder().join(format!("{title}.md"))
 }
 
-/// The text of a note without what stands below it.
-pub(crate) fn text(content: &str) -> &str {
+/// The text of a note, without the mark that stands below one that is signed.
+pub(crate) fn text(content: &str, signed: bool) -> &str {
     let content = content.strip_suffix('\n').unwrap_or(content);
     match content.rsplit_once('\n') {
-        Some((text, last)) if last.starts_with("-- ") => text,
+        Some((text, last)) if signed && last.starts_with("-- ") => text,
         _ => content,
     }
 }

@@ -1,0 +1,128 @@
+//! `cargo xtask bench languages`: what a driver costs in each language, all in one run.
+//!
+//! The same driver, `examples/drivers`, in the same workspace. A call's cost is the difference
+//! between looking at many notes and looking at one, one after the other, so that the start of the
+//! program is not in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+
+use crate::build;
+use crate::step::{built, root, step};
+
+const LANGUAGES: [(&str, &str); 6] = [
+    ("Rust", "rust"),
+    ("Rust without WASI", "rust"),
+    ("C", "c"),
+    ("Go", "go"),
+    ("JavaScript", "js"),
+    ("Python", "python"),
+];
+const WITHOUT_WASI: &str = "Rust without WASI";
+/// Notes besides the first.
+const NOTES: usize = 100;
+
+/// One row.
+struct Row {
+    language: &'static str,
+    bytes: u64,
+    compiled: Duration,
+    call: Option<Duration>,
+}
+
+pub(super) fn run(runs: usize, no_build: bool) -> anyhow::Result<()> {
+    if !no_build {
+        build::run(&build::Arguments { release: true })?;
+    }
+    let purlin = built(true).join(format!("purlin{}", std::env::consts::EXE_SUFFIX));
+    let mut rows = Vec::new();
+    for (language, kit) in LANGUAGES {
+        let row = step(language, || measure(&purlin, language, kit, runs));
+        rows.push(row.with_context(|| format!("the driver in {language}"))?);
+    }
+    println!("| language | component | compiled, once | a call |\n|---|--:|--:|--:|");
+    for Row { language, bytes, compiled, call } in rows {
+        let size = bytes as f64 / 1024.0;
+        let size = if size < 1024.0 { format!("{size:.0} KiB") } else { format!("{:.1} MiB", size / 1024.0) };
+        let call = call.map_or_else(|| "–".to_owned(), |call| format!("{:.2} ms", call.as_secs_f64() * 1e3));
+        println!("| {language} | {size} | {:.2} s | {call} |", compiled.as_secs_f64());
+    }
+    Ok(())
+}
+
+fn measure(purlin: &Path, language: &'static str, kit: &str, runs: usize) -> anyhow::Result<Row> {
+    // Beside what was built: what cargo and npm keep is used again.
+    let kept = root().join("target/tmp/kits");
+    fs::create_dir_all(&kept)?;
+    let scratch = tempfile::Builder::new().prefix("languages-").tempdir_in(root().join("target/tmp"))?;
+    let folder = scratch.path().join("note");
+    let run = |arguments: &[&str], cache: &str| run(purlin, arguments, &folder, &scratch.path().join(cache));
+    fs::create_dir_all(&folder)?;
+    run(&["driver", "new", ".", "--lang", kit], "cache")?;
+    let plain = language == WITHOUT_WASI;
+    let target = if plain { "wasm32-unknown-unknown" } else { "wasm32-wasip2" };
+    run(&["driver", "build", "--target", target], "cache")?;
+    let component = folder.join("note.wasm");
+    let bytes = fs::metadata(&component)?.len();
+
+    let mut compiled = Vec::new();
+    let mut calls = Vec::new();
+    for number in 0..runs {
+        let cold = format!("cold-{number}");
+        let first = run(&["driver", "inspect", "note.wasm"], &cold)?;
+        let again = run(&["driver", "inspect", "note.wasm"], &cold)?;
+        compiled.push(first.saturating_sub(again));
+    }
+    // Without WASI there is no folder to keep notes in.
+    if !plain {
+        let [one, many] = [1, 1 + NOTES].map(|count| -> anyhow::Result<Vec<Duration>> {
+            fs::write(folder.join("app.yaml"), notes(count))?;
+            run(&["up", "app.yaml", "--yes"], "cache")?;
+            let refresh = ["refresh", "--parallelism", "1"];
+            (0..=runs).map(|_| run(&refresh, "cache")).skip(1).collect()
+        });
+        let (one, many) = (median(one?), median(many?));
+        calls.push(many.saturating_sub(one) / u32::try_from(NOTES).unwrap_or(1));
+    }
+    Ok(Row { language, bytes, compiled: median(compiled), call: calls.pop() })
+}
+
+/// Documents that want so many notes.
+fn notes(count: usize) -> String {
+    let mut text = String::from(
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: acme/note\n  inputs: {values: {text: Hello.}}\n  criteria: [{}]\n---\napiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared:\n",
+    );
+    for number in 0..count {
+        text.push_str(&format!("    n{number}: {{type: note}}\n"));
+    }
+    text
+}
+
+fn run(purlin: &Path, arguments: &[&str], folder: &Path, cache: &Path) -> anyhow::Result<Duration> {
+    let tools = root().join("target/tools/python/bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([tools].into_iter().chain(std::env::split_paths(&path)))?;
+    let kept = |name: &str| -> PathBuf { root().join("target/tmp/kits").join(name) };
+    let mut command = Command::new(purlin);
+    command.args(arguments).current_dir(folder).env("PATH", path).env("XDG_CACHE_HOME", cache);
+    command
+        .env("CARGO_TARGET_DIR", kept("cargo"))
+        .env("GOCACHE", kept("go"))
+        .env("npm_config_cache", kept("npm"));
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let begun = Instant::now();
+    let done = command.output().with_context(|| format!("cannot run {}", purlin.display()))?;
+    let took = begun.elapsed();
+    let said = String::from_utf8_lossy(&done.stderr);
+    ensure!(done.status.success(), "`purlin {}` failed ({}):\n{said}", arguments.join(" "), done.status);
+    Ok(took)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
