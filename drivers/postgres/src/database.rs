@@ -361,14 +361,16 @@ fn lost(doing: &str, fault: &Fault) -> Failure {
     }
 }
 
-/// Whether the role that asks is a member of another.
+/// Whether the role that asks may act as another.
 fn is_member(session: &mut Session, role: &str) -> Result<bool, Fault> {
     #[derive(Deserialize)]
     struct Member {
         member: Option<bool>,
     }
+    // Since version 16 a member may be one without being allowed to act as the role.
+    let power = if session.facts.version >= 160_000 { "SET" } else { "MEMBER" };
     let query = format!(
-        "SELECT pg_catalog.pg_has_role(r.oid, 'MEMBER') AS member FROM pg_catalog.pg_roles r WHERE r.rolname = {}",
+        "SELECT pg_catalog.pg_has_role(r.oid, '{power}') AS member FROM pg_catalog.pg_roles r WHERE r.rolname = {}",
         text(role)
     );
     let rows: Vec<Member> = session.client.select(&query)?;

@@ -3,7 +3,7 @@
 mod password;
 
 use purlin_sdk::{Failure, Json, Resource, State, operation};
-use purlin_sdk_net::{Deadline, Tls};
+use purlin_sdk_net::{Deadline, percent_encoded};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -376,27 +376,12 @@ impl<'a> Work<'a> {
     /// As `libpq` reads it.
     fn url(&self, role: &str, password: &str) -> String {
         let place = self.inputs.values.server.place();
-        let database = self.wanted.database.as_deref().map(encoded).unwrap_or_default();
-        let mode = match place.tls {
-            Tls::Disable => "disable",
-            Tls::Require => "require",
-            Tls::VerifyCa => "verify-ca",
-            Tls::VerifyFull => "verify-full",
-        };
-        format!("postgresql://{}:{}@{place}/{database}?sslmode={mode}", encoded(role), encoded(password))
+        let database = self.wanted.database.as_deref().map(percent_encoded).unwrap_or_default();
+        let mode = place.tls;
+        format!(
+            "postgresql://{}:{}@{place}/{database}?sslmode={mode}",
+            percent_encoded(role),
+            percent_encoded(password)
+        )
     }
-}
-
-/// Percent-encoded, whatever is no plain letter.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte))
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

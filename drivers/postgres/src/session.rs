@@ -31,6 +31,8 @@ pub(crate) fn texts<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
 pub(crate) struct Facts {
     /// Drawn when the server's data were initialised.
     pub(crate) system: Option<String>,
+    /// Such as `150004`.
+    pub(crate) version: u32,
     pub(crate) superuser: bool,
     /// Whether it may see what is kept of passwords.
     pub(crate) sees_passwords: bool,
@@ -55,7 +57,8 @@ impl Session {
         let begin = |system: &str| {
             format!(
                 "SET lock_timeout = '8s'; SELECT pg_advisory_lock({lock}); \
-                 SELECT json_agg(t)::text FROM (SELECT {system} AS system, rolsuper AS superuser, \
+                 SELECT json_agg(t)::text FROM (SELECT {system} AS system, \
+                 current_setting('server_version_num')::int AS version, rolsuper AS superuser, \
                  has_table_privilege('pg_catalog.pg_authid', 'SELECT') AS sees_passwords \
                  FROM pg_catalog.pg_roles WHERE rolname = current_user) t"
             )

@@ -112,3 +112,6 @@ impl Update for Redis {
 }
 
 purlin_sdk::export!(Redis);
+
+#[cfg(test)]
+mod tests;

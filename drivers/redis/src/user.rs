@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use purlin_sdk::{Failure, Json, Object, State, log, operation};
-use purlin_sdk_net::{Deadline, Tls};
+use purlin_sdk_net::{Deadline, Tls, percent_encoded};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -283,7 +283,8 @@ impl Work<'_> {
         }))?;
         let password = self.inputs.secrets.user_password.as_deref().unwrap_or_default();
         let scheme = if server.tls == Tls::Disable { "redis" } else { "rediss" };
-        let url = format!("{scheme}://{}:{}@{server}", encoded(self.name()), encoded(password));
+        let url =
+            format!("{scheme}://{}:{}@{server}", percent_encoded(self.name()), percent_encoded(password));
         let state = state.secrets(json!({"password": password, "url": url}))?;
         match kept {
             Some(kept) => state.cookie(kept),
@@ -349,18 +350,4 @@ fn refused(fault: &Fault, doing: &str) -> Failure {
         }
         fault => fault.failure(doing),
     }
-}
-
-/// Percent-encoded, whatever is no plain letter.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte))
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -47,7 +47,7 @@ impl Error {
             message: format!("{what}: {self}"),
         };
         match &self.trouble {
-            Trouble::Denied { .. } => Failure::denied("tcp", &self.server, format!("{what} is there")),
+            Trouble::Denied { .. } => Failure::denied("tcp", &self.server, format!("{what} needs it")),
             // A server that is just being started does so; the host's patience is bounded.
             Trouble::Refused => again(2),
             Trouble::Closed => again(1),

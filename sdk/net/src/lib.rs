@@ -18,6 +18,20 @@ pub use server::{Server, tls_schema};
 pub use stream::Stream;
 pub use tls::{Tls, certificates};
 
+/// Percent-encoded for a URL, whatever is no plain letter, digit or one of `-._~`.
+pub fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
 /// Connects to a server, without TLS as yet.
 ///
 /// # Errors

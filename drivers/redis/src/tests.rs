@@ -1,0 +1,84 @@
+//! What needs no server.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use purlin_sdk::Json;
+use purlin_sdk::testing::{self, inputs, resource};
+use serde_json::json;
+
+use crate::Redis;
+use crate::identity::{Identity, is_mark};
+
+fn document(server: Json, user: Json) -> Json {
+    json!({"values": {"server": server, "user": user}, "secrets": {"user_password": "x"}})
+}
+
+#[test]
+fn defaults_are_filled_in_and_stay() {
+    let given =
+        document(json!({"host": "cache.internal", "tls": "require"}), json!({"commands": [" +@Read"]}));
+    let values = testing::check::<Redis>(inputs(&given), None).expect("values").values;
+    assert_eq!(values["user"]["name"], json!(format!("demo-{}", &resource().guresid[..12])));
+    assert_eq!(values["user"]["commands"], json!(["+@read"]));
+    let again = json!({"values": values, "secrets": {"user_password": "x"}});
+    let again = testing::check::<Redis>(inputs(&again), None).expect("values").values;
+    assert_eq!(again, values);
+}
+
+#[test]
+fn a_rule_for_commands_is_nothing_else() {
+    for rule in ["nopass", "+@", "+get ~*", ">x", "reset", "+a\r\nFLUSHALL", "(+get)"] {
+        let given = document(json!({"host": "h", "tls": "require"}), json!({"commands": [rule]}));
+        let text =
+            testing::check::<Redis>(inputs(&given), None).map(|_| ()).map_err(|failure| failure.to_string());
+        assert!(
+            text.as_ref().is_err_and(|text| text.contains("/values/user/commands/0")),
+            "{rule}: {text:?}"
+        );
+    }
+}
+
+#[test]
+fn a_mark_is_a_digest_and_tells_whose() {
+    let identity = Identity::of(&resource(), None);
+    assert!(is_mark(&identity.mark()) && identity.mark().ends_with(&resource().guresid));
+    let read = Identity::of(&resource(), Some(&identity.id("a/b")));
+    assert_eq!((read.name.as_deref(), read.is_named), (Some("a/b"), false));
+    assert!(Identity::of(&resource(), Some("user/x/y")).is_named);
+}
+
+/// Whatever a server answers, in whatever pieces, ends in an answer.
+#[test]
+fn any_answer_is_borne() {
+    let answers: [&[u8]; 12] = [
+        b"",
+        b"\r\n",
+        b"+OK",
+        b"$5\r\nab",
+        b"$-1\r\n",
+        b"*-1\r\n",
+        b"*2\r\n+OK\r\n",
+        b"$18446744073709551615\r\n",
+        b"*9999999\r\n",
+        b":1x\r\n",
+        b"\xff\xfe\r\n",
+        b"+OK\r\n*2\r\n$5\r\nflags\r\n*1\r\n$2\r\non\r\n",
+    ];
+    for answer in answers {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let server = std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().expect("a client");
+            let _ = client.read(&mut [0; 1024]);
+            for byte in answer {
+                let _ = client.write_all(&[*byte]).and_then(|()| client.flush());
+            }
+        });
+        let given = document(json!({"host": "127.0.0.1", "port": port, "tls": "disable"}), json!({}));
+        let given = testing::check::<Redis>(inputs(&given), None).expect("values").values;
+        let given = json!({"values": given, "secrets": {"user_password": "x"}});
+        assert!(testing::create::<Redis>(inputs(&given)).is_err(), "{answer:?}");
+        server.join().expect("the server ends");
+    }
+}
