@@ -6,6 +6,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod certificates;
+pub mod cut;
 pub mod interrupt;
 pub mod kubernetes;
 pub mod moto;
@@ -13,7 +14,6 @@ pub mod postgres;
 pub mod powerdns;
 pub mod redis;
 pub mod rest;
-pub mod cut;
 pub mod server;
 pub mod shop;
 pub mod tools;
