@@ -38,12 +38,12 @@ fn the_shop_lives_on_real_servers() {
     // What the workload is told is what works.
     let told =
         workspace.purlin(&["outputs", "apps", "platform", "--show-secrets", "--format", "json"]).json();
-    let variables = &told["workloads"]["orders"]["containers"]["main"]["variables"];
+    let variables = &told["workloads"]["orders"]["spec"]["containers"]["main"]["variables"];
     let text = |name: &str| variables[name].as_str().unwrap_or_else(|| panic!("no {name}: {told:#}"));
     let sql = "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1); SELECT count(*) FROM orders";
     let counted = shop.postgres.try_as(text("DB_USER"), text("DB_PASSWORD"), text("DB_NAME"), sql);
     assert_eq!(counted.expect("the workload's own access").trim(), "1");
-    assert_eq!(text("DB_PORT"), shop.postgres.port.to_string());
+    assert_eq!(variables["DB_PORT"], shop.postgres.port);
     assert_eq!(text("ADDRESS"), "api.shop.example");
     assert_eq!(shop.dns.dig("www.shop.example", "A"), ["203.0.113.10"]);
     let put = json!({"Bucket": text("BUCKET"), "Key": "bill", "Body": "1 €"});
