@@ -1,8 +1,4 @@
-//! Connections for drivers that speak a protocol of their own.
-//!
-//! A driver in the sandbox reaches what it was granted, by TCP. This crate connects with a limit on
-//! the time, says what was denied, and puts TLS around the connection without anything that is not
-//! Rust. It knows no protocol above that.
+#![doc = include_str!("../README.md")]
 
 mod crypto;
 mod deadline;
