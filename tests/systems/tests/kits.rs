@@ -74,7 +74,8 @@ fn begins(language: &Language) {
     purlin(&["up", "app.yaml", "--yes"]);
     let notes = || {
         let files = std::fs::read_dir(folder.join("notes")).expect("notes").flatten();
-        let mut notes = files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
+        let mut notes =
+            files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
         let note = notes.next();
         assert_eq!(notes.next(), None, "one note");
         note

@@ -60,7 +60,8 @@ fn measure(purlin: &Path, language: &'static str, kit: &str, runs: usize) -> any
     fs::create_dir_all(&kept)?;
     let scratch = tempfile::Builder::new().prefix("languages-").tempdir_in(root().join("target/tmp"))?;
     let folder = scratch.path().join("note");
-    let run = |arguments: &[&str], cache: &str| run(purlin, arguments, &folder, &scratch.path().join(cache));
+    let run =
+        |arguments: &[&str], cache: &str| timed(purlin, arguments, &folder, &scratch.path().join(cache));
     fs::create_dir_all(&folder)?;
     run(&["driver", "new", ".", "--lang", kit], "cache")?;
     let plain = language == WITHOUT_WASI;
@@ -102,7 +103,7 @@ fn notes(count: usize) -> String {
     text
 }
 
-fn run(purlin: &Path, arguments: &[&str], folder: &Path, cache: &Path) -> anyhow::Result<Duration> {
+fn timed(purlin: &Path, arguments: &[&str], folder: &Path, cache: &Path) -> anyhow::Result<Duration> {
     let tools = root().join("target/tools/python/bin");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([tools].into_iter().chain(std::env::split_paths(&path)))?;

@@ -58,9 +58,9 @@ impl Purlin {
             .map_err(|missing| Error::Documents(vec![*missing.diagnostic(name, config, None)]))?;
         match (components.len(), components.pop()) {
             (1, Some(component)) => Ok(component),
-            (count, _) => {
-                Err(Error::Component(format!("`{name}` has {count} components; name the file of one of them")))
-            }
+            (count, _) => Err(Error::Component(format!(
+                "`{name}` has {count} components; name the file of one of them"
+            ))),
         }
     }
 
@@ -85,7 +85,12 @@ impl Purlin {
                 let read = read_component(file.clone()).await;
                 let bytes = read.map_err(|error| Error::Component(phrase(&what, &error)))?;
                 let found = registry.configured_file(file);
-                (what, found.map_or("driver", |(name, _)| name), found.map(|(_, config)| config), bytes.into())
+                (
+                    what,
+                    found.map_or("driver", |(name, _)| name),
+                    found.map(|(_, config)| config),
+                    bytes.into(),
+                )
             }
             Examined::Name(name) => {
                 let (file, bytes) = self.the_component(name).await?;

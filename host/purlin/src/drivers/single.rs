@@ -34,9 +34,8 @@ impl Registry {
     }
 
     async fn single(&self, name: &str) -> Result<Driver, Error> {
-        let missing = |missing: super::Missing| {
-            Error::Component(format!("no driver `{name}`: {}", missing.in_short()))
-        };
+        let missing =
+            |missing: super::Missing| Error::Component(format!("no driver `{name}`: {}", missing.in_short()));
         let mut found = self.candidates(name).await.map_err(missing)?.drivers.into_iter();
         found.next().ok_or_else(|| Error::Component(format!("no driver `{name}`")))
     }
