@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::page::Page;
 use crate::run::{Folder, run_all};
 
-/// Folders below `examples/` with a file of that name.
+/// Folders below `examples/` with a file of that name. The drivers there are built and tried by
+/// `tests/systems`.
 fn folders(name: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, name: &str, found: &mut Vec<PathBuf>) {
         if folder.join(name).is_file() {
@@ -15,7 +16,7 @@ fn folders(name: &str) -> Vec<PathBuf> {
         let mut below: Vec<PathBuf> = fs::read_dir(folder)
             .expect("a folder")
             .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.is_dir() && !path.ends_with(".purlin") && !path.ends_with("target"))
+            .filter(|path| path.is_dir() && !path.ends_with(".purlin") && !path.ends_with("examples/drivers"))
             .collect();
         below.sort();
         below.iter().for_each(|path| walk(path, name, found));
@@ -25,10 +26,10 @@ fn folders(name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The workspaces, but for the one that shows a loop and the one that needs a server, whose life
+/// The workspaces, but for the one that shows a loop and those that need servers, whose lives
 /// `tests/systems` tells.
 fn deployable() -> Vec<PathBuf> {
-    let others = ["break-a-loop/loop", "s3-policy-role"];
+    let others = ["break-a-loop/loop", "s3-policy-role", "shop"];
     let is_other = |folder: &PathBuf| others.iter().any(|other| folder.ends_with(other));
     folders("purlin.yaml").into_iter().filter(|folder| !is_other(folder)).collect()
 }

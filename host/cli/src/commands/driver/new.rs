@@ -101,7 +101,7 @@ fn files_of(kit: &Kit, name: &Name) -> Vec<(String, Cow<'static, str>)> {
     for (path, content) in kits::COMMON.iter().chain(kit.files) {
         files.push(((*path).to_owned(), Cow::Owned(name.put_into(content, kit.words))));
     }
-    files.extend((kit.sdk)().into_iter().map(|(path, content)| (path, content)));
+    files.extend((kit.sdk)());
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
     files
 }

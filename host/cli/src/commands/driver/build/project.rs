@@ -111,12 +111,12 @@ impl Project {
         // The last artifact is the project's own: what it needs is built before.
         let messages = String::from_utf8_lossy(&done.stdout);
         let modules = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let modules = modules.filter_map(|message| {
+        let mut modules = modules.filter_map(|message| {
             let files = message.get("filenames")?.as_array()?.clone();
             let file = files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".wasm"))?;
             Some(PathBuf::from(file))
         });
-        let Some(module) = modules.last() else {
+        let Some(module) = modules.next_back() else {
             return Err(Failure::input(format!("{} makes no WebAssembly module", shown(&self.folder)))
                 .hint("its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\"]`"));
         };
