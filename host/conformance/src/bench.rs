@@ -137,9 +137,9 @@ impl Bench {
         Finding {
             case: Some(trial.name.clone()),
             what: hidden(trial, what.into()),
-            request,
+            request: request.map(|request| masked(trial, request)),
             answer: answer.map(|answer| masked(trial, answer)),
-            right: right.to_owned(),
+            right: hidden(trial, right.to_owned()),
             hint: hint.map(str::to_owned),
         }
     }
