@@ -238,7 +238,7 @@ mod tests {
     fn inputs_are_made_of_what_is_needed() {
         let made = inputs(&schema()).expect("made");
         assert_eq!(made.values.redact(), json!({"size": 3, "name": "a name that is long"}));
-        let hard = json!({"properties": {"values": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^x{3}$"}}}}});
+        let hard = json!({"required": ["values"], "properties": {"values": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^x{3}$"}}}}});
         assert!(inputs(&hard).is_err_and(|fault| fault.contains("/values/a")));
     }
 
