@@ -160,6 +160,12 @@ fn a_driver_is_added_to_the_workspace() {
     says(&ran, &["acme/file 0.1.0", "`purlin.yaml` names it", "dirs"]);
     let listed = project.run(&["driver", "list"]).status(0);
     assert!(listed.out.contains("acme/file"), "{}", listed.out);
+    // It was compiled then and there.
+    let mut add = project.command(&["driver", "add", "drivers/random.wasm", "--name", "acme/cold"]);
+    add.env("XDG_CACHE_HOME", project.path().join("cache"));
+    crate::project::ran(add).status(0);
+    let compiled = std::fs::read_dir(project.path().join("cache/purlin/drivers")).expect("a cache").count();
+    assert_eq!(compiled, 1);
 
     // Every other line stays as it is, comments too.
     let before = "# ours\napiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  parallelism: 3 # few\n  drivers:\n    acme/file: {source: drivers/file.wasm} # a file\n# end\n";

@@ -95,6 +95,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     files::write(&path, &edited)
         .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(&path)), &error))?;
     let lock = approve(&name, &path, app).await?;
+    compile(&name, &path, app).await?;
     // The lines are for the name that it has here.
     let grants = inspections.into_iter().next().and_then(|mut one| {
         one.name = Some(name.clone());
@@ -199,6 +200,15 @@ async fn approve(name: &str, path: &Path, app: &App) -> Result<Option<String>, F
     files::write(&approval.path, &approval.text)
         .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(&approval.path)), &error))?;
     Ok(Some(text::path(&approval.path)))
+}
+
+/// Compiles it for later, so that the first deployment does not have to.
+async fn compile(name: &str, path: &Path, app: &App) -> Result<(), Failure> {
+    let loaded = documents::load(&[Input::Path(path.to_owned())]);
+    let Some(workspace) = loaded.workspace else { return Ok(()) };
+    let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
+    let compiled = app.timings.wait("compile the driver", purlin.driver(name)).await;
+    compiled.map(drop).map_err(|error| Failure::host(error, &loaded.sources))
 }
 
 /// A path from the workspace's folder, with a dot in front, so that nobody takes it for a reference.
