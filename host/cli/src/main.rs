@@ -7,6 +7,7 @@
 mod app;
 mod args;
 mod commands;
+mod consent;
 mod events;
 mod failure;
 mod files;

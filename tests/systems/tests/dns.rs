@@ -106,16 +106,16 @@ fn a_zone_and_its_records_live() {
     let mail = json!({"name": "@", "type": "MX", "ttl": 300, "content": ["10 Mail.Shop.example"]});
     let all = |www: Value| vec![("www", www), ("text", text.clone()), ("mail", mail.clone())];
     wanted(&workspace, &zone("shop.example"), &all(a("www", &["192.0.2.7", "192.0.2.5"])));
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.5", "192.0.2.7"]);
     assert_eq!(dns.ttl("www.shop.example", "A"), Some(60));
     assert_eq!(dns.dig("shop.example", "NS"), ["ns1.example.net."]);
     assert_eq!(dns.dig("shop.example", "MX"), ["10 mail.shop.example."]);
     assert_eq!(dns.dig("shop.example", "TXT"), ["\"v=spf1 \\\"x\\\" -all\""]);
 
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     // Somebody changes all that can be changed.
     let by_hand = rrset("www.shop.example.", "A", 30, "192.0.2.99", None);
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &by_hand).0, 204);
@@ -129,7 +129,7 @@ fn a_zone_and_its_records_live() {
         .says("values.zone.kind")
         .says("values.zone.nameservers");
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.99"], "refresh changes nothing");
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.5", "192.0.2.7"]);
     assert_eq!(dns.ttl("www.shop.example", "A"), Some(60));
     assert_eq!(dns.dig("shop.example", "NS"), ["ns1.example.net."]);
@@ -138,16 +138,16 @@ fn a_zone_and_its_records_live() {
     let gone = json!({"rrsets": [{"name": "www.shop.example.", "type": "A", "changetype": "DELETE"}]});
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &gone).0, 204);
     workspace.purlin(&["refresh"]).says("it is gone");
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.5", "192.0.2.7"]);
 
     // In place, and elsewhere.
     wanted(&workspace, &zone("shop.example"), &all(a("www", &["192.0.2.8"])));
-    workspace.purlin(&["up"]).says("1 updated");
+    workspace.purlin(&["up", "--yes"]).says("1 updated");
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.8"]);
     wanted(&workspace, &zone("shop.example"), &all(a("web", &["192.0.2.8"])));
     workspace.purlin(&["plan"]).says("1 to replace");
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("web.shop.example", "A"), ["192.0.2.8"]);
     assert!(dns.dig("www.shop.example", "A").is_empty());
 
@@ -177,22 +177,22 @@ fn what_another_owns_is_left_alone() {
     };
     let by_hand = workspace(dns.port(), "dev", KEY);
     wanted(&by_hand, &zone("taken.example"), &[]);
-    by_hand.run(&["up"]).expect(1).says("the zone `taken.example.` exists already");
+    by_hand.run(&["up", "--yes"]).expect(1).says("the zone `taken.example.` exists already");
     wanted(&by_hand, &Value::Null, &[("www", www("192.0.2.2"))]);
-    by_hand.run(&["up"]).expect(1).says("www.taken.example. A exists already, of `ops`");
+    by_hand.run(&["up", "--yes"]).expect(1).says("www.taken.example. A exists already, of `ops`");
     assert_eq!(dns.dig("www.taken.example", "A"), ["192.0.2.1"]);
     // Other types of that name are other resources.
     let mut text =
         json!({"name": "www", "type": "TXT", "ttl": 60, "content": ["x"], "zone": "taken.example"});
     wanted(&by_hand, &Value::Null, &[("text", text.clone())]);
-    by_hand.purlin(&["up"]);
+    by_hand.purlin(&["up", "--yes"]);
     // Another deployment wants the same.
     let other = workspace(dns.port(), "prod", KEY);
     text["content"] = json!(["y"]);
     wanted(&other, &Value::Null, &[("text", text)]);
-    other.run(&["up"]).expect(1).says("exists already, of");
+    other.run(&["up", "--yes"]).expect(1).says("exists already, of");
     other
-        .run(&["import", "dns-record.default#shared.text", "www.taken.example./TXT"])
+        .run(&["import", "--yes", "dns-record.default#shared.text", "www.taken.example./TXT"])
         .expect(1)
         .says("marked as another resource's");
     assert_eq!(dns.dig("www.taken.example", "TXT"), ["\"x\""]);
@@ -218,21 +218,21 @@ fn what_exists_is_imported() {
     let workspace = workspace(dns.port(), "dev", KEY);
     wanted(&workspace, &zone("old.example"), &[("www", a("www", &["192.0.2.1"]))]);
     workspace
-        .run(&["import", "dns-zone.default#shared.zone", "other.example"])
+        .run(&["import", "--yes", "dns-zone.default#shared.zone", "other.example"])
         .expect(1)
         .says("and not `other.example`");
-    workspace.purlin(&["import", "dns-zone.default#shared.zone", "old.example"]);
-    workspace.purlin(&["import", "dns-record.default#shared.www", "www.old.example./A"]);
+    workspace.purlin(&["import", "--yes", "dns-zone.default#shared.zone", "old.example"]);
+    workspace.purlin(&["import", "--yes", "dns-record.default#shared.www", "www.old.example./A"]);
     // What differs is brought into line, and people's comments stay.
     workspace.purlin(&["plan"]).says("values.records.ttl: 99 → 60").says("1 to update");
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.ttl("www.old.example", "A"), Some(60));
     let comments = sets(&dns, "old.example.")[0]["comments"].clone();
     assert!(
         comments.to_string().contains("\"ops\"") && comments.to_string().contains("managed by Purlin"),
         "{comments}"
     );
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(dns.api("GET", "/zones/old.example.", &Value::Null).0, 404);
 }
@@ -242,7 +242,7 @@ fn a_zone_with_records_of_others_is_not_deleted() {
     let Some(dns) = PowerDns::start() else { return };
     let workspace = workspace(dns.port(), "dev", KEY);
     wanted(&workspace, &zone("full.example"), &[]);
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(
         dns.api("PATCH", "/zones/full.example.", &rrset("www.full.example.", "A", 99, "192.0.2.1", None)).0,
         204
@@ -262,7 +262,7 @@ fn what_is_wrong_is_said() {
     let Some(dns) = PowerDns::start() else { return };
     let wrong_key = workspace(dns.port(), "dev", "wrong-key-0815");
     wanted(&wrong_key, &zone("a.example"), &[]);
-    let done = wrong_key.run(&["up"]).expect(1).says("status 401").says("secrets.api_key");
+    let done = wrong_key.run(&["up", "--yes"]).expect(1).says("status 401").says("secrets.api_key");
     assert!(!done.to_string().contains("wrong-key-0815"), "{done}");
     let denied = workspace(dns.port(), "dev", KEY);
     wanted(&denied, &zone("a.example"), &[]);
@@ -273,13 +273,13 @@ fn what_is_wrong_is_said() {
             .replace("GET,POST,PUT,PATCH,DELETE", "GET"),
     );
     let grant = format!("POST http://127.0.0.1:{}/api/v1/servers/localhost/zones", dns.port());
-    denied.run(&["up"]).expect(1).says("denied").says(&grant);
+    denied.run(&["up", "--yes"]).expect(1).says("denied").says(&grant);
     assert_eq!(dns.api("GET", "/zones/a.example.", &Value::Null).0, 404);
     let workspace = workspace(dns.port(), "dev", KEY);
     let lonely =
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.1"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", lonely)]);
-    workspace.run(&["up"]).expect(1).says("there is no zone `nowhere.example.`");
+    workspace.run(&["up", "--yes"]).expect(1).says("there is no zone `nowhere.example.`");
     let odd =
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.300"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", odd)]);
@@ -290,7 +290,7 @@ fn what_is_wrong_is_said() {
         &zone("b.example"),
         &[("one", json!({"name": "x", "type": "CAA", "ttl": 60, "content": ["nonsense"]}))],
     );
-    workspace.run(&["up"]).expect(1).says("status 422");
+    workspace.run(&["up", "--yes"]).expect(1).says("status 422");
 }
 
 #[test]
@@ -315,15 +315,15 @@ fn a_kill_at_any_message_makes_nothing_twice() {
             assert_eq!(set["comments"].as_array().map(Vec::len), Some(1), "{set}");
         }
     };
-    let kills = at_every_message(&proxy, &["up"], scene, |number, workspace| {
+    let kills = at_every_message(&proxy, &["up", "--yes"], scene, |number, workspace| {
         there(number, "192.0.2.1");
-        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     });
     assert!(kills >= 10, "there are messages to be killed at: {kills}");
     // A change, and a replacement.
     let changed = |number: usize| {
         let workspace = scene(number + 1000);
-        workspace.purlin(&["up"]);
+        workspace.purlin(&["up", "--yes"]);
         wanted(
             &workspace,
             &zone(&name(number + 1000)),
@@ -331,14 +331,14 @@ fn a_kill_at_any_message_makes_nothing_twice() {
         );
         workspace
     };
-    at_every_message(&proxy, &["up"], changed, |number, workspace| {
+    at_every_message(&proxy, &["up", "--yes"], changed, |number, workspace| {
         there(number + 1000, "192.0.2.3");
         assert_eq!(dns.dig(&format!("api2.{}", name(number + 1000)), "A"), ["192.0.2.2"]);
-        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     });
     let made = |number: usize| {
         let workspace = scene(number + 2000);
-        workspace.purlin(&["up"]);
+        workspace.purlin(&["up", "--yes"]);
         workspace
     };
     at_every_message(&proxy, &["destroy", "--yes"], made, |number, _| {

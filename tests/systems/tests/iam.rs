@@ -237,12 +237,12 @@ fn another_s_is_left_alone_until_somebody_takes_it_over() {
     let named = named.replace("description: \"reads pictures & more\", ", "");
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", &named);
     workspace.run(&["up", "--yes"]).expect(1).says("the policy `theirs` exists already").says(arn);
-    workspace.purlin(&["import", "policy#shared.read", arn]);
+    workspace.purlin(&["import", "--yes", "policy#shared.read", arn]);
     workspace.purlin(&["up", "--yes"]).says("updated policy");
     assert_eq!(self::document(&moto, arn)["Statement"][0]["Action"], "s3:Get");
     let other = moto.workspace(&["iam"], moto.port(), "other", &named);
     other.run(&["up", "--yes"]).expect(1).says("the policy `theirs` belongs to another resource");
-    other.run(&["import", "policy#shared.read", arn]).expect(1).says("belongs to another resource");
+    other.run(&["import", "--yes", "policy#shared.read", arn]).expect(1).says("belongs to another resource");
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(policies(&moto), Vec::<String>::new());
 }

@@ -199,7 +199,7 @@ fn what_nobody_has_seen_is_a_conflict() {
     let id = "v1/ConfigMap/default/settings";
     assert!(done.stderr.contains(id), "{done}");
     assert_eq!(k8s.get("configmaps", "default", "settings").expect("there")["data"], json!({"theirs": "1"}));
-    workspace.purlin(&["import", "k8s#shared.it", id]).says("adopt");
+    workspace.purlin(&["import", "--yes", "k8s#shared.it", id]).says("adopt");
     up(&workspace);
     let taken = k8s.get("configmaps", "default", "settings").expect("there");
     assert_eq!(taken["data"], json!({"theirs": "1", "level": "info"}), "what is not ours stays");
@@ -231,7 +231,7 @@ fn what_nobody_has_seen_is_a_conflict() {
     // Another environment of Purlin wants the same object.
     let other = self::workspace(&[k8s.port()], &inputs);
     other.run(&["up", "--yes", "--env", "prod"]).expect(1).says("belongs to another resource of Purlin");
-    other.run(&["import", "k8s#shared.it", id, "--env", "prod"]).says("belongs to another resource");
+    other.run(&["import", "--yes", "k8s#shared.it", id, "--env", "prod"]).says("belongs to another resource");
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(k8s.get("configmaps", "default", "settings"), None);
 }
@@ -531,7 +531,7 @@ fn a_forced_replacement_never_deletes_what_it_made() {
     // Forgotten, it is not taken for new; taken over, it is what it was.
     workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);
     workspace.run(&["up", "--yes"]).expect(1).says("from an earlier life");
-    workspace.purlin(&["import", "k8s#shared.it", "v1/ConfigMap/default/a"]);
+    workspace.purlin(&["import", "--yes", "k8s#shared.it", "v1/ConfigMap/default/a"]);
     up(&workspace);
     assert_eq!(
         k8s.get("configmaps", "default", "a").expect("there")["metadata"]["uid"],
@@ -807,10 +807,10 @@ fn kubectl_and_purlin_see_the_same_cluster() {
 
     // It applies by the same rules: the field is ours, and a conflict until it is forced.
     workspace.write("other.json", &deployment("web", "shop:1", 4).to_string());
-    let apply = ["apply", "--server-side", "--validate=false", "-f", "other.json"];
+    let apply = ["apply", "--yes", "--server-side", "--validate=false", "-f", "other.json"];
     let run = |arguments: &[&str]| kubectl(&k8s, &workspace, arguments).expect("kubectl is there");
     run(&apply).expect(1).says("conflict with \"purlin\"").says(".spec.replicas");
-    run(&["apply", "--server-side", "--validate=false", "--force-conflicts", "-f", "other.json"])
+    run(&["apply", "--yes", "--server-side", "--validate=false", "--force-conflicts", "-f", "other.json"])
         .expect(0)
         .says("serverside-applied");
     assert_eq!(k8s.get("deployments", "default", "web").expect("there")["spec"]["replicas"], 4);

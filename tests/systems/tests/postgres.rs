@@ -120,7 +120,7 @@ fn a_role_a_database_and_privileges_live() {
         })
     };
     wanted(&workspace, &all(5, json!(["SELECT"])));
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(postgres.databases(), ["shop"]);
     assert_eq!(postgres.roles(), ["reader", "shop"]);
     // The app works with what it was given, and what it makes from now on others may read.
@@ -151,9 +151,9 @@ fn a_role_a_database_and_privileges_live() {
         "{url}"
     );
 
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
 
     // A change is made in place.
     let oid = postgres.ask("SELECT oid FROM pg_database WHERE datname = 'shop'");
@@ -183,7 +183,7 @@ fn what_others_change_is_found_and_repaired() {
         "grant": {"type": "pg-grant", "params": {"grant": {"role": "team", "database": DATABASE, "privileges": ["CONNECT", "CREATE"]}}},
     });
     wanted(&workspace, &all);
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     postgres.ask(
         "ALTER ROLE shop NOLOGIN SUPERUSER CREATEDB CONNECTION LIMIT 3 PASSWORD 'stolen' VALID UNTIL '2001-01-01'; \
          REVOKE team FROM shop; GRANT intruder TO shop; COMMENT ON ROLE shop IS NULL; \
@@ -216,7 +216,7 @@ fn what_others_change_is_found_and_repaired() {
     assert_eq!(postgres.ask_in("shop", "SELECT count(*) FROM pg_extension WHERE extname = 'hstore'"), "1");
     assert_eq!(postgres.ask("SELECT has_database_privilege('team', 'shop', 'CREATE')"), "t");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
 
     // What is gone is made again.
     postgres.ask("DROP DATABASE shop");
@@ -234,7 +234,7 @@ fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
         let at = |host: &str, tls: &str, ca: &str| json!({"host": host, "port": postgres.port, "tls": tls, "ca": ca});
         let workspace = workspace("dev", &at("localhost", "verify-full", &authority.pem()), PASSWORD);
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
-        workspace.purlin(&["up"]);
+        workspace.purlin(&["up", "--yes"]);
         assert_eq!(postgres.databases(), ["shop"]);
         // The password is bound to this very connection.
         let outputs = |workspace: &Workspace| workspace.run(&["up", "--full", "--yes"]);
@@ -290,7 +290,7 @@ fn without_a_grant_the_missing_one_is_told() {
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
     let address = format!("127.0.0.1:{}", postgres.port);
     workspace
-        .run(&["up"])
+        .run(&["up", "--yes"])
         .expect(1)
         .says(&format!("denied: tcp {address}"))
         .says(&format!("drivers.purlin/postgres.grants.tcp: [\"{address}\"]"));
@@ -310,7 +310,7 @@ fn what_is_anothers_is_left_alone() {
         "grant": {"type": "pg-grant", "params": {"grant": {"role": "app", "database": "shop", "privileges": ["CONNECT"]}}},
     });
     wanted(&ours, &all);
-    let done = ours.run(&["up"]).expect(1);
+    let done = ours.run(&["up", "--yes"]).expect(1);
     for what in [
         "the database `shop` exists already, and is not marked as this resource's",
         "the role `app` exists already, and is not marked as this resource's",
@@ -323,20 +323,20 @@ fn what_is_anothers_is_left_alone() {
     postgres.ask("DROP ROLE app");
     let only = json!({"db": database("shop", json!({}))});
     wanted(&ours, &only);
-    ours.purlin(&["up"]);
+    ours.purlin(&["up", "--yes"]);
     let theirs = workspace("prod", &at, PASSWORD);
     wanted(&theirs, &only);
-    theirs.run(&["up"]).expect(1).says("the database `shop` exists already, and is another's");
+    theirs.run(&["up", "--yes"]).expect(1).says("the database `shop` exists already, and is another's");
     theirs.purlin(&["destroy", "--yes"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // Whoever replaces ours by his own has not given us his.
-    ours.purlin(&["up"]);
+    ours.purlin(&["up", "--yes"]);
     postgres.ask("DROP DATABASE shop");
     postgres.ask("CREATE DATABASE shop");
     ours.purlin(&["destroy", "--yes"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // A person may say that it is to be ours.
-    ours.purlin(&["import", "pg-database#shared.db", "shop"]);
+    ours.purlin(&["import", "--yes", "pg-database#shared.db", "shop"]);
     ours.purlin(&["up", "--full", "--yes"]);
     assert_eq!(postgres.ask("SELECT shobj_description(oid, 'pg_database') LIKE 'purlin:%' FROM pg_database WHERE datname = 'shop'"), "t");
     ours.purlin(&["destroy", "--yes"]);
@@ -378,11 +378,11 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
     };
     let made = at_every_message(
         &proxy,
-        &["up"],
+        &["up", "--yes"],
         |attempt| prepared(attempt, 5),
         |attempt, workspace| {
             only(attempt, 5);
-            workspace.purlin(&["up"]).says("Nothing to change");
+            workspace.purlin(&["up", "--yes"]).says("Nothing to change");
             workspace.purlin(&["destroy", "--yes"]);
             assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
         },
@@ -393,7 +393,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         &["up", "--yes"],
         |attempt| {
             let workspace = prepared(attempt + 1000, 5);
-            workspace.purlin(&["up"]);
+            workspace.purlin(&["up", "--yes"]);
             wanted(&workspace, &all(attempt + 1000, 9));
             workspace
         },
@@ -407,7 +407,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         &["destroy", "--yes"],
         |attempt| {
             let workspace = prepared(attempt + 2000, 5);
-            workspace.purlin(&["up"]);
+            workspace.purlin(&["up", "--yes"]);
             workspace
         },
         |_, _| assert!(postgres.databases().is_empty() && postgres.roles().is_empty()),
@@ -433,7 +433,7 @@ fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
             while postgres.ask("SELECT count(*) FROM pg_stat_activity WHERE datname = 'mould'") == "0" {
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
-            let done = proxy.run(&workspace, &["up"], at, When::After);
+            let done = proxy.run(&workspace, &["up", "--yes"], at, When::After);
             let busy = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND state = 'active'";
             slow += postgres.ask(busy).parse::<usize>().expect("a number");
             // At once, and with another wish: nothing is to be left behind.
@@ -441,7 +441,7 @@ fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
                 workspace.purlin(&["destroy", "--yes"]);
                 assert_eq!(postgres.databases(), ["mould"]);
             }
-            workspace.purlin(&["up"]);
+            workspace.purlin(&["up", "--yes"]);
             done
         });
         assert_eq!(postgres.databases(), ["mould".to_owned(), name(at)]);
@@ -472,7 +472,7 @@ fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behi
             let workspace = workspace(&format!("env-{cuts}"), &server(wire.port()), PASSWORD);
             wanted(&workspace, &all(cuts, 5));
             wire.cut_at(at, when);
-            workspace.run(&["up"]);
+            workspace.run(&["up", "--yes"]);
             let made = !wire.was_cut();
             workspace.purlin(&["up", "--yes"]);
             let there = format!(
@@ -521,26 +521,29 @@ fn any_name_is_a_name_and_nothing_else() {
             "grant": {"type": "pg-grant", "params": {"grant": {"role": ROLE, "database": DATABASE, "on": "schema", "schema": "public", "privileges": ["CREATE"]}}},
         });
         wanted(&workspace, &all);
-        workspace.purlin(&["up"]);
+        workspace.purlin(&["up", "--yes"]);
         assert_eq!(postgres.databases(), [*name]);
         assert_eq!(postgres.roles(), [*name]);
         postgres.try_as(name, "the app's secret: %&/?", name, "SELECT 1").expect("it may log in");
         workspace.purlin(&["refresh"]);
-        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
         workspace.purlin(&["destroy", "--yes"]);
         assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
     }
     // What PostgreSQL would cut off in silence is refused, and so is what is not a name.
     let workspace = workspace("long", &server(postgres.port), PASSWORD);
     wanted(&workspace, &json!({"db": database(&"ü".repeat(32), json!({}))}));
-    workspace.run(&["up"]).expect(2).says("has 64 bytes; PostgreSQL's names have at most 63");
+    workspace.run(&["up", "--yes"]).expect(2).says("has 64 bytes; PostgreSQL's names have at most 63");
     wanted(&workspace, &json!({"role": role("nul\u{0}byte", json!({}))}));
-    workspace.run(&["up"]).expect(2).says("may not have a NUL in it");
+    workspace.run(&["up", "--yes"]).expect(2).says("may not have a NUL in it");
     wanted(
         &workspace,
         &json!({"grant": {"type": "pg-grant", "params": {"grant": {"role": "x", "database": "postgres", "privileges": ["CONNECT; DROP"]}}}}),
     );
-    workspace.run(&["up"]).expect(2).says("is no privilege on this; there are CONNECT, CREATE, TEMPORARY");
+    workspace
+        .run(&["up", "--yes"])
+        .expect(2)
+        .says("is no privilege on this; there are CONNECT, CREATE, TEMPORARY");
 }
 
 #[test]
@@ -554,16 +557,16 @@ fn who_may_little_is_told_what_is_missing_and_who_may_enough_needs_no_superuser(
     let workspace = workspace("dev", &at, "w");
     let all = json!({"role": role("shop", json!({})), "db": database("shop", json!({"owner": ROLE, "encoding": "LATIN1"}))});
     wanted(&workspace, &all);
-    workspace.run(&["up"]).expect(1).says("permission denied").says("CREATEROLE for roles");
+    workspace.run(&["up", "--yes"]).expect(1).says("permission denied").says("CREATEROLE for roles");
     at["user"] = "strong".into();
     definitions(&workspace, &at, "s");
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(
         postgres.ask("SELECT pg_get_userbyid(datdba), pg_encoding_to_char(encoding) FROM pg_database WHERE datname = 'shop'"),
         "shop|LATIN1"
     );
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     // A new name keeps what is in it.
     postgres.ask_in("shop", "CREATE TABLE wares (name text)");
     let all = json!({"role": role("shop2", json!({})), "db": database("shop2", json!({"owner": ROLE, "encoding": "latin-1"}))});
@@ -581,7 +584,7 @@ fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
     let Some(postgres) = Postgres::start() else { return };
     let workspace = workspace("dev", &server(postgres.port), PASSWORD);
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     std::thread::scope(|scope| {
         scope.spawn(|| postgres.try_as("postgres", PASSWORD, "shop", "SELECT pg_sleep(60)"));
         while postgres.ask("SELECT count(*) FROM pg_stat_activity WHERE datname = 'shop'") == "0" {
@@ -596,7 +599,7 @@ fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
     });
     // What a role owns elsewhere stands in the way of the role.
     wanted(&workspace, &json!({"role": role("shop", json!({}))}));
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     postgres.ask("CREATE TABLE of_shop (x int); ALTER TABLE of_shop OWNER TO shop");
     workspace.run(&["destroy", "--yes"]).expect(1).says("conflict").says("owner of table of_shop");
     postgres.ask("DROP TABLE of_shop");
@@ -636,12 +639,12 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
         let workspace = workspace("dev", &at, PASSWORD);
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
         let begun = std::time::Instant::now();
-        workspace.run(&["up"]).expect(1).says(words);
+        workspace.run(&["up", "--yes"]).expect(1).says(words);
         assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{words}: {:?}", begun.elapsed());
     }
     // Nobody there at all.
     let port = purlin_systems::free_port();
     let workspace = workspace("dev", &server(port), PASSWORD);
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
-    workspace.run(&["up"]).expect(1).says("refuses the connection; does the server run?");
+    workspace.run(&["up", "--yes"]).expect(1).says("refuses the connection; does the server run?");
 }

@@ -72,7 +72,7 @@ fn a_user_lives() {
     let Some(redis) = Redis::start(true, None) else { return };
     let workspace = workspace("dev", &server(redis.port), PASSWORD);
     wanted(&workspace, &user("shop", &["+@read", "+@write", "+@connection", "-keys"]));
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.users(), ["shop"]);
     let shop = |words: &[&str]| redis.ask_as("shop", SECRET, words);
     assert_eq!(shop(&["SET", "app:x", "1"]), "OK");
@@ -94,9 +94,9 @@ fn a_user_lives() {
         format!("redis://shop:the%20app%27s%20secret%3A%20%25%26%2F%3F@127.0.0.1:{}", redis.port)
     );
 
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     wanted(&workspace, &user("shop", &["+get"]));
     workspace.purlin(&["up", "--yes"]);
     assert!(shop(&["SET", "app:x", "1"]).contains("NOPERM"));
@@ -122,7 +122,7 @@ fn what_others_change_is_found_and_repaired() {
     let workspace = workspace("dev", &server(redis.port), PASSWORD);
     wanted(&workspace, &user("shop", &["+get", "+set"]));
     // Without a file of users nothing of this survives a restart, and that is said.
-    workspace.purlin(&["up", "--verbose"]);
+    workspace.purlin(&["up", "--yes", "--verbose"]);
     let outputs = workspace.purlin(&["outputs", "--format", "json"]).json();
     assert_eq!(outputs["resources"]["redis.default#shared.cache"]["persistent"], false);
     let before = redis.ask(&["ACL", "GETUSER", "shop"]);
@@ -141,7 +141,7 @@ fn what_others_change_is_found_and_repaired() {
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     // Also where it was a secret alone that was changed, or everything.
     redis.ask(&["ACL", "SETUSER", "shop", "nopass"]);
     workspace.purlin(&["refresh"]).says("values.user.nopass");
@@ -159,17 +159,19 @@ fn what_is_anothers_is_left_alone() {
     redis.ask(&["ACL", "SETUSER", "shop", "on", ">hers", "+@all", "~*"]);
     let ours = workspace("dev", &server(redis.port), PASSWORD);
     wanted(&ours, &user("shop", &["+get"]));
-    ours.run(&["up"]).expect(1).says("the user `shop` exists already, and is not marked as this resource's");
+    ours.run(&["up", "--yes"])
+        .expect(1)
+        .says("the user `shop` exists already, and is not marked as this resource's");
     // A person may say that it is to be ours.
-    ours.purlin(&["import", "redis#shared.cache", "shop"]);
+    ours.purlin(&["import", "--yes", "redis#shared.cache", "shop"]);
     ours.purlin(&["up", "--yes"]);
     assert!(redis.ask_as("shop", "hers", &["GET", "app:x"]).contains("NOAUTH"));
     assert_eq!(redis.ask_as("shop", SECRET, &["GET", "app:x"]), "");
     let theirs = workspace("prod", &server(redis.port), PASSWORD);
     wanted(&theirs, &user("shop", &["+get"]));
-    theirs.run(&["up"]).expect(1).says("the user `shop` exists already, and is another resource's");
+    theirs.run(&["up", "--yes"]).expect(1).says("the user `shop` exists already, and is another resource's");
     wanted(&theirs, &user("default", &["+get"]));
-    theirs.run(&["up"]).expect(2).says("is the user that every server has");
+    theirs.run(&["up", "--yes"]).expect(2).says("is the user that every server has");
     ours.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty());
 }
@@ -183,7 +185,7 @@ fn over_tls_and_with_the_right_password_only() {
     let at = |tls: &str, ca: &str| json!({"host": "localhost", "port": redis.port, "tls": tls, "ca": ca});
     let workspace = workspace("dev", &at("verify-full", &authority.pem()), PASSWORD);
     wanted(&workspace, &user("shop", &["+get"]));
-    workspace.purlin(&["up"]);
+    workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.users(), ["shop"]);
     let outputs = workspace.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
     let url = outputs["resources"]["redis.default#shared.cache"]["url"].as_str().expect("a URL").to_owned();
@@ -221,7 +223,7 @@ fn without_a_grant_or_a_right_the_missing_one_is_told() {
     );
     wanted(&open, &user("shop", &["+get"]));
     let address = format!("127.0.0.1:{}", redis.port);
-    open.run(&["up"])
+    open.run(&["up", "--yes"])
         .expect(1)
         .says(&format!("denied: tcp {address}"))
         .says(&format!("drivers.purlin/redis.grants.tcp: [\"{address}\"]"));
@@ -230,7 +232,7 @@ fn without_a_grant_or_a_right_the_missing_one_is_told() {
     at["user"] = "weak".into();
     let weak = workspace("dev", &at, "w");
     wanted(&weak, &user("shop", &["+get"]));
-    weak.run(&["up"]).expect(1).says("NOPERM").says("needs the commands");
+    weak.run(&["up", "--yes"]).expect(1).says("NOPERM").says("needs the commands");
     assert_eq!(redis.users(), ["weak"]);
 }
 
@@ -252,11 +254,11 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
     };
     let made = at_every_message(
         &proxy,
-        &["up"],
+        &["up", "--yes"],
         |attempt| prepared(attempt, &["+get"]),
         |attempt, workspace| {
             only(attempt, "GET");
-            workspace.purlin(&["up"]).says("Nothing to change");
+            workspace.purlin(&["up", "--yes"]).says("Nothing to change");
             workspace.purlin(&["destroy", "--yes"]);
             assert!(redis.users().is_empty());
         },
@@ -266,7 +268,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         &["up", "--yes"],
         |attempt| {
             let workspace = prepared(attempt + 1000, &["+get"]);
-            workspace.purlin(&["up"]);
+            workspace.purlin(&["up", "--yes"]);
             wanted(&workspace, &user(&format!("shop-{}", attempt + 1000), &["+strlen"]));
             workspace
         },
@@ -280,7 +282,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         &["destroy", "--yes"],
         |attempt| {
             let workspace = prepared(attempt + 2000, &["+get"]);
-            workspace.purlin(&["up"]);
+            workspace.purlin(&["up", "--yes"]);
             workspace
         },
         |_, _| assert!(redis.users().is_empty() && !redis.users_file().contains("shop")),
@@ -330,17 +332,17 @@ fn any_name_is_a_name_and_nothing_else() {
     for (index, name) in names.iter().enumerate() {
         let workspace = workspace(&format!("env-{index}"), &server(redis.port), PASSWORD);
         wanted(&workspace, &json!({"name": name, "keys": ["k\"'\\:*"], "commands": ["+get"]}));
-        workspace.purlin(&["up"]);
+        workspace.purlin(&["up", "--yes"]);
         assert_eq!(redis.ask_as(name, SECRET, &["GET", "k\"':1"]), "");
         workspace.purlin(&["refresh"]);
-        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
         workspace.purlin(&["destroy", "--yes"]);
         assert!(redis.users().is_empty());
     }
     let workspace = workspace("bad", &server(redis.port), PASSWORD);
     for name in ["two words", "line\r\nbreak", ""] {
         wanted(&workspace, &json!({"name": name}));
-        workspace.run(&["up"]).expect(2).says("/values/user/name");
+        workspace.run(&["up", "--yes"]).expect(2).says("/values/user/name");
     }
 }
 
@@ -374,7 +376,7 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
         let workspace = workspace("dev", &at, PASSWORD);
         wanted(&workspace, &user("shop", &["+get"]));
         let begun = std::time::Instant::now();
-        workspace.run(&["up"]).expect(1).says(words);
+        workspace.run(&["up", "--yes"]).expect(1).says(words);
         assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{words}: {:?}", begun.elapsed());
     }
 }

@@ -191,13 +191,16 @@ fn another_s_bucket_is_left_alone_until_somebody_takes_it_over() {
         .says("conflict: the bucket `theirs` exists already")
         .says("purlin import");
     assert_eq!(moto.bucket_tags("theirs"), json!({}));
-    mine.purlin(&["import", "s3#shared.pics", "theirs"]);
+    mine.purlin(&["import", "--yes", "s3#shared.pics", "theirs"]);
     mine.purlin(&["up", "--yes"]).says("updated");
     assert_ne!(moto.bucket_tags("theirs"), json!({}), "it bears the mark now");
     // A second resource cannot have it, neither by name nor by import.
     let second = workspace(&moto, moto.port(), "other", "{name: theirs}");
     second.run(&["up", "--yes"]).expect(1).says("belongs to another resource");
-    second.run(&["import", "s3#shared.pics", "theirs"]).expect(1).says("belongs to another resource");
+    second
+        .run(&["import", "--yes", "s3#shared.pics", "theirs"])
+        .expect(1)
+        .says("belongs to another resource");
     // Under another name in the documents it is still the resource's own.
     let text = std::fs::read_to_string(mine.path("documents.yaml")).expect("documents");
     mine.write("documents.yaml", &text.replace("shared: {pics:", "shared: {photos:"));

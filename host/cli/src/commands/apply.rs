@@ -8,18 +8,20 @@ use purlin_host::state;
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::{input, text};
 
 /// Carry out a plan that `purlin plan --out` wrote.
 ///
-/// Does what the plan says, with the documents and the values of then, and asks nothing. A plan
-/// fits the state that it was made from and no other: when anything was changed since, it is
-/// refused. Where documents are named as well, they may ask for nothing but what the plan says.
+/// Applies exactly the saved plan, with its documents and values. A plan fits the state that it
+/// was made from: when the state has changed since, Purlin rejects the plan. Where documents are
+/// named as well, they may ask for nothing but what the plan says. Without a terminal to ask on,
+/// `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin plan --out change.plan && purlin apply change.plan
+  purlin plan --out change.plan && purlin apply --yes change.plan
   purlin apply change.plan -f platform    refused if these ask for something else
 
 Events with `--format json` are those of `up`.")]
@@ -29,6 +31,9 @@ pub(crate) struct Args {
     plan: PathBuf,
 
     #[command(flatten)]
+    consent: ConsentArgs,
+
+    #[command(flatten)]
     documents: DocumentArgs,
 
     #[command(flatten)]
@@ -36,6 +41,8 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let json = args.format.format == Format::Json;
+    let consent = Consent::new(&args.consent, json, app)?;
     let path = text::path(&args.plan);
     let bytes = std::fs::read(&args.plan).map_err(|error| {
         Failure::input(format!("cannot read the plan `{path}`: {error}"))
@@ -58,11 +65,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Some(documents) = given.as_ref().map(|given| &given.documents).or(kept.as_ref()) else {
         return Err(Failure::input("the plan has no documents"));
     };
-    let shown = Shown::new(args.format.format == Format::Json, true, app);
+    let shown = Shown::new(json, app);
     let environment = documents.environment();
     let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
     let plan = app.timings.wait("plan", session.replan(&saved, documents)).await.map_err(fail)?;
-    let status = deploy::carry_out(&session, plan, Some(documents), "", &shown, app).await.map_err(fail)?;
+    let asked = (&consent, "Apply this plan?");
+    let status =
+        deploy::carry_out(&session, plan, Some(documents), asked, &shown, app).await.map_err(fail)?;
     drop(session);
     deploy::close(purlin, app).await?;
     Ok(status)

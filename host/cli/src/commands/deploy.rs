@@ -13,6 +13,7 @@ use purlin_host::{Documents, Purlin, Session};
 
 use self::interrupts::Interrupts;
 use crate::app::App;
+use crate::consent::Consent;
 use crate::events;
 use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
@@ -27,21 +28,15 @@ const INTERRUPTED: i32 = 130;
 /// How long calls that were cut off have to end.
 const CUT: Duration = Duration::from_secs(3);
 
-/// How a run is shown, and whether anybody is asked.
+/// How a run is shown.
 pub(super) struct Shown<'a> {
     json: bool,
-    yes: bool,
     app: &'a App,
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn new(json: bool, yes: bool, app: &'a App) -> Self {
-        Self { json, yes, app }
-    }
-
-    /// Whether somebody can be asked.
-    pub(super) fn can_ask(&self) -> bool {
-        !self.json && self.app.ui.is_interactive()
+    pub(super) fn new(json: bool, app: &'a App) -> Self {
+        Self { json, app }
     }
 
     /// Shows the plan to people.
@@ -62,11 +57,6 @@ impl<'a> Shown<'a> {
             events::write(&Event::Summary(Summary::default()), &self.app.ui);
         }
     }
-
-    /// Asks, unless there is no need or nobody to ask.
-    pub(super) fn agrees(&self, question: &str) -> bool {
-        self.yes || !self.can_ask() || self.app.ui.confirm(question)
-    }
 }
 
 /// Makes the environment what documents say: finds out what is pending, looks where that is asked
@@ -76,7 +66,7 @@ pub(super) async fn up(
     documents: &Documents,
     options: PlanOptions,
     refresh: bool,
-    shown: &Shown<'_>,
+    (shown, consent): (&Shown<'_>, &Consent),
     app: &App,
     fail: &dyn Fn(purlin_host::Error) -> Failure,
 ) -> Result<Status, Failure> {
@@ -108,7 +98,8 @@ pub(super) async fn up(
         Some(plan) if session.records().await.map_err(fail)?.is_empty() => plan,
         _ => app.timings.wait("plan", session.plan(documents, options)).await.map_err(fail)?,
     };
-    carry_out(&session, plan, Some(documents), "Apply these changes?", shown, app).await.map_err(fail)
+    let question = "Apply these changes?";
+    carry_out(&session, plan, Some(documents), (consent, question), shown, app).await.map_err(fail)
 }
 
 /// Finds out what became of calls that were interrupted; nothing else may be done before.
@@ -155,13 +146,13 @@ pub(super) async fn carry_out(
     session: &Session<'_>,
     plan: Plan,
     documents: Option<&Documents>,
-    question: &str,
+    (consent, question): (&Consent, &str),
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
     let report = report::plan::Plan::new(&plan);
     shown.plan(&report);
-    if report.summary.changes() > 0 && !shown.agrees(question) {
+    if report.summary.changes() > 0 && !consent.agrees(question, app) {
         app.ui.say("Nothing was changed.");
         return Ok(Status::Failed);
     }

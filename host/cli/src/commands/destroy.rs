@@ -5,13 +5,14 @@ use purlin_host::engine::DestroyOptions;
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
+use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 
 /// Delete everything that is recorded in an environment.
 ///
-/// Works from the record and never from the documents: they only say which environment it is.
-/// Dependents go first. Without a terminal to ask on, `--yes` is required.
+/// Works from the record and never from the documents, which only say which environment it is.
+/// Dependents are deleted first. Without a terminal to ask on, `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,20 +28,17 @@ pub(crate) struct Args {
     #[command(flatten)]
     scope: ScopeArgs,
 
-    /// Do not ask.
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    consent: ConsentArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArg,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let shown = Shown::new(args.format.format == Format::Json, args.yes, app);
-    if !args.yes && !shown.can_ask() {
-        return Err(Failure::input("nobody can be asked whether to delete everything")
-            .hint("`--yes` deletes without asking; `purlin state list` shows what there is"));
-    }
+    let json = args.format.format == Format::Json;
+    let consent = Consent::new(&args.consent, json, app)?;
+    let shown = Shown::new(json, app);
     let place = input::place(&args.documents, app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
@@ -66,7 +64,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         true => format!("Delete everything in {environment}?"),
         false => format!("Delete this in {environment}?"),
     };
-    let status = deploy::carry_out(&session, plan, None, &question, &shown, app).await.map_err(fail)?;
+    let status =
+        deploy::carry_out(&session, plan, None, (&consent, &question), &shown, app).await.map_err(fail)?;
     drop(session);
     deploy::close(place.purlin, app).await?;
     Ok(status)

@@ -5,6 +5,7 @@ use purlin_host::engine::{PlanOptions, Scope};
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 
@@ -17,7 +18,7 @@ use crate::input;
 #[command(after_help = "\
 Examples:
   purlin import postgres#shared.db db-7f3a
-  purlin import 'dns#modules.web.externals.www' www.example.org -f platform -f app
+  purlin import --yes 'dns#modules.web.externals.www' www.example.org -f platform -f app
 
 To take over in the same run as everything else, a Deployment says
   lifecycle: {postgres#shared.db: {import: db-7f3a}}
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     documents: DocumentArgs,
 
     #[command(flatten)]
+    consent: ConsentArgs,
+
+    #[command(flatten)]
     pub(super) format: FormatArg,
 }
 
@@ -43,10 +47,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if args.key.contains('*') {
         return Err(Failure::input(format!("`{}` is a pattern; name one resource", args.key)));
     }
+    let json = args.format.format == Format::Json;
+    let consent = Consent::new(&args.consent, json, app)?;
     let given = input::given(&args.documents, app)?;
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
-    let shown = Shown::new(args.format.format == Format::Json, true, app);
+    let shown = Shown::new(json, app);
     app.timings.wait("build graph", purlin.graph(&given.documents)).await.map_err(fail)?;
     let environment = given.documents.environment();
     let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
@@ -60,7 +66,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
     let differs = plan.steps.iter().any(|step| !step.changes.is_empty());
     let documents = Some(&given.documents);
-    let status = deploy::carry_out(&session, plan, documents, "", &shown, app).await.map_err(fail)?;
+    let asked = (&consent, "Take it over?");
+    let status = deploy::carry_out(&session, plan, documents, asked, &shown, app).await.map_err(fail)?;
     if status == Status::Done && differs && args.format.format == Format::Text {
         app.ui.hint("the next `purlin up` changes it to what the documents say; `purlin plan` shows it");
     }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let shown = Shown::new(args.format.format == Format::Json, true, app);
+    let shown = Shown::new(args.format.format == Format::Json, app);
     let place = input::place(&args.documents, app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());

@@ -7,6 +7,7 @@ use super::deploy::{self, Shown};
 use super::history::find;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs, PlanArgs};
+use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::{input, surroundings, text};
 
@@ -33,9 +34,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Do not ask.
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    consent: ConsentArgs,
 
     #[command(flatten)]
     place: PlaceArgs,
@@ -45,7 +45,9 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let shown = Shown::new(args.format.format == Format::Json, args.yes, app);
+    let json = args.format.format == Format::Json;
+    let consent = Consent::new(&args.consent, json, app)?;
+    let shown = Shown::new(json, app);
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &SourceMap::default());
@@ -66,7 +68,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let fail = |error| Failure::host(error, &documents.loaded.sources);
     let (options, refresh) = (args.plan.options(), args.plan.refresh);
-    let status = deploy::up(&place.purlin, &documents, options, refresh, &shown, app, &fail).await?;
+    let status =
+        deploy::up(&place.purlin, &documents, options, refresh, (&shown, &consent), app, &fail).await?;
     deploy::close(place.purlin, app).await?;
     if status == Status::Done && args.format.format == Format::Text {
         app.ui.hint("files stay as they are: the next `purlin up` deploys what they say");

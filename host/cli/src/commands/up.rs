@@ -3,23 +3,26 @@
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg, PlanArgs};
+use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 
-/// Make the environment what the documents say.
+/// Create or update the environment to match the documents.
 ///
-/// Shows the plan, asks on a terminal, and carries it out: in order, as much as possible at the
-/// same time. What fails stops what depends on it and nothing else. What no document asks for any
-/// more is deleted. What an interrupted run left open is found out first. Ctrl-C finishes the calls in flight; a second one cuts them off.
+/// Shows the plan, asks, and applies it: in order, and as much as possible at the same time. A
+/// resource that fails stops its dependents and nothing else. Resources that are no longer in the
+/// documents are deleted. Calls that an earlier run left open are settled first. Ctrl-C finishes
+/// the calls in flight; a second one cuts them off. Without a terminal to ask on, `--yes` is
+/// required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin up
-  purlin up --yes                ask nothing
+  purlin up --yes                apply without asking, as scripts do
   purlin up --refresh            look first what others changed, and change it back
   purlin up --target 'dns#shared.*'
   purlin up --env staging -f platform -f app
-  purlin up --format json        one event a line on standard output
+  purlin up --yes --format json  one event a line on standard output
 
 Events with `--format json`, the summary last; `error` when no run could begin:
   {\"format\": 1, \"event\": \"resource\", \"key\", \"action\", \"phase\", \"error\": {\"code\", \"message\"}}
@@ -35,21 +38,23 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Do not ask.
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    consent: ConsentArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArg,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let json = args.format.format == Format::Json;
+    let consent = Consent::new(&args.consent, json, app)?;
     let given = input::given(&args.documents, app)?;
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
-    let shown = Shown::new(args.format.format == Format::Json, args.yes, app);
+    let shown = Shown::new(json, app);
     let (options, refresh) = (args.plan.options(), args.plan.refresh);
-    let status = deploy::up(&purlin, &given.documents, options, refresh, &shown, app, &fail).await?;
+    let status =
+        deploy::up(&purlin, &given.documents, options, refresh, (&shown, &consent), app, &fail).await?;
     deploy::close(purlin, app).await?;
     Ok(status)
 }

@@ -21,7 +21,7 @@ fn slow() -> Project {
 fn killed_at_any_time_the_state_opens_again() {
     let project = slow();
     for wait in [20, 60, 150, 300, 450] {
-        let mut child = project.start(&["up", "--parallelism", "4"]);
+        let mut child = project.start(&["up", "--yes", "--parallelism", "4"]);
         std::thread::sleep(Duration::from_millis(wait));
         child.kill().expect("killed");
         child.wait().expect("ended");
@@ -33,7 +33,7 @@ fn killed_at_any_time_the_state_opens_again() {
             .expect("read")
             .replace("do: sleep", "do: echo"),
     );
-    project.run(&["up"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
     assert_eq!(project.run(&["plan", "--detailed-exitcode"]).status(0).status, 0);
     project.run(&["destroy", "--yes"]).status(0);
     assert_eq!(project.recorded(), Vec::<String>::new());
@@ -43,7 +43,7 @@ fn killed_at_any_time_the_state_opens_again() {
 #[test]
 fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
     let project = slow();
-    let mut child = project.start(&["up", "--parallelism", "2", "--format", "json"]);
+    let mut child = project.start(&["up", "--yes", "--parallelism", "2", "--format", "json"]);
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
     // Wait until a slow call is under way.
     let begun = lines
@@ -63,7 +63,7 @@ fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
     // The adversary of this one does not end by itself.
     let project = adversarial("{do: sleep, ms: 30000}", "{time: 60s}");
     let begun = Instant::now();
-    let mut child = project.start(&["up", "--format", "json"]);
+    let mut child = project.start(&["up", "--yes", "--format", "json"]);
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
     assert!(
         lines

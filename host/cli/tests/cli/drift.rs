@@ -75,14 +75,14 @@ fn found() -> (World, String) {
 fn what_exists_is_imported_and_then_changed() {
     let (world, id) = found();
     world.write("a: {type: thing, params: {value: wanted}}", "");
-    let said = world.run(&["import", "thing#shared.a", &id]).status(0);
+    let said = world.run(&["import", "--yes", "thing#shared.a", &id]).status(0);
     assert!(said.err.contains("1 adopted"), "{}", said.err);
     assert!(said.err.contains("hint: the next `purlin up` changes it"), "{}", said.err);
     assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 0, 0)));
     assert_eq!(world.done(&["up", "--yes"], 0), ["update a"]);
     assert_eq!(world.real()["a"].0, "wanted");
-    world.run(&["import", "thing#shared.b", &id]).status(2);
-    let missing = world.run(&["import", "thing#shared.a", "nothing"]);
+    world.run(&["import", "--yes", "thing#shared.b", &id]).status(2);
+    let missing = world.run(&["import", "--yes", "thing#shared.a", "nothing"]);
     assert_ne!(missing.status, 0);
     assert_eq!(world.id("a"), id);
 

@@ -137,7 +137,7 @@ fn there_is_no_way_back_from_the_first() {
     project.run(&["up", "--yes"]).status(0);
     let refused = project.run(&["rollback", "--yes"]).status(2);
     assert!(refused.err.contains("there is nothing to go back to"), "{}", refused.err);
-    let json = project.run(&["rollback", "--format", "json"]).status(2).events();
+    let json = project.run(&["rollback", "--yes", "--format", "json"]).status(2).events();
     assert_eq!(json[0]["event"], "error");
 }
 

@@ -93,7 +93,7 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
     let failed = events.iter().find(|event| event["phase"] == "failed").expect("a failure");
     assert_eq!((&failed["key"], &failed["error"]["code"]), (&NOTE.into(), &"undecided".into()));
     // Its driver cannot look at it, so that nobody can take it over.
-    let refused = world.run(&["import", NOTE, "x"]).status(2);
+    let refused = world.run(&["import", "--yes", NOTE, "x"]).status(2);
     assert!(refused.err.contains("has no `read`"), "{}", refused.err);
     let forgot = world.run(&["state", "forget", NOTE, "--yes"]).status(0);
     assert!(forgot.err.contains("something may be there after all"), "{}", forgot.err);
@@ -130,7 +130,7 @@ fn a_refresh_settles_what_can_be_settled() {
     let said = world.run(&["refresh"]).status(0);
     assert!(said.err.contains("thing.default#shared.a: it was made"), "{}", said.err);
     world.run(&["plan", "--out", "up.plan"]).status(0);
-    world.run(&["apply", "up.plan"]).status(0);
+    world.run(&["apply", "--yes", "up.plan"]).status(0);
     assert_eq!((world.effects().0, world.real().len()), (2, 2));
 }
 

@@ -77,7 +77,7 @@ fn a_plan() {
 #[test]
 fn events_outputs_and_records() {
     let project = Project::new();
-    let events = project.run(&["up", "--format", "json"]).status(0).events();
+    let events = project.run(&["up", "--yes", "--format", "json"]).status(0).events();
     let (summary, resources) = events.split_last().expect("events");
     assert_eq!(resources.len(), 10);
     assert!(
@@ -120,7 +120,7 @@ fn events_outputs_and_records() {
     for arguments in [
         &["outputs"][..],
         &["plan", "-vvv"],
-        &["up", "-vvv"],
+        &["up", "--yes", "-vvv"],
         &["state", "show", "postgres#modules.web.externals.db"],
         &["state", "show", "password#modules.web.externals.db", "--format", "json"],
         &["state", "list"],
@@ -191,7 +191,7 @@ fn faults() {
 #[test]
 fn a_resource_that_fails() {
     let project = adversarial("{do: trap}", "{}");
-    let ran = project.run(&["up", "--format", "json"]).status(1);
+    let ran = project.run(&["up", "--yes", "--format", "json"]).status(1);
     let events = ran.events();
     let failed = events.iter().find(|event| event["phase"] == "failed").expect("a failure");
     assert_eq!(

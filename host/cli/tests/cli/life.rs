@@ -7,24 +7,24 @@ const CREATED: usize = 5;
 #[test]
 fn a_deployment_from_its_beginning_to_its_end() {
     let project = Project::new();
-    let first = project.run(&["up"]).status(0);
+    let first = project.run(&["up", "--yes"]).status(0);
     assert!(first.out.is_empty(), "data only on standard output");
     assert!(first.err.contains(&format!("{CREATED} created.")), "{}", first.err);
     assert!(first.err.contains("keep a copy of it"), "a new key is told of");
 
     // The second time nothing is changed and no driver called.
-    let second = project.run(&["up", "--format", "json"]).status(0).events();
+    let second = project.run(&["up", "--yes", "--format", "json"]).status(0).events();
     assert_eq!(second.len(), 1);
     assert_eq!((&second[0]["event"], &second[0]["calls"]), (&"summary".into(), &0.into()));
     assert_eq!(second[0]["done"]["none"], CREATED);
-    assert!(project.run(&["up"]).status(0).err.contains("Nothing to change"));
+    assert!(project.run(&["up", "--yes"]).status(0).err.contains("Nothing to change"));
     project.run(&["plan", "--detailed-exitcode"]).status(0);
 
     // One input edited: that resource and those that read it.
     project.edit("platform/postgres.yaml", "length: 24", "length: 30");
     let plan = project.run(&["plan", "--detailed-exitcode"]).status(3);
     assert!(plan.out.contains("values.length: 24 → 30"), "{}", plan.out);
-    let events = project.run(&["up", "--format", "json"]).status(0).events();
+    let events = project.run(&["up", "--yes", "--format", "json"]).status(0).events();
     let updated: Vec<&str> = events
         .iter()
         .filter(|event| event["phase"] == "succeeded")
@@ -42,10 +42,10 @@ fn a_deployment_from_its_beginning_to_its_end() {
     // A workload removed: what only it needed goes with it.
     let score = std::fs::read_to_string(project.path().join("apps/web.yaml")).expect("read");
     project.write("apps/api.yaml", score.replace("name: web", "name: api"));
-    project.run(&["up"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
     assert_eq!(project.recorded().len(), 2 * CREATED - 1);
     std::fs::remove_file(project.path().join("apps/web.yaml")).expect("removed");
-    let removed = project.run(&["up"]).status(0);
+    let removed = project.run(&["up", "--yes"]).status(0);
     assert!(removed.err.contains("4 deleted, 5 unchanged"), "{}", removed.err);
     assert!(project.recorded().iter().all(|key| !key.contains("web")));
 
@@ -56,25 +56,12 @@ fn a_deployment_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn nobody_is_asked_without_a_terminal() {
-    let project = Project::new();
-    project.run(&["up"]).status(0);
-    let refused = project.run(&["destroy"]).status(2);
-    assert_eq!(
-        refused.err,
-        "error: nobody can be asked whether to delete everything\n\
-         hint: `--yes` deletes without asking; `purlin state list` shows what there is\n"
-    );
-    assert_eq!(project.recorded().len(), CREATED);
-}
-
-#[test]
 fn destroy_works_from_the_record_though_the_documents_are_wrong() {
     let project = Project::new();
-    project.run(&["up"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
     project.write("apps/web.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: [}\n");
     std::fs::remove_file(project.path().join("platform/dns.yaml")).expect("removed");
-    project.run(&["up"]).status(2);
+    project.run(&["up", "--yes"]).status(2);
     let destroyed = project.run(&["destroy", "--yes"]).status(0);
     assert!(destroyed.err.contains("the only environment on record"), "{}", destroyed.err);
     assert!(destroyed.err.contains("5 deleted."), "{}", destroyed.err);
@@ -83,8 +70,8 @@ fn destroy_works_from_the_record_though_the_documents_are_wrong() {
 #[test]
 fn an_environment_is_another_deployment() {
     let project = Project::new();
-    project.run(&["up"]).status(0);
-    project.run(&["up", "--env", "staging"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
+    project.run(&["up", "--yes", "--env", "staging"]).status(0);
     let all = project.run(&["state", "list", "--all", "--format", "json"]).status(0).json();
     assert_eq!(all["resources"].as_array().map(Vec::len), Some(2 * CREATED));
     project.run(&["destroy", "--yes", "--env", "staging"]).status(0);
@@ -129,7 +116,7 @@ fn init_overwrites_nothing() {
 #[test]
 fn what_is_exported_stays_in_its_folder() {
     let project = Project::new();
-    project.run(&["up"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
     let exported = project.run(&["export", ".out", "--format", "json"]).status(0).json();
     assert_eq!(exported["files"], serde_json::json!([".out/workloads/web.yaml"]));
     let text = std::fs::read_to_string(project.path().join(".out/workloads/web.yaml")).expect("read");

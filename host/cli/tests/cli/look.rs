@@ -57,7 +57,9 @@ fn every_format_of_a_graph_is_the_same_each_time() {
 #[test]
 fn a_closed_pipe_is_no_fault() {
     let project = Project::new();
-    for arguments in [&["graph"][..], &["up", "--format", "json"], &["--help"], &["completions", "bash"]] {
+    for arguments in
+        [&["graph"][..], &["up", "--yes", "--format", "json"], &["--help"], &["completions", "bash"]]
+    {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let mut command = project.command(arguments);
@@ -97,7 +99,7 @@ fn a_driver_cannot_reach_the_terminal() {
         adversarial("{do: echo, text: \"a\\e]0;title\\a\\e[2J\\u202Eb\", more: \"\\x9b31m\"}", "{}");
     for arguments in [
         &["plan", "--verbose"][..],
-        &["up", "-v"],
+        &["up", "--yes", "-v"],
         &["outputs"],
         &["outputs", "--format", "json"],
         &["state", "show", "thing#shared.one"],
@@ -122,7 +124,7 @@ fn a_driver_without_end_is_stopped() {
         ("{do: trap}", "{}", "crashed"),
     ] {
         let project = adversarial(values, limits);
-        let ran = project.run(&["up"]).status(1);
+        let ran = project.run(&["up", "--yes"]).status(1);
         assert!(ran.err.contains("failed: thing.default#shared.one\n"), "{}", ran.err);
         assert!(ran.err.contains(message), "{values}: {}", ran.err);
         assert!(ran.err.contains("1 failed"), "{}", ran.err);
@@ -133,7 +135,7 @@ fn a_driver_without_end_is_stopped() {
 #[test]
 fn timings_name_drivers() {
     let project = Project::new();
-    let ran = project.run(&["up", "--timings"]).status(0);
+    let ran = project.run(&["up", "--yes", "--timings"]).status(0);
     for part in ["load documents", "plan", "apply", "in all", "purlin/random"] {
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }

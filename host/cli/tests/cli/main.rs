@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod author;
+mod consent;
 mod crash;
 mod drift;
 mod history;
@@ -20,6 +21,7 @@ mod reference;
 mod scope;
 mod secrets;
 mod state;
+mod terminal;
 mod together;
 mod world;
 mod wrong;

@@ -65,7 +65,7 @@ const A: &str = "thing#shared.a";
 fn what_a_driver_made_is_shown_still_by_every_verb() {
     let project = project("paint");
     let up = project.run(&["up", "--yes"]).status(0);
-    is_still(&["up"], &up);
+    is_still(&["up", "--yes"], &up);
     assert!(up.err.contains("log "), "its lines are heard: {}", up.err);
     project.write("app.yaml", documents("paint", 2));
     for verb in [

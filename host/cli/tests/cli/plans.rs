@@ -12,7 +12,7 @@ fn a_plan_in_a_file_is_carried_out_as_it_was_seen_and_once() {
     let world = World::new(DRAWN, "");
     let said = world.run(&["plan", "--out", "up.plan"]).status(0);
     assert!(said.err.contains("hint: `purlin apply up.plan` does just this"), "{}", said.err);
-    let events = world.run(&["apply", "up.plan", "--format", "json"]).status(0).events();
+    let events = world.run(&["apply", "--yes", "up.plan", "--format", "json"]).status(0).events();
     assert_eq!(crate::world::told(&events, "succeeded"), ["create code", "create reader"]);
     // Drawn once: what is recorded is what the other one was given.
     let outputs = world.run(&["outputs", "--show-secrets", "--format", "json"]).status(0).json();
@@ -20,13 +20,13 @@ fn a_plan_in_a_file_is_carried_out_as_it_was_seen_and_once() {
     assert_eq!(world.real()["reader"].0, format!("is {drawn}"));
     world.run(&["plan", "--detailed-exitcode"]).status(0);
 
-    let again = world.run(&["apply", "up.plan"]).status(2);
+    let again = world.run(&["apply", "--yes", "up.plan"]).status(2);
     assert_eq!(
         again.err,
         "error: the plan is stale: the state changed since it was made\n\
          hint: `purlin plan --out FILE` makes a new one; nothing was changed\n"
     );
-    let json = world.run(&["apply", "up.plan", "--format", "json"]).status(2).events();
+    let json = world.run(&["apply", "--yes", "up.plan", "--format", "json"]).status(2).events();
     assert_eq!((json.len(), &json[0]["event"]), (1, &"error".into()));
     assert_eq!(world.effects(), (1, 0, 0));
 }
@@ -55,7 +55,7 @@ fn a_plan_keeps_its_secrets_to_itself() {
     let foreign = std::fs::read(other.path().join("other.plan")).expect("read");
     for (what, bytes) in [("changed", changed), ("short", bytes[..40].to_vec()), ("foreign", foreign)] {
         world.project().write("bad.plan", bytes);
-        let refused = world.run(&["apply", "bad.plan"]).status(2);
+        let refused = world.run(&["apply", "--yes", "bad.plan"]).status(2);
         assert!(
             refused.err.contains("the seal of the plan `bad.plan` does not fit"),
             "{what}: {}",
@@ -64,10 +64,10 @@ fn a_plan_keeps_its_secrets_to_itself() {
         assert!(refused.err.contains("hint: "), "{what}: {}", refused.err);
     }
     world.project().write("bad.plan", "hello");
-    assert!(world.run(&["apply", "bad.plan"]).status(2).err.contains("this is no plan"));
-    assert!(world.run(&["apply", "nowhere.plan"]).status(2).err.contains("hint: "));
+    assert!(world.run(&["apply", "--yes", "bad.plan"]).status(2).err.contains("this is no plan"));
+    assert!(world.run(&["apply", "--yes", "nowhere.plan"]).status(2).err.contains("hint: "));
     assert_eq!(world.effects(), (0, 0, 0));
-    world.run(&["apply", "up.plan"]).status(0);
+    world.run(&["apply", "--yes", "up.plan"]).status(0);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn documents_may_ask_for_nothing_but_what_the_plan_says() {
         "",
     ] {
         world.write(other, "");
-        let refused = world.run(&["apply", "change.plan", "-f", "."]).status(2);
+        let refused = world.run(&["apply", "--yes", "change.plan", "-f", "."]).status(2);
         assert!(refused.err.contains("departs from the plan"), "{other}: {}", refused.err);
         let lines: Vec<&str> = refused.err.lines().filter(|line| line.starts_with("  ")).collect();
         let mut once = lines.clone();
@@ -90,7 +90,7 @@ fn documents_may_ask_for_nothing_but_what_the_plan_says() {
         assert_eq!(world.effects(), (1, 0, 0));
     }
     // Without documents it is the plan's own that count.
-    assert_eq!(world.done(&["apply", "change.plan"], 0), ["update a"]);
+    assert_eq!(world.done(&["apply", "--yes", "change.plan"], 0), ["update a"]);
     assert_eq!(world.real()["a"].0, "two");
 }
 

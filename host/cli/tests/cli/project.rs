@@ -1,7 +1,7 @@
 //! A folder with documents in it, and the program run there.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -119,7 +119,15 @@ impl Project {
 }
 
 pub(crate) fn ran(mut command: Command) -> Ran {
-    let output = command.output().expect("run");
+    finished(command.output().expect("run"))
+}
+
+/// How a run that was started ended.
+pub(crate) fn ran_with(child: Child) -> Ran {
+    finished(child.wait_with_output().expect("run"))
+}
+
+fn finished(output: Output) -> Ran {
     Ran {
         status: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).expect("UTF-8"),

@@ -170,7 +170,7 @@ fn no_secret_comes_out_anywhere() {
         (&["-vv", "plan"], 0),
         (&["-vv", "plan", "--offline", "--format", "json"], 0),
         (&["plan", "--out", "kept.plan", "--verbose"], 0),
-        (&["-vv", "apply", "kept.plan", "--format", "json"], 0),
+        (&["-vv", "apply", "--yes", "kept.plan", "--format", "json"], 0),
         (&["plan", "--format", "json"], 0),
         (&["-vv", "up", "--full", "--yes", "--format", "json"], 0),
         (&["up", "--yes", "--full", "--verbose"], 0),
@@ -355,11 +355,11 @@ fn a_kept_plan_reads_again_and_notices_a_change() {
     project.write("kept/db/password", "second-word");
     run(&project, &["plan", "--out", "kept.plan"]).status(0);
     project.write("kept/db/password", "third-word");
-    let ran = run(&project, &["apply", "kept.plan"]).status(2);
+    let ran = run(&project, &["apply", "--yes", "kept.plan"]).status(2);
     assert!(ran.err.contains("the plan changes `login.default#shared.one` in another way"), "{}", ran.err);
     assert!(!ran.err.contains("-word"), "{}", ran.err);
     project.write("kept/db/password", "second-word");
-    run(&project, &["apply", "kept.plan"]).status(0);
+    run(&project, &["apply", "--yes", "kept.plan"]).status(0);
     let shown = run(&project, &["outputs", "--format", "json", "--show-secrets"]).status(0).json();
     assert_eq!(shown["resources"]["login.default#shared.one"]["p"], "second-word");
 }

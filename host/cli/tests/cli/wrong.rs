@@ -15,12 +15,12 @@ fn definition(id: &str, type_name: &str, rest: &str) -> String {
 fn refused(project: &Project) -> String {
     let plan = project.run(&["plan"]).status(2);
     assert_eq!(plan.out, "");
-    let ran = project.run(&["up"]).status(2);
+    let ran = project.run(&["up", "--yes"]).status(2);
     assert_eq!(ran.out, "");
     assert!(!project.has_state(), "no state is written");
     assert!(!ran.err.contains("created"), "nothing was made");
     // Programs are told the same, in one document.
-    let json = project.run(&["up", "--format", "json"]).status(2).events();
+    let json = project.run(&["up", "--yes", "--format", "json"]).status(2).events();
     assert_eq!(json.len(), 1);
     assert_eq!((&json[0]["format"], &json[0]["event"]), (&1.into(), &"error".into()));
     assert!(json[0]["error"]["message"].as_str().is_some_and(|message| !message.is_empty()));
@@ -217,14 +217,14 @@ fn a_command_line_that_is_wrong() {
     let project = Project::empty();
     for (arguments, message) in [
         (&["upp"][..], "unrecognized subcommand 'upp'"),
-        (&["up", "--paralelism", "3"], "a similar argument exists: '--parallelism'"),
-        (&["up", "--parallelism", "0"], "number would be zero"),
+        (&["up", "--yes", "--paralelism", "3"], "a similar argument exists: '--parallelism'"),
+        (&["up", "--yes", "--parallelism", "0"], "number would be zero"),
         (&["graph", "--format", "png"], "[possible values: tree, json, dot, mermaid, svg]"),
         (&["explain", "postgres"], "a key is TYPE[.CLASS]#ID"),
         (&["explain", "post gres#x"], "is not a resource type"),
         (&["state", "show", "x"], "a key is TYPE[.CLASS]#ID"),
         (&["validate", "nowhere.yaml"], "nowhere.yaml"),
-        (&["up", "--env", "a/b"], "names of the context"),
+        (&["up", "--yes", "--env", "a/b"], "names of the context"),
         (&["init", "--app", "A B"], "such as `a-b`"),
     ] {
         let ran = project.run(arguments).status(2);

@@ -68,8 +68,8 @@ fn what_is_made_after_everybody_left_is_found() {
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(things(&service, "late").len(), 1);
     scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 10s");
-    scene.workspace.run(&["up"]);
-    scene.workspace.run(&["up"]);
+    scene.workspace.run(&["up", "--yes"]);
+    scene.workspace.run(&["up", "--yes"]);
     assert_eq!(things(&service, "late").len(), 1, "and not made again");
 }
 
@@ -82,10 +82,10 @@ fn what_nobody_can_look_for_is_left_to_a_person() {
     service.fault("POST", Fault::LoseAnswer);
     scene.fails();
     assert_eq!(things(&service, "lost").len(), 1);
-    scene.workspace.run(&["up"]).expect(1).says("whether `lost` was made is not known");
+    scene.workspace.run(&["up", "--yes"]).expect(1).says("whether `lost` was made is not known");
     assert_eq!(things(&service, "lost").len(), 1, "nothing is guessed");
     let id = things(&service, "lost")[0]["id"].as_str().expect("an id").to_owned();
-    scene.workspace.purlin(&["import", THING, &id]);
+    scene.workspace.purlin(&["import", "--yes", THING, &id]);
     scene.up().says("Nothing to change");
     assert_eq!(things(&service, "lost").len(), 1);
     // An API with idempotency keys needs nobody.

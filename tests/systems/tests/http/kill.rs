@@ -38,11 +38,11 @@ fn a_kill_at_any_message_makes_nothing_twice() {
         };
         let kills = at_every_message(
             &proxy,
-            &["up"],
+            &["up", "--yes"],
             |number| kill_scene(&proxy, &values(number)),
             |number, workspace| {
                 only(&format!("kill-{marked}-{number}"), 1);
-                workspace.purlin(&["up"]).says("Nothing to change");
+                workspace.purlin(&["up", "--yes"]).says("Nothing to change");
             },
         );
         assert!(kills >= 6, "there are messages to be killed at: {kills}");
@@ -58,7 +58,7 @@ fn a_kill_at_any_message_makes_nothing_twice() {
         scene.wants(&size(values, 2), &none(), &none());
         scene.workspace
     };
-    at_every_message(&proxy, &["up"], changed, |number, _| only(&format!("change-{number}"), 2));
+    at_every_message(&proxy, &["up", "--yes"], changed, |number, _| only(&format!("change-{number}"), 2));
     let replaced = |number: usize| {
         let (scene, values) = made(number + 1000);
         let mut values = size(values, 3);
@@ -66,8 +66,8 @@ fn a_kill_at_any_message_makes_nothing_twice() {
         scene.wants(&values, &none(), &none());
         scene.workspace
     };
-    at_every_message(&proxy, &["up"], replaced, |number, workspace| {
-        workspace.purlin(&["up"]);
+    at_every_message(&proxy, &["up", "--yes"], replaced, |number, workspace| {
+        workspace.purlin(&["up", "--yes"]);
         only(&format!("change-{}", number + 1000), 3);
     });
     at_every_message(
@@ -86,15 +86,15 @@ fn a_kill_at_any_message_of_other_ways_to_make_makes_nothing_twice() {
     let proxy = Proxy::to(service.port());
     let url = format!("http://127.0.0.1:{}", proxy.port());
     let scene = |number: usize| kill_scene(&proxy, &named(&url, &format!("named-{number}")));
-    at_every_message(&proxy, &["up"], scene, |number, workspace| {
+    at_every_message(&proxy, &["up", "--yes"], scene, |number, workspace| {
         assert_eq!(service.all("things")[&format!("named-{number}")]["size"], 1);
-        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     });
     service.asynchronous(true, false);
     service.takes(Some(Duration::from_millis(100)));
     let scene = |number: usize| kill_scene(&proxy, &asynchronous(&url, &format!("async-{number}")));
-    at_every_message(&proxy, &["up"], scene, |number, workspace| {
+    at_every_message(&proxy, &["up", "--yes"], scene, |number, workspace| {
         assert_eq!(things(&service, &format!("async-{number}")).len(), 1);
-        workspace.purlin(&["up"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     });
 }

@@ -101,7 +101,7 @@ fn a_name_can_be_the_id() {
     // What is there already is another's.
     let second = Scene::new(&service.url(), &renamed, &none());
     second.fails().says("`other` is there already");
-    second.workspace.purlin(&["import", THING, "other"]);
+    second.workspace.purlin(&["import", "--yes", THING, "other"]);
     second.up().says("Nothing to change");
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(service.all("things").is_empty());
@@ -112,9 +112,9 @@ fn a_thing_that_exists_is_imported() {
     let service = Service::start();
     service.put("things", "things-0", json!({"id": "things-0", "name": "old", "size": 5}));
     let scene = Scene::new(&service.url(), &found(&service.url(), "old"), &none());
-    scene.workspace.run(&["import", THING, "things-7"]).expect(2).says("there is no `things-7`");
+    scene.workspace.run(&["import", "--yes", THING, "things-7"]).expect(2).says("there is no `things-7`");
     // The token was told to whoever made it.
-    scene.workspace.purlin(&["import", THING, "things-0"]).says("does not tell the outputs `token`");
+    scene.workspace.purlin(&["import", "--yes", THING, "things-0"]).says("does not tell the outputs `token`");
     let mut values = found(&service.url(), "old");
     values["secret_outputs"] = json!({});
     scene.wants(&values, &none(), &none());

@@ -56,11 +56,11 @@ impl Scene {
     }
 
     fn up(&self) -> Done {
-        self.workspace.purlin(&["up"])
+        self.workspace.purlin(&["up", "--yes"])
     }
 
     fn fails(&self) -> Done {
-        self.workspace.run(&["up"]).expect(1)
+        self.workspace.run(&["up", "--yes"]).expect(1)
     }
 
     fn outputs(&self) -> Value {

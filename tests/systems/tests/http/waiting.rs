@@ -62,7 +62,7 @@ fn an_operation_is_followed() {
     scene.fails().says("the operation is \"running\"");
     assert!(things(&service, "long").is_empty());
     scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 20s");
-    scene.workspace.run(&["up"]);
+    scene.workspace.run(&["up", "--yes"]);
     scene.up();
     assert_eq!(things(&service, "long").len(), 1, "the operation that ran was followed, none begun anew");
 }

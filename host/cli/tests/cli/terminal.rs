@@ -1,0 +1,42 @@
+//! The program on a terminal, with somebody who types.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::project::{Project, Ran, ran_with};
+
+/// Runs the program on a terminal of its own and types `input`. What it prints on either stream
+/// comes back as `out`, as on a screen. None where the machine has no `script` (util-linux).
+pub(crate) fn typed(project: &Project, arguments: &[&str], input: &str) -> Option<Ran> {
+    let program = project.command(arguments);
+    let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
+    let words: Vec<String> =
+        std::iter::once(program.get_program()).chain(program.get_args()).map(quoted).collect();
+    let mut command = Command::new("script");
+    command
+        .args(["--quiet", "--return", "--echo", "never", "--command", &words.join(" "), "/dev/null"])
+        .current_dir(project.path())
+        .env_clear()
+        .envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env("SHELL", "/bin/sh")
+        .env("TERM", "dumb")
+        .env("COLUMNS", "80")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            assert!(std::env::var_os("CI").is_none(), "`script` of util-linux is missing");
+            println!("SKIPPED: `script` of util-linux is missing");
+            return None;
+        }
+        Err(error) => panic!("script: {error}"),
+    };
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(input.as_bytes()).expect("typed");
+    // The terminal hangs up when what is typed ends, so it ends only with the program.
+    let ran = ran_with(child);
+    drop(stdin);
+    Some(ran)
+}
