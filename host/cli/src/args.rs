@@ -4,10 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
+use purlin_host::ContextChanges;
 use purlin_host::engine::{PlanOptions, Scope};
 use purlin_host::model::ContextDefaults;
 
 use crate::commands::Command;
+use crate::failure::Failure;
 
 /// Provisions what applications need: definitions say how, developers say what.
 ///
@@ -120,6 +122,105 @@ pub(crate) struct DocumentArgs {
 
     #[command(flatten)]
     pub(crate) context: ContextArgs,
+
+    #[command(flatten)]
+    pub(crate) values: ValueArgs,
+
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
+}
+
+/// What `${values.K}` reads, over what documents say.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ValueArgs {
+    /// A file of values, a map in YAML or JSON, over those of documents and of the environment; may
+    /// be given several times, the later over the earlier.
+    #[arg(long = "values", value_name = "FILE", help_heading = CONTEXT)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// A value over all others, as text; it becomes a number or a boolean where it takes the place
+    /// of one. `K:=V` takes V as YAML. May be given several times.
+    #[arg(long, value_name = "K=V", help_heading = CONTEXT)]
+    set: Vec<String>,
+}
+
+impl ValueArgs {
+    /// What is set. Faults do not show the values, which may be secrets.
+    pub(crate) fn assignments(&self) -> Result<Vec<Assignment>, Failure> {
+        self.set
+            .iter()
+            .map(|text| assignment(text).map_err(|(message, hint)| Failure::input(message).hint(hint)))
+            .collect()
+    }
+}
+
+/// One `--set`.
+pub(crate) struct Assignment {
+    pub(crate) name: String,
+    pub(crate) value: Assigned,
+}
+
+/// What `--set` gives.
+pub(crate) enum Assigned {
+    Text(String),
+    Value(serde_json::Value),
+}
+
+fn assignment(text: &str) -> Result<Assignment, (String, String)> {
+    let like = || "write NAME=VALUE, such as `--set domain=example.com`".to_owned();
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(("`--set` has no `=`".to_owned(), like()));
+    };
+    let (name, typed) = match name.strip_suffix(':') {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    if name.is_empty() || name.chars().any(char::is_whitespace) {
+        return Err(("`--set` names no value, or one with spaces".to_owned(), like()));
+    }
+    if let Some((first, _)) = name.split_once(['.', '[']) {
+        let hint = format!("write `--set {first}:={{…}}`, or a file for `--values`");
+        return Err((format!("`--set {name}` gives a part of a value; it gives whole values only"), hint));
+    }
+    let value = match typed {
+        false => Assigned::Text(value.to_owned()),
+        true => match purlin_host::documents::plain_value(&"--set".into(), value) {
+            Ok(value) => Assigned::Value(value.redact()),
+            Err(_) => {
+                let hint = format!("`--set {name}=VALUE` takes it as text");
+                return Err((format!("what `--set {name}:=` gives is not YAML"), hint));
+            }
+        },
+    };
+    Ok(Assignment { name: name.to_owned(), value })
+}
+
+/// What is meant although it is not what is declared or recorded.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct ChangeArgs {
+    /// Make an environment that purlin.yaml does not declare, or a second one from the same
+    /// documents.
+    #[arg(long, help_heading = CONTEXT)]
+    pub(crate) new_environment: bool,
+
+    /// Change the type that is recorded for the environment.
+    #[arg(long, help_heading = CONTEXT)]
+    pub(crate) change_env_type: bool,
+
+    /// Change the namespace that is recorded for the environment.
+    #[arg(long, help_heading = CONTEXT)]
+    pub(crate) change_namespace: bool,
+}
+
+impl ChangeArgs {
+    /// The same, as the host takes it.
+    pub(crate) fn changes(self) -> ContextChanges {
+        ContextChanges {
+            env_type: self.change_env_type,
+            namespace: self.change_namespace,
+            new_environment: self.new_environment,
+        }
+    }
 }
 
 /// Where it is deployed, as far as no Deployment says so.
@@ -137,11 +238,11 @@ pub(crate) struct ContextArgs {
     #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) env: Option<String>,
 
-    /// Type of the environment [default: the workspace's, else `development`].
+    /// Type of the environment [default: what the workspace declares, else `development`].
     #[arg(long, value_name = "TYPE", help_heading = CONTEXT)]
     pub(crate) env_type: Option<String>,
 
-    /// Namespace [default: the environment's id].
+    /// Namespace [default: what the workspace declares, else the environment's id].
     #[arg(long, value_name = "NAME", help_heading = CONTEXT)]
     pub(crate) namespace: Option<String>,
 }
@@ -228,7 +329,7 @@ pub(crate) struct PlaceArgs {
 impl PlaceArgs {
     /// The same, as documents are read.
     pub(crate) fn documents(&self) -> DocumentArgs {
-        DocumentArgs { paths: Vec::new(), file: self.file.clone(), context: self.context.clone() }
+        DocumentArgs { file: self.file.clone(), context: self.context.clone(), ..DocumentArgs::default() }
     }
 }
 
@@ -261,6 +362,26 @@ impl ContextArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+
+    use super::Assigned;
+
+    #[test]
+    fn values_are_text_unless_told_otherwise() {
+        let set = |text: &str| match super::assignment(text).map(|set| (set.name, set.value)) {
+            Ok((name, Assigned::Text(text))) => format!("{name} text {text}"),
+            Ok((name, Assigned::Value(value))) => format!("{name} value {value}"),
+            Err((message, hint)) => format!("{message}; {hint}"),
+        };
+        assert_eq!(set("a=1.10"), "a text 1.10");
+        assert_eq!(set("url=https://x/?a=b"), "url text https://x/?a=b");
+        assert_eq!(set("a="), "a text ");
+        assert_eq!(set("a:=1.5"), "a value 1.5");
+        assert_eq!(set("a:={b: [1, true]}"), r#"a value {"b":[1,true]}"#);
+        assert!(set("a").contains("NAME=VALUE"));
+        assert!(set("=1").contains("names no value"));
+        assert!(set("a.b=1").contains("`a:={…}`"));
+        assert!(set("a:=[1").contains("not YAML"));
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

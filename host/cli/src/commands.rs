@@ -7,6 +7,7 @@ mod destroy;
 mod diff;
 mod doctor;
 mod driver;
+mod env;
 mod explain;
 mod export;
 mod graph;
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Outputs(outputs::Args),
     Export(export::Args),
     State(state::Args),
+    Env(env::Args),
     Driver(driver::Args),
     Schema(schema::Args),
     Doctor(doctor::Args),
@@ -89,6 +91,7 @@ impl Command {
             Self::Outputs(args) => document(args.format.format),
             Self::Export(args) => document(args.format.format),
             Self::State(args) => document(args.format()),
+            Self::Env(args) => document(args.format()),
             Self::Driver(args) => document(args.format()),
             Self::Doctor(args) => document(args.format.format),
         }
@@ -113,6 +116,7 @@ impl Command {
             Self::Outputs(_) => "outputs",
             Self::Export(_) => "export",
             Self::State(_) => "state",
+            Self::Env(_) => "env",
             Self::Driver(_) => "driver",
             Self::Schema(_) => "schema",
             Self::Doctor(_) => "doctor",
@@ -140,6 +144,7 @@ impl Command {
             Self::Outputs(args) => outputs::run(&args, app).await,
             Self::Export(args) => export::run(&args, app).await,
             Self::State(args) => state::run(&args, app).await,
+            Self::Env(args) => env::run(&args, app).await,
             Self::Driver(args) => driver::run(&args, app).await,
             Self::Schema(args) => schema::run(&args, app),
             Self::Doctor(args) => doctor::run(&args, app).await,

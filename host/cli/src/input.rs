@@ -13,7 +13,7 @@ use purlin_host::state::{Environment, KeyProvider};
 use purlin_host::{Documents, Purlin};
 
 use crate::app::App;
-use crate::args::DocumentArgs;
+use crate::args::{Assigned, Assignment, DocumentArgs, ValueArgs};
 use crate::failure::Failure;
 use crate::render;
 use crate::surroundings;
@@ -50,7 +50,7 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     if inputs.is_empty() {
         inputs.push(Input::Path(default_folder(nearest.as_deref(), app)));
     }
-    let loaded = app.timings.time("load documents", || documents::load(&inputs));
+    let loaded = read(&inputs, &args.values, app)?;
     if loaded.workspace.is_some() || loaded.has_errors() {
         return Ok(loaded);
     }
@@ -59,10 +59,36 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
         // shown like all others.
         Some(file) => {
             inputs.push(Input::Path(short(&file, &app.folder)));
-            Ok(app.timings.time("load documents", || documents::load(&inputs)))
+            read(&inputs, &args.values, app)
         }
         None => Ok(loaded),
     }
+}
+
+/// Reads documents, and the values over them.
+fn read(inputs: &[Input], values: &ValueArgs, app: &App) -> Result<Loaded, Failure> {
+    let assignments = values.assignments()?;
+    let mut loaded = app.timings.time("load documents", || documents::load(inputs));
+    values.files.iter().for_each(|file| loaded.read_values(file));
+    for Assignment { name, value } in assignments {
+        match value {
+            Assigned::Text(text) => loaded.set_text(&name, &text),
+            Assigned::Value(value) => loaded.set_value(&name, value),
+        }
+    }
+    Ok(loaded)
+}
+
+/// Puts documents into the context that the command line, the workspace and they themselves say.
+pub(crate) fn in_context(
+    loaded: Loaded,
+    args: &DocumentArgs,
+    workspace: &Workspace,
+) -> Result<Documents, purlin_host::Error> {
+    let id = surroundings::deployment_id();
+    let mut documents = Documents::new(loaded, &args.context.defaults(), Some(workspace), &id)?;
+    documents.changes = args.changes.changes();
+    Ok(documents)
 }
 
 /// The folder of the workspace's file, else the current one; short where that is the same.
@@ -104,12 +130,11 @@ fn standard_input() -> Result<Input, Failure> {
 /// Reads documents and puts them into their context. Warnings are shown.
 pub(crate) fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
     let loaded = load(args, app)?;
-    show_remarks(&loaded, app);
+    show(&loaded.diagnostics, &loaded.sources, app);
     let sources = loaded.sources.clone();
     let workspace = workspace(&loaded, app);
-    let documents =
-        Documents::new(loaded, &args.context.defaults(), Some(&workspace), &surroundings::deployment_id())
-            .map_err(|error| Failure::host(error, &sources))?;
+    let documents = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
+    show(&documents.remarks, &sources, app);
     if documents.deployment().workloads.is_empty()
         && documents.deployment().shared.is_empty()
         && documents.catalogue().definitions().is_empty()
@@ -130,12 +155,12 @@ pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
 }
 
 /// Shows warnings, and with `--verbose` notes.
-fn show_remarks(loaded: &Loaded, app: &App) {
+fn show(remarks: &[Diagnostic], sources: &SourceMap, app: &App) {
     let lowest = if app.ui.level >= Level::Verbose { Severity::Note } else { Severity::Warning };
     let remarks: Vec<Diagnostic> =
-        loaded.diagnostics.iter().filter(|d| !d.is_error() && d.severity >= lowest).cloned().collect();
+        remarks.iter().filter(|d| !d.is_error() && d.severity >= lowest).cloned().collect();
     if !remarks.is_empty() && app.ui.level > Level::Quiet {
-        app.ui.raw(&render::diagnostics::render(&remarks, &loaded.sources, app.ui.error_columns()));
+        app.ui.raw(&render::diagnostics::render(&remarks, sources, app.ui.error_columns()));
     }
 }
 
@@ -208,8 +233,7 @@ fn key_from_command(words: &[String], folder: &Path) -> Result<String, Failure> 
 pub(crate) struct Place {
     pub(crate) purlin: Purlin,
     pub(crate) context: Context,
-    /// The workspace's folder.
-    pub(crate) folder: PathBuf,
+    pub(crate) workspace: Workspace,
 }
 
 impl Place {
@@ -218,8 +242,15 @@ impl Place {
     }
 }
 
-/// Finds out where a command works.
+/// Finds out where a command works that is about what is recorded.
 pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
+    let mut place = place_as_written(args, app).await?;
+    as_recorded(&place.purlin, args, &mut place.context).await?;
+    Ok(place)
+}
+
+/// The same; type and namespace are what documents, flags and workspace say.
+pub(crate) async fn place_as_written(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let loaded = load(args, app)?;
     let workspace = workspace(&loaded, app);
     let purlin = orchestrator(&workspace, app)?;
@@ -232,12 +263,7 @@ pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failu
     let mut context = if faulty {
         written(&args.context.defaults(), &loaded.context, &workspace)
     } else {
-        let documents = Documents::new(
-            loaded,
-            &args.context.defaults(),
-            Some(&workspace),
-            &surroundings::deployment_id(),
-        );
+        let documents = in_context(loaded, args, &workspace);
         (*documents.map_err(|error| Failure::host(error, &sources))?.context).clone()
     };
     if faulty && !args.context.names_environment() {
@@ -261,7 +287,32 @@ pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failu
             }
         }
     }
-    Ok(Place { purlin, context, folder: workspace.folder })
+    Ok(Place { purlin, context, workspace })
+}
+
+/// Takes the type and the namespace from the record, where they are not given; where they are,
+/// they have to be those of the record.
+async fn as_recorded(purlin: &Purlin, args: &DocumentArgs, context: &mut Context) -> Result<(), Failure> {
+    let environment = Environment::of(context);
+    // What cannot be read is told by whoever needs it.
+    let Ok(Some(recorded)) = purlin.recorded_context(&environment).await else { return Ok(()) };
+    let given = [
+        ("--env-type", "type", &args.context.env_type, &recorded.env.kind, "env-type-changed"),
+        ("--namespace", "namespace", &args.context.namespace, &recorded.namespace, "namespace-changed"),
+    ];
+    for (option, what, given, recorded, code) in given {
+        let Some(given) = given.as_ref().filter(|given| given.as_str() != &**recorded) else { continue };
+        let snapshot = purlin.snapshot(&environment).await;
+        let snapshot = snapshot.map_err(|error| Failure::host(error, &SourceMap::default()))?;
+        if !snapshot.records.is_empty() || !snapshot.pending.is_empty() {
+            let message = format!("the {what} of {environment} is `{recorded}`, not `{given}`");
+            let fault = Diagnostic::error(code, message).help(format!("leave out `{option}`"));
+            return Err(Failure::Documents { faults: vec![fault], sources: SourceMap::default() });
+        }
+    }
+    context.env.kind = recorded.env.kind;
+    context.namespace = recorded.namespace;
+    Ok(())
 }
 
 /// A context from what was written where the documents themselves are wrong.

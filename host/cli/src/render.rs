@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod diagnostics;
 pub(crate) mod diff;
 pub(crate) mod dot;
+pub(crate) mod environment;
 pub(crate) mod explain;
 pub(crate) mod history;
 pub(crate) mod inspect;

@@ -6,6 +6,7 @@
 pub(crate) mod check;
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
+pub(crate) mod environment;
 pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod history;

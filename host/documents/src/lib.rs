@@ -23,6 +23,7 @@ mod schema;
 mod score;
 mod source;
 mod template;
+mod values;
 mod walk;
 mod workspace;
 mod yaml;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_model::{
-    ContextDefaults, Definition, Deployment, Diagnostic, Location, ResourceType, Severity, Workspace,
+    ContextDefaults, ContextPlaces, Definition, Deployment, Diagnostic, GivenValue, Location, ResourceType,
+    Severity, Workspace,
 };
 
 use crate::SourceMap;
@@ -42,6 +43,10 @@ pub enum Input {
 pub struct Loaded {
     /// What the Deployments say about the context.
     pub context: ContextDefaults,
+    /// Where they say it.
+    pub places: ContextPlaces,
+    /// Values given beside the documents, over those of Deployments; the later over the earlier.
+    pub given: Vec<GivenValue>,
     /// Workloads, shared resources and values of all documents.
     pub deployment: Deployment,
     /// Definitions, in the order they were read.

@@ -38,13 +38,18 @@ pub(crate) fn resource(reader: &mut Reader<'_>, name: &str, span: &Span) -> Opti
 /// A part of the context: organisation, application, environment, its type or namespace.
 pub(crate) fn context_part(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Arc<str>> {
     let text = reader.string(node, what)?;
+    context_word(reader, text, &node.span, what)
+}
+
+/// The same, from the key of a map.
+pub(crate) fn context_word(reader: &mut Reader<'_>, text: &str, span: &Span, what: &str) -> Option<Arc<str>> {
     let empty_fits = what.ends_with("namespace`");
     let wrong = |c: char| c == ':' || c == '/' || c.is_whitespace() || c.is_control();
     if (text.is_empty() && !empty_fits) || text.contains(wrong) {
         let message =
             if text.is_empty() { format!("{what} is empty") } else { format!("`{text}` cannot be {what}") };
         let help = "it goes into URNs: write a name without `:`, `/` or blanks";
-        let fault = reader.about(&node.span, "bad-name", message).help(help);
+        let fault = reader.about(span, "bad-name", message).help(help);
         reader.report(fault);
         return None;
     }

@@ -8,6 +8,8 @@
 //!   state: {path: .purlin}
 //!   key: {file: key.txt}              # or {env: NAME}, or {command: [program, argument]}
 //!   defaults: {org: acme, app: shop, env: dev, env_type: development, namespace: dev}
+//!   environments:                       # see `environments`
+//!     prod: {type: production, values: {domain: example.com}, protect: true}
 //!   parallelism: 10
 //!   drivers:
 //!     acme/postgres:
@@ -23,6 +25,7 @@
 //! ```
 
 mod driver;
+mod environments;
 mod grants;
 mod stores;
 
@@ -62,6 +65,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     workspace.key = fields.get(reader, "key").and_then(|node| key(reader, node));
     if let Some(node) = fields.get(reader, "defaults") {
         workspace.defaults = defaults(reader, node);
+    }
+    if let Some(node) = fields.get(reader, "environments") {
+        workspace.environments = environments::read(reader, node);
     }
     workspace.parallelism =
         fields.get(reader, "parallelism").and_then(|node| count(reader, node, "`parallelism`"));

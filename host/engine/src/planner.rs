@@ -98,7 +98,7 @@ pub async fn plan(
     drivers: &dyn Drivers,
     options: PlanOptions,
 ) -> Result<Plan, Error> {
-    let Base { mut recorded, mut prelude, fingerprint } = base;
+    let Base { mut recorded, mut prelude, fingerprint, protected } = base;
     let names = aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
         for change in crate::moves::moves(&recorded, &names) {
@@ -180,7 +180,7 @@ pub async fn plan(
         forced.extend(homeless);
     };
     let mut set = available;
-    protection::check(&recorded, &steps, &operations, Some(&graph))?;
+    protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
     let suggestions = alike(&recorded, &steps, &mut operations);
     let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
     for step in &mut steps {

@@ -46,4 +46,7 @@ pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind
 pub use template::{Access, Path, Piece, Placeholder, Reference, Template, Text};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Map, Secret, Unknown, Value};
-pub use workspace::{ContextDefaults, DriverConfig, DriverSource, KeySource, Limits, Workspace};
+pub use workspace::{
+    ContextDefaults, ContextPlaces, DeclaredEnvironment, DriverConfig, DriverSource, GivenValue, KeySource,
+    Limits, ValueOrigin, Workspace,
+};

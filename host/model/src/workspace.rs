@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::{Grants, Location, Lock, SecretStore};
+use crate::{Grants, Location, Lock, SecretStore, Template};
 
 /// What stands in `purlin.yaml`. Paths are as written; they count from `folder`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,9 @@ pub struct Workspace {
     pub drivers: IndexMap<Arc<str>, DriverConfig>,
     /// Stores of secrets by name. A name is one of an id of a resource.
     pub secret_stores: IndexMap<Arc<str>, SecretStore>,
+    /// The environments that there are, by id. Where any is declared, others are mistakes until
+    /// somebody says otherwise.
+    pub environments: IndexMap<Arc<str>, DeclaredEnvironment>,
     /// Driver calls at the same time, the engine's choice when none is written.
     pub parallelism: Option<usize>,
     /// What was approved of drivers: `purlin.lock` beside the file, where there is one.
@@ -44,6 +47,65 @@ pub struct ContextDefaults {
     pub env_type: Option<Arc<str>>,
     /// Namespace.
     pub namespace: Option<Arc<str>>,
+}
+
+/// Where the parts of a context were written, as far as documents say them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContextPlaces {
+    /// Organisation.
+    pub org: Option<Location>,
+    /// Application.
+    pub app: Option<Location>,
+    /// Environment.
+    pub env: Option<Location>,
+    /// Type of the environment.
+    pub env_type: Option<Location>,
+    /// Namespace.
+    pub namespace: Option<Location>,
+}
+
+/// What a Workspace says about one environment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeclaredEnvironment {
+    /// Its type, and where that was written.
+    pub kind: Option<(Arc<str>, Location)>,
+    /// Its namespace, and where that was written.
+    pub namespace: Option<(Arc<str>, Location)>,
+    /// What `${values.K}` reads there, over the values of Deployments.
+    pub values: Vec<GivenValue>,
+    /// Where it says that nothing in it may be deleted; none where it does not.
+    pub protect: Option<Location>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// A value that `${values.K}` reads and that no Deployment gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenValue {
+    /// The name, `K`.
+    pub name: Arc<str>,
+    /// As it was written, to be kept with the history.
+    pub written: serde_json::Value,
+    /// The same, its placeholders parsed.
+    pub template: Template,
+    /// Who gives it.
+    pub origin: ValueOrigin,
+    /// Where it was written; its file is empty for one of the command line.
+    pub location: Location,
+}
+
+/// Who gives a value besides Deployments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueOrigin {
+    /// The environment in the Workspace.
+    Environment,
+    /// A file of values.
+    File,
+    /// The command line, or an embedding program, as text: it becomes a number or a boolean where
+    /// it takes the place of one.
+    Text,
+    /// The same, as the value that it is.
+    Typed,
 }
 
 /// Where a key comes from.

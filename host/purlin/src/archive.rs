@@ -1,8 +1,12 @@
 //! Documents as they were, kept with the history and with saved plans: every text that was read,
 //! and the context that was settled.
 
+use std::sync::Arc;
+
 use purlin_documents::{Loaded, SourceText, load_sources};
-use purlin_model::{Context, ContextDefaults};
+use purlin_model::{
+    Context, ContextDefaults, ContextPlaces, EnvironmentId, GivenValue, Location, ValueOrigin,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{Documents, Error};
@@ -10,20 +14,128 @@ use crate::{Documents, Error};
 /// The newest form that is read, and the one that is written.
 const FORMAT: u32 = 1;
 
+/// What is kept. Fields that came later have a default, so that older archives read.
 #[derive(Serialize, Deserialize)]
-struct Archive {
+pub(crate) struct Archive {
     format: u32,
     context: Settled,
+    /// Values given beside the documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    values: Vec<Kept>,
     sources: Vec<Text>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// The beginning of an archive: what is needed of it without the texts.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    context: Settled,
+}
+
+impl Archive {
+    /// Reads what is kept.
+    ///
+    /// # Errors
+    /// [`Error::Archive`] when a newer program wrote it, or it is damaged.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let archive: Self = serde_json::from_slice(bytes).map_err(|_| damaged())?;
+        current(archive.format)?;
+        Ok(archive)
+    }
+
+    /// The context of an archive, without its texts.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn context(bytes: &[u8], deployment: &Arc<str>) -> Result<Context, Error> {
+        let head: Head = serde_json::from_slice(bytes).map_err(|_| damaged())?;
+        current(head.format)?;
+        let Settled { org, app, env, env_type, namespace } = head.context;
+        Ok(Context {
+            org: org.into(),
+            app: app.into(),
+            env: EnvironmentId { id: env.into(), kind: env_type.into() },
+            namespace: namespace.into(),
+            deployment: deployment.clone(),
+        })
+    }
+
+    /// The texts, to be read again.
+    pub(crate) fn into_sources(self) -> Vec<SourceText> {
+        let text = |text: Text| SourceText {
+            name: text.name.into(),
+            text: text.text.into(),
+            named: text.named,
+            scores: text.scores.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
+        };
+        self.sources.into_iter().map(text).collect()
+    }
+}
+
+fn damaged() -> Error {
+    Error::Archive("the recorded documents cannot be read: they are damaged".to_owned())
+}
+
+fn current(format: u32) -> Result<(), Error> {
+    if format <= FORMAT {
+        return Ok(());
+    }
+    Err(Error::Archive("a newer version of purlin recorded these documents; use that version".to_owned()))
+}
+
+#[derive(Clone, Serialize, Deserialize)]
 struct Settled {
     org: String,
     app: String,
     env: String,
     env_type: String,
     namespace: String,
+}
+
+/// A value, and where it came from.
+#[derive(Clone, Serialize, Deserialize)]
+struct Kept {
+    name: String,
+    value: serde_json::Value,
+    origin: Origin,
+    file: String,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Origin {
+    Environment,
+    File,
+    Option,
+}
+
+impl Kept {
+    fn new(given: &GivenValue) -> Self {
+        Self {
+            name: given.name.to_string(),
+            value: given.written.clone(),
+            origin: match given.origin {
+                ValueOrigin::Environment => Origin::Environment,
+                ValueOrigin::File => Origin::File,
+                ValueOrigin::Text | ValueOrigin::Typed => Origin::Option,
+            },
+            file: given.location.file.to_string(),
+            line: given.location.line,
+            column: given.location.column,
+        }
+    }
+
+    fn give(self, loaded: &mut Loaded) {
+        let origin = match self.origin {
+            Origin::Environment => ValueOrigin::Environment,
+            Origin::File => ValueOrigin::File,
+            Origin::Option => ValueOrigin::Typed,
+        };
+        let place = Location::new(self.file, self.line, self.column);
+        loaded.give_again(&self.name, self.value, origin, place);
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -47,6 +159,7 @@ impl Documents {
                 env_type: env.kind.to_string(),
                 namespace: namespace.to_string(),
             },
+            values: self.loaded.given.iter().map(Kept::new).collect(),
             sources: self
                 .loaded
                 .sources()
@@ -73,13 +186,9 @@ impl Documents {
     /// [`Error::Archive`] when they are not what this program or an older one wrote;
     /// [`Error::Documents`] when what was right then is wrong now.
     pub fn from_archive(bytes: &[u8], deployment_id: &str) -> Result<Self, Error> {
-        let damaged = |what: &str| Error::Archive(what.to_owned());
-        let archive: Archive =
-            serde_json::from_slice(bytes).map_err(|_| damaged("the documents kept do not read as such"))?;
-        if archive.format > FORMAT {
-            return Err(damaged("the documents were kept by a newer version of purlin; use that"));
-        }
-        let Settled { org, app, env, env_type, namespace } = archive.context;
+        let mut archive = Archive::read(bytes)?;
+        let Settled { org, app, env, env_type, namespace } = archive.context.clone();
+        let values = std::mem::take(&mut archive.values);
         let flags = ContextDefaults {
             org: Some(org.into()),
             app: Some(app.into()),
@@ -87,15 +196,11 @@ impl Documents {
             env_type: Some(env_type.into()),
             namespace: Some(namespace.into()),
         };
-        let sources = archive.sources.into_iter().map(|text| SourceText {
-            name: text.name.into(),
-            text: text.text.into(),
-            named: text.named,
-            scores: text.scores.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
-        });
-        let mut loaded: Loaded = load_sources(sources.collect());
+        let mut loaded: Loaded = load_sources(archive.into_sources());
+        values.into_iter().for_each(|value| value.give(&mut loaded));
         // The context was settled then; what the documents say about it went into that.
         loaded.context = ContextDefaults::default();
+        loaded.places = ContextPlaces::default();
         Self::new(loaded, &flags, None, deployment_id)
     }
 }

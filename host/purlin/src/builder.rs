@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use purlin_engine::{Base, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
-use purlin_model::{Diagnostic, Key, Workspace};
+use purlin_model::{Context, Diagnostic, Key, Location, Workspace};
 use purlin_state::{
     Change, Environment, Holder, KeyProvider, OpenOptions, Probe, Record, Report, SledStore, Snapshot, Store,
 };
@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 
 use crate::drivers::Registry;
 use crate::secrets::Stores;
-use crate::{Documents, DriverInfo, Error, Session};
+use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
 
 /// Milliseconds since 1970.
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -192,9 +192,19 @@ impl Purlin {
     /// # Errors
     /// [`Error::Documents`] with every fault.
     pub async fn graph(&self, documents: &Documents) -> Result<Arc<Graph>, Error> {
+        self.check_declared(documents).await?;
+        self.graph_in(documents, Arc::clone(&documents.context)).await
+    }
+
+    /// The graph that documents make in some context.
+    pub(crate) async fn graph_in(
+        &self,
+        documents: &Documents,
+        context: Arc<Context>,
+    ) -> Result<Arc<Graph>, Error> {
         let known = self.registry()?.known_outputs(documents).await;
         let input = purlin_graph::Input {
-            context: Arc::clone(&documents.context),
+            context,
             catalogue: Arc::clone(&documents.catalogue),
             deployment: Arc::clone(&documents.deployment),
             outputs: &known,
@@ -237,7 +247,21 @@ impl Purlin {
         base: Base,
         options: PlanOptions,
     ) -> Result<Plan, Error> {
-        let graph = self.graph(documents).await?;
+        self.plan_with(documents, documents.changes, base, options).await
+    }
+
+    /// The same, where these changes of the recorded context are meant.
+    pub(crate) async fn plan_with(
+        &self,
+        documents: &Documents,
+        changes: ContextChanges,
+        base: Base,
+        options: PlanOptions,
+    ) -> Result<Plan, Error> {
+        self.check_declared(documents).await?;
+        self.check_context_at(documents, changes, &base).await?;
+        let graph = self.graph_in(documents, Arc::clone(&documents.context)).await?;
+        let base = base.protected(self.protection(&documents.environment()));
         let options = PlanOptions { parallelism: self.parallelism, stores: self.secret_stores()?, ..options };
         Ok(purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?)
     }
@@ -352,6 +376,11 @@ impl Purlin {
     /// Looking must not make a state where there is none.
     pub(crate) fn is_untouched(&self) -> bool {
         self.given.is_none() && self.opened.get().is_none() && !self.state_folder.exists()
+    }
+
+    /// Where the workspace says that nothing in an environment may be deleted.
+    pub(crate) fn protection(&self, environment: &Environment) -> Option<Location> {
+        self.workspace.environments.get(&environment.env)?.protect.clone()
     }
 
     pub(crate) fn workspace(&self) -> &Workspace {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use purlin_documents::Loaded;
 use purlin_graph::Catalogue;
-use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, EnvironmentId, Workspace};
+use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, Location, Workspace};
 use purlin_state::Environment;
 
-use crate::Error;
+use crate::settle::settle;
+use crate::{ContextChanges, Error, values};
 
 /// Documents that were read, found right, and put into a context.
 pub struct Documents {
@@ -15,14 +16,25 @@ pub struct Documents {
     pub loaded: Loaded,
     /// Where it is to be deployed.
     pub context: Arc<Context>,
+    /// Changes of what is recorded about the environment that are meant; none at first.
+    pub changes: ContextChanges,
+    /// Warnings about the documents in this context, besides those of reading them.
+    pub remarks: Vec<Diagnostic>,
+    pub(crate) kind_place: Option<Location>,
+    pub(crate) namespace_place: Option<Location>,
+    pub(crate) undeclared: Option<Box<Diagnostic>>,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
 }
 
 impl Documents {
-    /// Settles the context: what a Deployment says; else `flags`, which may not contradict it; else
-    /// the workspace's defaults; else organisation and application `default`, environment
-    /// `development` of type `development`. The namespace is by default the environment's id.
+    /// Settles the context: what a Deployment says; else `flags`; else what the workspace declares
+    /// about the environment; else its defaults; else organisation and application `default`,
+    /// environment `development` of type `development`. The namespace is by default the
+    /// environment's id. Of the first three none may contradict another.
+    ///
+    /// Values are those of Deployments, over them those of the environment in the workspace, over
+    /// them [`Loaded::given`].
     ///
     /// `deployment_id` has to differ from run to run; it is `${context.deploy.id}`.
     ///
@@ -37,8 +49,13 @@ impl Documents {
     ) -> Result<Self, Error> {
         let mut faults: Vec<Diagnostic> =
             loaded.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
-        let workspace = workspace.or(loaded.workspace.as_ref()).map(|workspace| &workspace.defaults);
-        let context = context(&loaded.context, flags, workspace, deployment_id, &mut faults);
+        let workspace = workspace.or(loaded.workspace.as_ref());
+        let settled = settle(&loaded, flags, workspace, deployment_id, &mut faults);
+        let environment = workspace.and_then(|workspace| workspace.environments.get(&settled.context.env.id));
+        let mut given = environment.map(|environment| environment.values.clone()).unwrap_or_default();
+        given.append(&mut loaded.given);
+        values::lay(&mut loaded.deployment, &mut given, &mut faults);
+        loaded.given = given;
         let catalogue = match Catalogue::new(std::mem::take(&mut loaded.definitions)) {
             Ok(catalogue) => Some(catalogue),
             Err(errors) => {
@@ -46,11 +63,24 @@ impl Documents {
                 None
             }
         };
+        let mut remarks = Vec::new();
+        if let Some(catalogue) = &catalogue {
+            let (wrong, odd): (Vec<_>, Vec<_>) = values::unread(&loaded.deployment, catalogue, &loaded.given)
+                .into_iter()
+                .partition(Diagnostic::is_error);
+            faults.extend(wrong);
+            remarks = odd;
+        }
         match catalogue {
             Some(catalogue) if faults.is_empty() => Ok(Self {
                 deployment: Arc::new(std::mem::take(&mut loaded.deployment)),
                 loaded,
-                context: Arc::new(context),
+                context: Arc::new(settled.context),
+                changes: ContextChanges::default(),
+                remarks,
+                kind_place: settled.kind_place,
+                namespace_place: settled.namespace_place,
+                undeclared: settled.undeclared,
                 catalogue: Arc::new(catalogue),
             }),
             _ => Err(Error::Documents(faults)),
@@ -71,47 +101,4 @@ impl Documents {
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
-}
-
-fn context(
-    documents: &ContextDefaults,
-    flags: &ContextDefaults,
-    workspace: Option<&ContextDefaults>,
-    deployment: &str,
-    faults: &mut Vec<Diagnostic>,
-) -> Context {
-    let nothing = ContextDefaults::default();
-    let workspace = workspace.unwrap_or(&nothing);
-    let mut pick = |name: &str,
-                    field: fn(&ContextDefaults) -> &Option<Arc<str>>,
-                    fallback: &str|
-     -> Arc<str> {
-        if let (Some(written), Some(flag)) = (field(documents), field(flags))
-            && written != flag
-        {
-            faults.push(
-                Diagnostic::error(
-                    "context-conflict",
-                    format!("the Deployment says {name} `{written}`, the command line says `{flag}`"),
-                )
-                .help("change one of the two, or leave it out of the Deployment"),
-            );
-        }
-        let chosen = [documents, flags, workspace].into_iter().find_map(|source| field(source).clone());
-        let chosen = chosen.unwrap_or_else(|| fallback.into());
-        // URNs are made of these words, so they must not hold what separates them.
-        if chosen.contains(['/', ':']) || chosen.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            faults.push(
-                Diagnostic::error("context-name", format!("{name} `{}` is no name", chosen.escape_debug()))
-                    .help("names of the context are without blanks, `/` and `:`"),
-            );
-        }
-        chosen
-    };
-    let org = pick("organisation", |source| &source.org, "default");
-    let app = pick("application", |source| &source.app, "default");
-    let id = pick("environment", |source| &source.env, "development");
-    let kind = pick("environment type", |source| &source.env_type, "development");
-    let namespace = pick("namespace", |source| &source.namespace, &id);
-    Context { org, app, env: EnvironmentId { id, kind }, namespace, deployment: deployment.into() }
 }

@@ -12,7 +12,7 @@ use purlin_model::{Key, Urn};
 use purlin_state::{Change, Deployment, Environment, Outcome, Store};
 use sha2::{Digest, Sha256};
 
-use crate::{Documents, Error, Purlin, Session};
+use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 impl Session<'_> {
     /// Carries out a plan and writes down in the history what came of it, with the documents it was
@@ -43,7 +43,9 @@ impl Session<'_> {
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
         };
         let environment = self.environment().clone();
-        let counted = !plan.is_empty();
+        // A change of the context counts although no resource changes, or it would be asked about
+        // at each run.
+        let counted = !plan.is_empty() || self.changes_context(documents).await?;
         let run = self.apply(plan, cancel).await?;
         if counted {
             let change = Change::Deployed {
@@ -63,6 +65,19 @@ impl Session<'_> {
             clock: self.purlin.clock(),
             ending: None,
         })
+    }
+}
+
+impl Session<'_> {
+    /// Whether documents change the recorded context, as is meant.
+    async fn changes_context(&self, documents: Option<&Documents>) -> Result<bool, Error> {
+        let Some(documents) = documents else { return Ok(false) };
+        if documents.changes == ContextChanges::default() {
+            return Ok(false);
+        }
+        let recorded = self.purlin.recorded_context(self.environment()).await?;
+        let now = &documents.context;
+        Ok(recorded.is_none_or(|then| then.env.kind != now.env.kind || then.namespace != now.namespace))
     }
 }
 

@@ -27,21 +27,27 @@
 
 mod archive;
 mod builder;
+mod changes;
 mod documents_in_context;
 mod drivers;
 mod error;
 mod history;
+mod last;
 mod outputs;
 mod probed;
 mod saved;
 mod secrets;
 mod session;
+mod settle;
+mod values;
 
 pub use builder::{Builder, Purlin};
+pub use changes::ContextChanges;
 pub use documents_in_context::Documents;
 pub use drivers::{Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection};
 pub use error::Error;
 pub use history::Deploying;
+pub use last::LastDeployed;
 pub use outputs::{Outputs, outputs};
 pub use saved::SavedPlan;
 pub use session::Session;

@@ -5,7 +5,7 @@ use purlin_state::{decode_changes, encode_changes};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{Documents, Error, Purlin, Session};
+use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 /// How a plan file begins; the number is its format.
 const MAGIC: &[u8] = b"purlin plan 1\n";
@@ -30,6 +30,9 @@ struct Kept {
     exclude: Vec<String>,
     dependents: bool,
     replace: Vec<String>,
+    /// Changes of the recorded context that were meant when the plan was made.
+    #[serde(default)]
+    changes: ContextChanges,
 }
 
 impl Purlin {
@@ -58,6 +61,7 @@ impl Purlin {
             exclude: options.scope.exclude.clone(),
             dependents: options.scope.dependents,
             replace: options.replace.clone(),
+            changes: documents.changes,
         };
         let plain = Zeroizing::new(serde_json::to_vec(&kept).unwrap_or_default());
         let mut bytes = MAGIC.to_vec();
@@ -93,7 +97,8 @@ impl SavedPlan {
     /// [`Error::Documents`] when what was right then is wrong now.
     pub fn documents(&self) -> Result<Documents, Error> {
         let bytes = self.kept.documents.as_deref().unwrap_or_default();
-        Documents::from_archive(bytes, &self.kept.deployment)
+        let documents = Documents::from_archive(bytes, &self.kept.deployment)?;
+        Ok(Documents { changes: self.kept.changes, ..documents })
     }
 
     fn options(&self) -> Result<PlanOptions, Error> {
@@ -127,7 +132,8 @@ impl Session<'_> {
             return Err(Error::Stale);
         }
         let base = base.with(decode_changes(&saved.kept.prelude)?)?;
-        let plan = self.purlin.plan_from(documents, base, saved.options()?).await?;
+        let changes = documents.changes.or(saved.kept.changes);
+        let plan = self.purlin.plan_with(documents, changes, base, saved.options()?).await?;
         let departures = purlin_engine::departures(&saved.kept.outline, &plan.outline());
         if departures.is_empty() { Ok(plan) } else { Err(Error::Departs(departures)) }
     }

@@ -115,7 +115,7 @@ impl Session<'_> {
     /// [`Error::Documents`] when a driver that is needed is missing, something is protected, or
     /// something that stays depends on what goes.
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
-        let base = self.base().await?;
+        let base = self.base().await?.protected(self.purlin.protection(self.environment()));
         Ok(purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?)
     }
 

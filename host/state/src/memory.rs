@@ -72,6 +72,10 @@ impl Store for MemoryStore {
         self.read(|table| snapshot::history(table, environment))
     }
 
+    async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
+        self.read(|table| snapshot::last_from_documents(table, environment))
+    }
+
     async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
         self.read(|table| snapshot::documents(table, digest, &self.keys))
     }

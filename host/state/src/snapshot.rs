@@ -105,13 +105,30 @@ pub(crate) fn environments(table: &Table) -> Result<Vec<Environment>, Error> {
 /// The deployments of an environment, the oldest first.
 pub(crate) fn history(table: &Table, environment: &Environment) -> Result<Vec<Deployment>, Error> {
     let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
-    let deployments = table.range(&prefix).map(|(key, value)| {
-        let name = keyspace::describe(key, Some(environment));
-        let number = keyspace::deployment_number(key)
-            .ok_or_else(|| Error::Damaged { name: name.clone(), detail: "its number is lost".into() })?;
-        codec::decode_deployment(value, number, &name)
-    });
-    deployments.collect()
+    table.range(&prefix).map(|(key, value)| deployment(key, value, environment)).collect()
+}
+
+/// The latest deployment of an environment that was made from documents. Older ones are not read.
+pub(crate) fn last_from_documents(
+    table: &Table,
+    environment: &Environment,
+) -> Result<Option<Deployment>, Error> {
+    let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+    let entries: Vec<(&[u8], &[u8])> = table.range(&prefix).collect();
+    for (key, value) in entries.into_iter().rev() {
+        let deployment = deployment(key, value, environment)?;
+        if deployment.documents.is_some() {
+            return Ok(Some(deployment));
+        }
+    }
+    Ok(None)
+}
+
+fn deployment(key: &[u8], value: &[u8], environment: &Environment) -> Result<Deployment, Error> {
+    let name = keyspace::describe(key, Some(environment));
+    let number = keyspace::deployment_number(key)
+        .ok_or_else(|| Error::Damaged { name: name.clone(), detail: "its number is lost".into() })?;
+    codec::decode_deployment(value, number, &name)
 }
 
 /// The documents with a digest.

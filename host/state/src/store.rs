@@ -33,6 +33,15 @@ pub trait Store: Send + Sync {
     /// When the store cannot be read.
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error>;
 
+    /// The latest deployment of an environment that was made from documents.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
+        let history = self.history(environment).await?;
+        Ok(history.into_iter().rev().find(|deployment| deployment.documents.is_some()))
+    }
+
     /// The documents with this digest; none where they are not kept any more.
     ///
     /// # Errors

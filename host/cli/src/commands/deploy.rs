@@ -73,7 +73,11 @@ pub(super) async fn up(
     let mut early = None;
     if purlin.state_folder().exists() {
         // Faults of the documents are told before anybody waits for the state.
-        app.timings.wait("build graph", purlin.graph(documents)).await.map_err(fail)?;
+        if let Err(error) = app.timings.wait("build graph", purlin.graph(documents)).await {
+            // In another context than that of the record, that is the fault behind the others.
+            purlin.check_context(documents).await.map_err(fail)?;
+            return Err(fail(error));
+        }
     } else {
         // Where nothing was ever deployed the plan comes first, so that wrong input leaves no trace.
         let plan = app.timings.wait("plan", purlin.plan(documents, options.clone())).await.map_err(fail)?;

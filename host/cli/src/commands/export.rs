@@ -56,7 +56,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app.ui.note(&format!("nothing is recorded in {}", place.environment()));
         input::hint_at_others(&place, app).await?;
     }
-    warn_of_reading_along(&args.folder, &place.folder, app);
+    warn_of_reading_along(&args.folder, &place.workspace.folder, app);
     let outputs = purlin_host::outputs(&records);
     let mut names = Names::default();
     let mut written = Vec::new();

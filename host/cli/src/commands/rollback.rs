@@ -6,7 +6,7 @@ use purlin_host::state::{Deployment, Environment, Outcome};
 use super::deploy::{self, Shown};
 use super::history::find;
 use crate::app::App;
-use crate::args::{Format, FormatArg, PlaceArgs, PlanArgs};
+use crate::args::{ChangeArgs, Format, FormatArg, PlaceArgs, PlanArgs};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::{input, surroundings, text};
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     place: PlaceArgs,
 
     #[command(flatten)]
+    changes: ChangeArgs,
+
+    #[command(flatten)]
     pub(super) format: FormatArg,
 }
 
@@ -57,7 +60,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         None => last_good(&history, &environment)?,
     };
     let documents = place.purlin.documents_of(deployment, &surroundings::deployment_id()).await;
-    let documents = documents.map_err(fail)?;
+    let mut documents = documents.map_err(fail)?;
+    documents.changes = args.changes.changes();
     if args.format.format == Format::Text {
         app.ui.note(&format!(
             "deploying the documents of deployment {} ({}, {}) again, with the drivers of now",

@@ -10,7 +10,6 @@ use crate::render;
 use crate::report::FORMAT;
 use crate::report::diagnostic::{self, Fault};
 use crate::style::{GOOD, paint};
-use crate::surroundings;
 use crate::text;
 
 /// Check documents and the graph they make; nothing is provisioned.
@@ -49,14 +48,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut found = None;
     let faulty = loaded.has_errors();
     let workspace = input::workspace(&loaded, app);
-    let made = purlin_host::Documents::new(
-        loaded,
-        &args.documents.context.defaults(),
-        Some(&workspace),
-        &surroundings::deployment_id(),
-    );
+    let made = input::in_context(loaded, &args.documents, &workspace);
     match made {
         Ok(documents) => {
+            all.extend(documents.remarks.iter().cloned());
             let purlin = input::orchestrator(&workspace, app)?;
             match app.timings.wait("build graph", purlin.graph(&documents)).await {
                 Ok(graph) => {

@@ -74,6 +74,16 @@ pub(crate) struct Done {
     pub(crate) adopt: usize,
 }
 
+/// The word for how a deployment ended.
+pub(crate) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Unfinished => "unfinished",
+        Outcome::Succeeded => "succeeded",
+        Outcome::Failed => "failed",
+        Outcome::Cancelled => "cancelled",
+    }
+}
+
 impl Done {
     fn new(deployment: &Deployment) -> Self {
         let mut done = Self::default();
@@ -120,12 +130,7 @@ impl Entry {
             pid: holder.pid,
             started: text::moment(holder.since),
             ended: ended.map(text::moment),
-            outcome: match outcome {
-                Outcome::Unfinished => "unfinished",
-                Outcome::Succeeded => "succeeded",
-                Outcome::Failed => "failed",
-                Outcome::Cancelled => "cancelled",
-            },
+            outcome: self::outcome(*outcome),
             documents: documents.as_ref().and_then(|documents| firsts.0.get(documents).copied()),
             done: Done::new(deployment),
             failed: steps.iter().filter(|(_, _, ok)| !ok).count(),

@@ -5,6 +5,7 @@ mod author;
 mod consent;
 mod crash;
 mod drift;
+mod environments;
 mod history;
 mod interrupted;
 mod json;

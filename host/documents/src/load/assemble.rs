@@ -11,6 +11,9 @@ use purlin_model::{
 use super::{Loaded, twice};
 use crate::deployment::{Part, Spec};
 
+/// A part of the context, and where it was written.
+type Field = fn(&mut Loaded) -> (&mut Option<Arc<str>>, &mut Option<Location>);
+
 /// What has been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
@@ -20,7 +23,6 @@ pub(super) struct Assembly {
     types: HashMap<Arc<str>, Location>,
     values: IndexMap<Arc<str>, Location>,
     lifecycles: HashMap<Key, Location>,
-    context: HashMap<&'static str, Location>,
 }
 
 impl Assembly {
@@ -77,11 +79,15 @@ impl Assembly {
     }
 
     pub(super) fn deployment(&mut self, spec: Spec) {
-        self.part("org", spec.org, |loaded| &mut loaded.context.org);
-        self.part("app", spec.app, |loaded| &mut loaded.context.app);
-        self.part("env", spec.env, |loaded| &mut loaded.context.env);
-        self.part("type of env", spec.env_type, |loaded| &mut loaded.context.env_type);
-        self.part("namespace", spec.namespace, |loaded| &mut loaded.context.namespace);
+        self.part("org", spec.org, |loaded| (&mut loaded.context.org, &mut loaded.places.org));
+        self.part("app", spec.app, |loaded| (&mut loaded.context.app, &mut loaded.places.app));
+        self.part("env", spec.env, |loaded| (&mut loaded.context.env, &mut loaded.places.env));
+        self.part("type of env", spec.env_type, |loaded| {
+            (&mut loaded.context.env_type, &mut loaded.places.env_type)
+        });
+        self.part("namespace", spec.namespace, |loaded| {
+            (&mut loaded.context.namespace, &mut loaded.places.namespace)
+        });
         spec.workloads.into_iter().for_each(|workload| self.workload(workload));
         self.loaded.deployment.shared.extend(spec.shared);
         for (name, (value, place)) in spec.values {
@@ -107,13 +113,13 @@ impl Assembly {
         }
     }
 
-    fn part(&mut self, what: &'static str, part: Part, field: fn(&mut Loaded) -> &mut Option<Arc<str>>) {
+    fn part(&mut self, what: &'static str, part: Part, field: Field) {
         let Some((text, place)) = part else { return };
-        let known = field(&mut self.loaded);
+        let (known, written) = field(&mut self.loaded);
         match known {
             None => {
                 *known = Some(text);
-                self.context.insert(what, place);
+                *written = Some(place);
             }
             Some(known) if *known == text => {}
             Some(known) => {
@@ -123,7 +129,7 @@ impl Assembly {
                     .at(&place)
                     .spanning(text.chars().count())
                     .help("deploy one environment at a time, or say it in one Deployment only");
-                if let Some(first) = self.context.get(what) {
+                if let Some(first) = written {
                     fault = fault.related(first, "the other one");
                 }
                 self.loaded.diagnostics.push(fault);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DIALECT, DRIVER, closed, head, namespace, part, text};
+use super::{DIALECT, DRIVER, PART, closed, head, namespace, part, text};
 
 const SIZE: &str = "^0*[1-9][0-9]* *(B|KiB|MiB|GiB|kB|MB|GB)$";
 const TIME: &str = "^0*[1-9][0-9]* *(ms|s|m|h)$";
@@ -57,7 +57,26 @@ fn fields() -> Value {
         "env_type": part("Type of the environment."),
         "namespace": namespace(),
     });
+    let environment = json!({
+        "type": part("Type of the environment; `defaults.env_type` when left out."),
+        "namespace": namespace(),
+        "values": {
+            "description": "What `${values.NAME}` reads here, over the values of Deployments.",
+            "type": "object",
+        },
+        "protect": {
+            "description": "Whether nothing in it may be deleted or replaced; `false` when left out.",
+            "type": "boolean",
+        },
+    });
+    let environments = json!({
+        "description": "The environments that there are, by id; others are mistakes then.",
+        "type": "object",
+        "propertyNames": {"pattern": PART},
+        "additionalProperties": closed("An environment.", &[], environment),
+    });
     json!({
+        "environments": environments,
         "state": closed("Where the state is.", &["path"], json!({"path": text("Folder of the embedded state.")})),
         "key": key,
         "defaults": closed("Context where nothing else gives it.", &[], defaults),

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
+use purlin_model::Location;
 use purlin_state::{Change, Deployment, Durable, Environment, Holder, Lock, Snapshot, Store};
 
 use zeroize::Zeroizing;
@@ -18,6 +19,8 @@ pub struct Base {
     pub(crate) prelude: Vec<Change>,
     /// Of what is written down.
     pub(crate) fingerprint: [u8; 32],
+    /// Where it is written that nothing of it may be deleted.
+    pub(crate) protected: Option<Location>,
 }
 
 impl Base {
@@ -28,7 +31,7 @@ impl Base {
     pub fn new(snapshot: Snapshot) -> Result<Self, Error> {
         let recorded = Recorded::new(snapshot)?;
         let fingerprint = recorded.fingerprint();
-        Ok(Self { recorded, prelude: Vec::new(), fingerprint })
+        Ok(Self { recorded, prelude: Vec::new(), fingerprint, protected: None })
     }
 
     /// With changes that are still to be written down.
@@ -44,6 +47,13 @@ impl Base {
         Ok(self)
     }
 
+    /// The same, of which nothing may be deleted or replaced where a place is given: the one that
+    /// says so.
+    #[must_use]
+    pub fn protected(self, place: Option<Location>) -> Self {
+        Self { protected: place, ..self }
+    }
+
     /// By which the state is known that it was made from.
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
@@ -52,6 +62,11 @@ impl Base {
     /// Whether calls are pending whose outcome is not known.
     pub fn has_pending(&self) -> bool {
         self.recorded.all_pending().next().is_some()
+    }
+
+    /// Whether nothing is recorded: no resource, no old copy, and no call whose outcome is not known.
+    pub fn is_empty(&self) -> bool {
+        self.recorded.records().next().is_none() && !self.has_pending()
     }
 
     /// What is recorded, with what is still to be written down.

@@ -28,7 +28,7 @@ pub async fn destroy(
     drivers: &dyn Drivers,
     options: DestroyOptions,
 ) -> Result<Plan, Error> {
-    let Base { recorded, prelude, fingerprint } = base;
+    let Base { recorded, prelude, fingerprint, protected } = base;
     let scope = options.scope.resolve(context, None, &recorded).map_err(Error::Documents)?;
     let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
     if let Some(scope) = &scope {
@@ -42,7 +42,7 @@ pub async fn destroy(
     let going: Vec<Urn> = going.into_iter().collect();
     let (steps, operations) =
         operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
-    protection::check(&recorded, &steps, &operations, None)?;
+    protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
     let mut set = DriverSet::default();
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
     if !errors.is_empty() {

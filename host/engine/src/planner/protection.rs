@@ -1,13 +1,19 @@
-//! Refuses to delete or replace what is protected (SPEC §9, `lifecycle.protect`): all of it at
-//! once, before anything is called.
+//! Refuses to delete or replace what is protected (SPEC §9): by `lifecycle.protect`, by
+//! `purlin state protect`, or because its environment is. All of it at once, before anything is
+//! called.
 
 use purlin_graph::Graph;
-use purlin_model::Diagnostic;
+use purlin_model::{Diagnostic, Key, Location};
 
 use crate::error::Error;
 use crate::plan::{Action, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
+/// How many resources are named of an environment that is protected.
+const NAMED: usize = 10;
+
+/// `environment` is where it is written that nothing of the environment may be deleted.
+///
 /// # Errors
 /// [`Error::Documents`] with everything protected that would go.
 pub(super) fn check(
@@ -15,19 +21,23 @@ pub(super) fn check(
     steps: &[Step],
     operations: &[Operation],
     graph: Option<&Graph>,
+    environment: Option<&Location>,
 ) -> Result<(), Error> {
     let mut refusals = Vec::new();
+    let mut going = Vec::new();
     for operation in operations {
         let Some(step) = steps.get(operation.step as usize) else { continue };
         let (what, by_hand) = match (&operation.work, step.action) {
             (Work::Delete { id, .. }, Action::Delete) if id.superseded.is_none() => {
                 let Some(record) = recorded.get(id).filter(|record| exists(record)) else { continue };
+                going.push((&step.key, "deleted"));
                 if !record.protect && !record.pinned {
                     continue;
                 }
                 ("deleted", record.pinned)
             }
             (Work::Create { .. }, Action::Replace) => {
+                going.push((&step.key, "replaced"));
                 let node = operation.node.and_then(|node| graph?.node(node));
                 let by_documents = node.as_ref().is_some_and(|node| node.lifecycle.protect);
                 let by_hand = recorded.current(&step.urn).is_some_and(|record| record.pinned);
@@ -51,5 +61,24 @@ pub(super) fn check(
             (false, _) => "deploy it once with `lifecycle.protect: false`; then it can go".to_owned(),
         }));
     }
+    if let Some(place) = environment.filter(|_| !going.is_empty()) {
+        refusals.push(of_environment(place, &going));
+    }
     if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
+}
+
+fn of_environment(place: &Location, going: &[(&Key, &str)]) -> Diagnostic {
+    let count = match going.len() {
+        1 => "1 resource".to_owned(),
+        count => format!("{count} resources"),
+    };
+    let message = format!("the environment is protected, and {count} would be deleted or replaced");
+    let mut refusal = Diagnostic::error("protected", message).at(place).spanning("protect".len());
+    for (key, what) in going.iter().take(NAMED) {
+        refusal = refusal.fact(format!("`{key}` would be {what}"));
+    }
+    if let Some(more) = going.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        refusal = refusal.fact(format!("and {more} more"));
+    }
+    refusal.help("set `protect` to false here while they are deleted, or take back what deletes them")
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use purlin_expression::did_you_mean;
+use purlin_expression::{did_you_mean, nearest};
 use purlin_model::{Access, ContextField, Diagnostic, Key, Path, Placeholder, Reference, Template};
 
 use super::{Builder, Spot, Work};
@@ -262,8 +262,15 @@ impl<'a> Builder<'a> {
             0 => String::new(),
             _ => format!(" in `{}`", Path(path.0.get(..index).unwrap_or(&[]).to_vec())),
         };
-        let fault = Diagnostic::error(code, format!("there is no {what} `{name}`{place}"))
-            .help(did_you_mean(name, if index == 0 { plural } else { "names" }, names));
+        let help = if code == "unknown-value" && index == 0 && nearest(name, names.iter().copied()).is_none()
+        {
+            format!(
+                "write `values: {{{name}: …}}` into a Deployment or the environment in purlin.yaml, or add `--set {name}=VALUE`"
+            )
+        } else {
+            did_you_mean(name, if index == 0 { plural } else { "names" }, names)
+        };
+        let fault = Diagnostic::error(code, format!("there is no {what} `{name}`{place}")).help(help);
         self.faults.push(docs::at(placeholder, fault));
     }
 

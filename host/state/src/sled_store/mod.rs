@@ -156,6 +156,11 @@ impl Store for SledStore {
         self.read(move |table, _| snapshot::history(table, &environment)).await
     }
 
+    async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
+        let environment = environment.clone();
+        self.read(move |table, _| snapshot::last_from_documents(table, &environment)).await
+    }
+
     async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
         let digest = *digest;
         self.read(move |table, keys| snapshot::documents(table, &digest, keys)).await

@@ -70,7 +70,7 @@ fn driver(info: DriverInfo) -> Driver {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let place = input::place(&args.documents, app).await?;
+    let place = input::place_as_written(&args.documents, app).await?;
     let drivers = app.timings.wait("load drivers", place.purlin.drivers()).await;
     let drivers =
         drivers.map_err(|error| Failure::host(error, &purlin_host::documents::SourceMap::default()))?;

@@ -1,0 +1,44 @@
+//! `purlin env`
+
+mod list;
+mod show;
+
+use purlin_host::documents::SourceMap;
+
+use crate::app::App;
+use crate::args::Format;
+use crate::failure::{Failure, Status};
+
+/// Look at the environments that are declared or recorded.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    List(list::Args),
+    Show(show::Args),
+}
+
+impl Args {
+    pub(super) fn format(&self) -> Format {
+        match &self.command {
+            Command::List(args) => args.format.format,
+            Command::Show(args) => args.format.format,
+        }
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    match &args.command {
+        Command::List(args) => list::run(args, app).await,
+        Command::Show(args) => show::run(args, app).await,
+    }
+}
+
+/// A failure of the host that is about no document.
+fn failure(error: purlin_host::Error) -> Failure {
+    Failure::host(error, &SourceMap::default())
+}

@@ -1,0 +1,109 @@
+//! `purlin env show`
+
+use purlin_host::Documents;
+use purlin_host::graph::nearest;
+use purlin_host::state::Environment;
+
+use super::failure;
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input::{self, Place};
+use crate::render;
+use crate::report::FORMAT;
+use crate::report::environment::{Details, Entry, Shown, types, values};
+
+/// Show an environment: its context, its values and what is recorded in it.
+///
+/// The values are those of the last deployment, or of the documents where nothing is recorded.
+/// Placeholders are shown as they are written. Values of the command line are only shown with
+/// `--show-secrets`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin env show
+  purlin env show prod
+  purlin env show prod --format json | jq .environment.values
+
+With `--format json`, what `purlin env list` has about it, and more:
+  {\"format\": 1, \"environment\": {…,
+     \"values\": [{\"name\", \"value\", \"origin\": \"deployment|environment|file|option\", \"hidden\"}],
+     \"types\": [{\"type\", \"resources\", \"statuses\": {\"ready\": 1}}]}}")]
+pub(super) struct Args {
+    /// The environment [default: the one that documents, `--env` and purlin.yaml say].
+    #[arg(value_name = "ENV", conflicts_with = "env")]
+    environment: Option<String>,
+
+    /// Show values of the command line too.
+    #[arg(long)]
+    show_secrets: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let mut documents = args.place.documents();
+    // Documents may say another environment, which is no conflict: this is only about looking.
+    if let Some(name) = &args.environment {
+        documents.context.env = None;
+        documents.context.env_type = None;
+        documents.context.namespace = None;
+        if name.is_empty() {
+            return Err(Failure::input("the name of the environment is empty"));
+        }
+    }
+    let place = input::place_as_written(&documents, app).await?;
+    let here = place.environment();
+    let environment = match &args.environment {
+        Some(name) => Environment { env: name.as_str().into(), ..here.clone() },
+        None => here.clone(),
+    };
+    let recorded = place.purlin.environments().await.map_err(failure)?;
+    let declared = place.workspace.environments.contains_key(&environment.env);
+    if !declared && !recorded.contains(&environment) {
+        return Err(unknown(&environment, &recorded, &place));
+    }
+    let entry = Entry::of(&environment, &place).await.map_err(failure)?;
+    let snapshot = place.purlin.snapshot(&environment).await.map_err(failure)?;
+    let last = place.purlin.last_deployed(&environment).await.map_err(failure)?;
+    let given: Option<Documents> = match &last {
+        // What was right then may be wrong by now; then there is nothing to show.
+        Some(last) => last.documents(&last.deployment.id).ok(),
+        None => {
+            documents.context.env = Some(environment.env.to_string());
+            let loaded = input::load(&documents, app)?;
+            input::in_context(loaded, &documents, &place.workspace).ok()
+        }
+    };
+    let shown = Shown {
+        format: FORMAT,
+        environment: Details {
+            entry,
+            values: given.map(|given| values(&given, args.show_secrets)).unwrap_or_default(),
+            types: types(&snapshot),
+        },
+    };
+    match args.format.format {
+        Format::Json => app.ui.json(&shown),
+        Format::Text => app.ui.data(&render::environment::details(&shown.environment, app.ui.columns())),
+    }
+    place.purlin.close().await.map_err(failure)?;
+    Ok(Status::Done)
+}
+
+fn unknown(environment: &Environment, recorded: &[Environment], place: &Place) -> Failure {
+    let failure = Failure::input(format!("{environment} is neither declared nor recorded"));
+    let known = recorded.iter().map(|known| &*known.env);
+    let known: Vec<&str> = known.chain(place.workspace.environments.keys().map(|name| &**name)).collect();
+    match nearest(&environment.env, known.iter().copied()) {
+        Some(near) if near != &*environment.env => failure.hint(format!("did you mean `{near}`?")),
+        _ if recorded.iter().any(|known| known.env == environment.env) => {
+            failure.hint("`--app` and `--org` name that of another application; `purlin env list` shows all")
+        }
+        _ => failure.hint("`purlin env list` shows those there are"),
+    }
+}

@@ -1,0 +1,198 @@
+//! Environments, declared and recorded, as plain data.
+
+use std::collections::BTreeMap;
+
+use purlin_host::Documents;
+use purlin_host::model::{Piece, Template, ValueOrigin};
+use purlin_host::state::{Deployment, Environment, Snapshot};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::history;
+use super::state::{Holder, Resource};
+use crate::input::Place;
+use crate::text;
+
+/// Environments.
+#[derive(Debug, Serialize)]
+pub(crate) struct List {
+    pub(crate) format: u8,
+    pub(crate) environments: Vec<Entry>,
+}
+
+/// One environment in a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Entry {
+    pub(crate) org: String,
+    pub(crate) app: String,
+    pub(crate) env: String,
+    /// As recorded, else as declared; none where neither says.
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<String>,
+    pub(crate) namespace: Option<String>,
+    /// Whether the workspace declares it.
+    pub(crate) declared: bool,
+    pub(crate) protected: bool,
+    pub(crate) resources: usize,
+    pub(crate) closed: Option<Holder>,
+    pub(crate) last: Option<Last>,
+    /// Whether the workspace declares others; for people.
+    #[serde(skip)]
+    pub(crate) others_declared: bool,
+}
+
+/// The last deployment of an environment.
+#[derive(Debug, Serialize)]
+pub(crate) struct Last {
+    pub(crate) number: u64,
+    pub(crate) id: String,
+    pub(crate) command: String,
+    pub(crate) user: String,
+    pub(crate) host: String,
+    pub(crate) started: String,
+    pub(crate) ended: Option<String>,
+    pub(crate) outcome: &'static str,
+}
+
+/// One environment.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown {
+    pub(crate) format: u8,
+    pub(crate) environment: Details,
+}
+
+/// One environment with its values and resources.
+#[derive(Debug, Serialize)]
+pub(crate) struct Details {
+    #[serde(flatten)]
+    pub(crate) entry: Entry,
+    pub(crate) values: Vec<Value>,
+    pub(crate) types: Vec<Type>,
+}
+
+/// What `${values.NAME}` reads.
+#[derive(Debug, Serialize)]
+pub(crate) struct Value {
+    pub(crate) name: String,
+    /// With its placeholders as they are written; null where it is hidden.
+    pub(crate) value: Json,
+    /// `deployment`, `environment`, `file` or `option`.
+    pub(crate) origin: &'static str,
+    /// Whether it came from the command line and may be a secret.
+    pub(crate) hidden: bool,
+}
+
+/// The resources of a type.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Type {
+    #[serde(rename = "type")]
+    pub(crate) name: String,
+    pub(crate) resources: usize,
+    pub(crate) statuses: BTreeMap<&'static str, usize>,
+}
+
+impl Entry {
+    /// What is declared and recorded about an environment.
+    pub(crate) async fn of(environment: &Environment, place: &Place) -> Result<Self, purlin_host::Error> {
+        let purlin = &place.purlin;
+        let declared = place.workspace.environments.get(&environment.env);
+        let snapshot = purlin.snapshot(environment).await?;
+        let recorded = purlin.last_deployed(environment).await?.map(|last| last.context()).transpose()?;
+        let history = purlin.history(environment).await?;
+        let (kind, namespace) = match &recorded {
+            Some(recorded) => (Some(recorded.env.kind.clone()), Some(recorded.namespace.clone())),
+            None => (
+                declared.and_then(|declared| declared.kind.clone()).map(|(kind, _)| kind),
+                declared.and_then(|declared| declared.namespace.clone()).map(|(namespace, _)| namespace),
+            ),
+        };
+        Ok(Self {
+            org: environment.org.to_string(),
+            app: environment.app.to_string(),
+            env: environment.env.to_string(),
+            kind: kind.map(|kind| kind.to_string()),
+            namespace: namespace.map(|namespace| namespace.to_string()),
+            declared: declared.is_some(),
+            protected: declared.is_some_and(|declared| declared.protect.is_some()),
+            resources: snapshot.records.len(),
+            closed: snapshot.held.as_ref().map(Holder::new),
+            last: history.last().map(Last::new),
+            others_declared: !place.workspace.environments.is_empty(),
+        })
+    }
+}
+
+impl Last {
+    fn new(deployment: &Deployment) -> Self {
+        Self {
+            number: deployment.number,
+            id: deployment.id.to_string(),
+            command: deployment.holder.command.clone(),
+            user: deployment.holder.user.clone(),
+            host: deployment.holder.host.clone(),
+            started: text::moment(deployment.holder.since),
+            ended: deployment.ended.map(text::moment),
+            outcome: history::outcome(deployment.outcome),
+        }
+    }
+}
+
+/// The values of documents, by name. Those of the command line are hidden unless they are asked for.
+pub(crate) fn values(documents: &Documents, show_secrets: bool) -> Vec<Value> {
+    let mut values: Vec<Value> = documents
+        .deployment()
+        .values
+        .iter()
+        .map(|(name, template)| {
+            let given = documents.loaded.given.iter().rev().find(|given| given.name == *name);
+            let origin = match given.map(|given| given.origin) {
+                None => "deployment",
+                Some(ValueOrigin::Environment) => "environment",
+                Some(ValueOrigin::File) => "file",
+                Some(ValueOrigin::Text | ValueOrigin::Typed) => "option",
+            };
+            let hidden = origin == "option" && !show_secrets;
+            let value = if hidden { Json::Null } else { as_written(template) };
+            Value { name: name.to_string(), value, origin, hidden }
+        })
+        .collect();
+    values.sort_by(|a, b| a.name.cmp(&b.name));
+    values
+}
+
+/// A template with its placeholders as they are written.
+fn as_written(template: &Template) -> Json {
+    match template {
+        Template::Constant(value) => value.redact(),
+        Template::Text(text) => text
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Literal(text) => &**text,
+                Piece::Placeholder(placeholder) => &*placeholder.source,
+            })
+            .collect::<String>()
+            .into(),
+        Template::List(items) => items.iter().map(as_written).collect(),
+        Template::Map(entries) => {
+            entries.iter().map(|(key, item)| (key.to_string(), as_written(item))).collect()
+        }
+    }
+}
+
+/// How many resources of each type there are, in which status.
+pub(crate) fn types(snapshot: &Snapshot) -> Vec<Type> {
+    let mut types: BTreeMap<String, BTreeMap<&'static str, usize>> = BTreeMap::new();
+    for resource in Resource::all(snapshot) {
+        let name = resource.key.split(['.', '#']).next().unwrap_or_default().to_owned();
+        let status = match resource.copy {
+            Some(_) => "replaced",
+            None => resource.status,
+        };
+        *types.entry(name).or_default().entry(status).or_default() += 1;
+    }
+    types
+        .into_iter()
+        .map(|(name, statuses)| Type { name, resources: statuses.values().sum(), statuses })
+        .collect()
+}

@@ -1,0 +1,141 @@
+//! Values that are given beside the documents: by the environment in the Workspace, by files, and
+//! one by one (SPEC §9). They stand over the `values` of Deployments, the later over the earlier.
+//!
+//! A file of values is a map in YAML or JSON. Placeholders in it are those of definitions.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use purlin_expression::{Dialect, parse_text};
+use purlin_model::{Diagnostic, GivenValue, Location, Template, Value, ValueOrigin};
+
+use crate::Loaded;
+use crate::reader::Reader;
+use crate::template::{self, template};
+use crate::walk;
+use crate::yaml::{self, Entry, Node};
+
+/// Reads the entries of a map of values.
+pub(crate) fn read(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    what: &str,
+    origin: ValueOrigin,
+) -> Vec<GivenValue> {
+    let entries = reader.map(node, what).unwrap_or_default();
+    entries.iter().map(|entry| value(reader, entry, origin)).collect()
+}
+
+fn value(reader: &mut Reader<'_>, entry: &Entry<'_>, origin: ValueOrigin) -> GivenValue {
+    GivenValue {
+        name: entry.key.clone(),
+        written: entry.value.to_json(),
+        template: template(reader, &entry.value, Dialect::Definition),
+        origin,
+        location: reader.at(&entry.key_span),
+    }
+}
+
+impl Loaded {
+    /// Reads a file of values. Its faults go to the others.
+    pub fn read_values(&mut self, path: &Path) {
+        let name = walk::display(path);
+        let text = match walk::read(path) {
+            Ok(text) => text,
+            Err(fault) => {
+                self.diagnostics.push(*fault);
+                return;
+            }
+        };
+        self.sources.insert(name.clone(), text.clone());
+        let place = Location::new(name.clone(), 0, 0);
+        let mut documents = 0;
+        let mut given = Vec::new();
+        let mut found: Vec<Diagnostic> = Vec::new();
+        let faults = yaml::parse(&name, &text, &mut |document| {
+            documents += 1;
+            let mut reader = Reader::new(&name, &text, false);
+            reader.faults.extend(document.faults);
+            let root = &document.root;
+            if documents == 1
+                && let (Some(_), Some(kind)) = (root.get("apiVersion"), root.get("kind"))
+            {
+                let fault = reader
+                    .about(&kind.span, "wrong-type", "this is a document, not a file of values")
+                    .help("name it with `-f`, or write a map of values");
+                reader.report(fault);
+            } else if documents == 1 {
+                given = read(&mut reader, root, "a file of values", ValueOrigin::File);
+            }
+            found.append(&mut reader.faults);
+        });
+        found.extend(faults);
+        if found.is_empty() && documents != 1 {
+            let holds = if documents == 0 { "is empty" } else { "holds several documents" };
+            let fault = Diagnostic::error("wrong-type", format!("the file of values {holds}"));
+            found.push(fault.at(&place).help("write one map, such as `domain: example.com`"));
+        }
+        self.diagnostics.append(&mut found);
+        self.given.append(&mut given);
+    }
+
+    /// Gives a value: text, which becomes a number or a boolean where it takes the place of one.
+    /// `${` means nothing in it.
+    pub fn set_text(&mut self, name: &str, text: &str) {
+        self.set(name, text.into(), ValueOrigin::Text);
+    }
+
+    /// Gives a value as it is. `${` means nothing in it.
+    pub fn set_value(&mut self, name: &str, value: serde_json::Value) {
+        self.set(name, value, ValueOrigin::Typed);
+    }
+
+    fn set(&mut self, name: &str, written: serde_json::Value, origin: ValueOrigin) {
+        self.given.push(GivenValue {
+            name: name.into(),
+            template: Template::Constant(Value::from(written.clone())),
+            written,
+            origin,
+            location: Location::default(),
+        });
+    }
+
+    /// Gives a value again that an earlier run was given.
+    pub fn give_again(
+        &mut self,
+        name: &str,
+        written: serde_json::Value,
+        origin: ValueOrigin,
+        location: Location,
+    ) {
+        let template = match origin {
+            ValueOrigin::Text | ValueOrigin::Typed => Template::Constant(Value::from(written.clone())),
+            ValueOrigin::Environment | ValueOrigin::File => {
+                parsed(&written, &location, &mut self.diagnostics)
+            }
+        };
+        self.given.push(GivenValue { name: name.into(), written, template, origin, location });
+    }
+}
+
+/// A value with its placeholders parsed, all of them at one place.
+fn parsed(written: &serde_json::Value, place: &Location, faults: &mut Vec<Diagnostic>) -> Template {
+    match written {
+        serde_json::Value::String(text) if text.contains('$') => {
+            match parse_text(text, Dialect::Definition, &|_| place.clone()) {
+                Ok(template) => template,
+                Err(found) => {
+                    faults.extend(found);
+                    Template::Constant(Value::Null)
+                }
+            }
+        }
+        serde_json::Value::Array(items) => {
+            template::list(items.iter().map(|item| parsed(item, place, faults)).collect())
+        }
+        serde_json::Value::Object(entries) => template::map(
+            entries.iter().map(|(key, item)| (Arc::from(key.as_str()), parsed(item, place, faults))),
+        ),
+        other => Template::Constant(Value::from(other.clone())),
+    }
+}

@@ -1,0 +1,245 @@
+//! Holds documents against what was deployed last in their environment (SPEC §9, recorded context):
+//! another type, namespace, application or organisation is a mistake until somebody says that it is
+//! meant.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use purlin_engine::Base;
+use purlin_graph::Graph;
+use purlin_model::{Context, Diagnostic, Key, Location};
+use purlin_state::Environment;
+use serde::{Deserialize, Serialize};
+
+use crate::{Documents, Error, LastDeployed, Purlin};
+
+/// How many resources a note names.
+const NAMED: usize = 3;
+
+/// Changes of what is recorded about an environment that are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextChanges {
+    /// Another type.
+    pub env_type: bool,
+    /// Another namespace.
+    pub namespace: bool,
+    /// An environment that is neither declared nor recorded; also one beside another of the same
+    /// id that has the same documents.
+    pub new_environment: bool,
+}
+
+impl ContextChanges {
+    /// What one of the two says is meant.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            env_type: self.env_type || other.env_type,
+            namespace: self.namespace || other.namespace,
+            new_environment: self.new_environment || other.new_environment,
+        }
+    }
+}
+
+impl Purlin {
+    /// The context that an environment was last deployed in; none where no deployment from
+    /// documents is kept.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read, [`Error::Archive`] when a newer program
+    /// wrote what it reads.
+    pub async fn recorded_context(&self, environment: &Environment) -> Result<Option<Context>, Error> {
+        let last = self.last_from_documents(environment).await?;
+        last.map(|last| last.context()).transpose()
+    }
+
+    /// Whether documents fit what was deployed last in their environment. Planning checks the same.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] where they do not; [`Error::State`] when the store cannot be read.
+    pub async fn check_context(&self, documents: &Documents) -> Result<(), Error> {
+        self.check_declared(documents).await?;
+        let base = self.base(&documents.environment()).await?;
+        self.check_context_at(documents, documents.changes, &base).await
+    }
+
+    /// Refuses an environment that is neither declared nor recorded.
+    pub(crate) async fn check_declared(&self, documents: &Documents) -> Result<(), Error> {
+        let Some(fault) = &documents.undeclared else { return Ok(()) };
+        if documents.changes.new_environment
+            // What was made once is known from then on. A state that does not open knows nothing.
+            || self.environments().await.is_ok_and(|known| known.contains(&documents.environment()))
+        {
+            return Ok(());
+        }
+        Err(Error::Documents(vec![(**fault).clone()]))
+    }
+
+    pub(crate) async fn check_context_at(
+        &self,
+        documents: &Documents,
+        changes: ContextChanges,
+        base: &Base,
+    ) -> Result<(), Error> {
+        let environment = documents.environment();
+        let faults = if base.is_empty() {
+            if changes.new_environment {
+                return Ok(());
+            }
+            self.mistaken_for_new(documents).await?
+        } else {
+            let Some(last) = self.last_deployed_at(&environment, base).await? else { return Ok(()) };
+            self.changed(documents, changes, &last).await?
+        };
+        if faults.is_empty() { Ok(()) } else { Err(Error::Documents(faults)) }
+    }
+
+    async fn changed(
+        &self,
+        documents: &Documents,
+        changes: ContextChanges,
+        last: &LastDeployed,
+    ) -> Result<Vec<Diagnostic>, Error> {
+        let (before, now) = (last.context()?, &*documents.context);
+        let mut faults = Vec::new();
+        if before.env.kind != now.env.kind && !changes.env_type {
+            let (id, old, new) = (&now.env.id, &before.env.kind, &now.env.kind);
+            let message = format!("`{id}` was last deployed as type `{old}`, and is now `{new}`");
+            let fault =
+                at(Diagnostic::error("env-type-changed", message), documents.kind_place.as_ref(), new);
+            let mut fault = fault.fact(recorded_by(last));
+            let other = Context { env: before.env.clone(), ..now.clone() };
+            if let Some(note) = self.other_definitions(documents, other).await {
+                fault = fault.fact(note);
+            }
+            faults.push(fault.help(match &documents.kind_place {
+                Some(_) => format!("write `{old}` here; if the change is meant, add `--change-env-type`"),
+                None => format!(
+                    "add `--env-type {old}`, or write `environments: {{{id}: {{type: {old}}}}}` into purlin.yaml; if the change is meant, add `--change-env-type`"
+                ),
+            }));
+        }
+        if before.namespace != now.namespace && !changes.namespace {
+            let (id, old, new) = (&now.env.id, &before.namespace, &now.namespace);
+            let message = format!("`{id}` was last deployed in the namespace `{old}`, and is now in `{new}`");
+            let place = documents.namespace_place.as_ref();
+            let fault = at(Diagnostic::error("namespace-changed", message), place, new);
+            faults.push(fault.fact(recorded_by(last)).help(match place {
+                Some(_) => format!("write `{old}` here; if the change is meant, add `--change-namespace`"),
+                None => format!(
+                    "add `--namespace {old}`, or write `environments: {{{id}: {{namespace: {old}}}}}` into purlin.yaml; if the change is meant, add `--change-namespace`"
+                ),
+            }));
+        }
+        Ok(faults)
+    }
+
+    /// How many resources another definition would provision in this context than in another one.
+    async fn other_definitions(&self, documents: &Documents, other: Context) -> Option<String> {
+        let before = self.graph_in(documents, Arc::new(other)).await.ok()?;
+        let now = match self.graph_in(documents, Arc::clone(&documents.context)).await {
+            Ok(now) => now,
+            Err(_) => return Some("the documents make no valid graph in this type".to_owned()),
+        };
+        let names = |graph: &Graph| -> HashMap<Key, Option<Arc<str>>> {
+            let name = |node: purlin_graph::Node<'_>| (node.key.clone(), node.recipe.name.clone());
+            graph.nodes().map(name).collect()
+        };
+        let (before, now) = (names(&before), names(&now));
+        let mut other: Vec<&Key> = now
+            .iter()
+            .filter(|(key, name)| before.get(*key).is_some_and(|old| old != *name))
+            .map(|(key, _)| key)
+            .collect();
+        other.sort();
+        let lost = before.keys().filter(|key| !now.contains_key(*key)).count();
+        let named: Vec<String> = other.iter().take(NAMED).map(|key| format!("`{key}`")).collect();
+        let more = if other.len() > NAMED { ", …" } else { "" };
+        match (other.len(), lost) {
+            (0, 0) => None,
+            (0, lost) => Some(format!("{} would be deleted", resources(lost))),
+            (count, 0) => Some(format!(
+                "another definition would provision {}: {}{more}",
+                resources(count),
+                named.join(", ")
+            )),
+            (count, lost) => Some(format!(
+                "another definition would provision {}: {}{more}; {} would be deleted",
+                resources(count),
+                named.join(", "),
+                resources(lost)
+            )),
+        }
+    }
+
+    /// Whether documents of another application or organisation were given another name by mistake:
+    /// nothing is recorded for the new one, and they are those that an environment of the same id
+    /// was deployed from last.
+    async fn mistaken_for_new(&self, documents: &Documents) -> Result<Vec<Diagnostic>, Error> {
+        let here = documents.environment();
+        for other in self.environments().await? {
+            if other == here || other.env != here.env || (other.org != here.org && other.app != here.app) {
+                continue;
+            }
+            let Some(last) = self.last_deployed(&other).await? else { continue };
+            if !is_same(documents, &last)? {
+                continue;
+            }
+            let (code, name, option, old, new, place) = if other.app == here.app {
+                ("org-changed", "organisation", "--org", &other.org, &here.org, &documents.loaded.places.org)
+            } else {
+                ("app-changed", "application", "--app", &other.app, &here.app, &documents.loaded.places.app)
+            };
+            let message = format!(
+                "these documents were last deployed to `{}` as {name} `{old}`, and are now `{new}`",
+                here.env
+            );
+            let fault =
+                at(Diagnostic::error(code, message), place.as_ref(), new).fact(recorded_by(&last)).fact(
+                    format!("nothing is recorded for {here}: every resource would be created a second time"),
+                );
+            return Ok(vec![fault.help(match place {
+                Some(_) => format!("write `{old}` here; for a second environment, add `--new-environment`"),
+                None => format!("add `{option} {old}`; for a second environment, add `--new-environment`"),
+            })]);
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// Whether documents are those of an earlier deployment, changed at most a little: every file that
+/// asks for something was among those of then, and some workload or shared resource was, too.
+fn is_same(documents: &Documents, last: &LastDeployed) -> Result<bool, Error> {
+    let now = documents.deployment();
+    let shared = now.shared.iter().map(|request| (&request.name, &request.location));
+    let asked: Vec<(&Arc<str>, &Location)> =
+        now.workloads.iter().map(|workload| (&workload.name, &workload.location)).chain(shared).collect();
+    let sources = last.sources()?;
+    let known = |place: &Location| sources.iter().any(|source| source.name == place.file);
+    if asked.is_empty() || !asked.iter().all(|(_, place)| known(place)) {
+        return Ok(false);
+    }
+    // What was right then may be wrong by now, and then says nothing.
+    let Ok(then) = last.documents(&last.deployment.id) else { return Ok(false) };
+    let then = then.deployment();
+    let names = |name: &Arc<str>| {
+        then.workloads.iter().any(|workload| workload.name == *name)
+            || then.shared.iter().any(|request| request.name == *name)
+    };
+    Ok(asked.iter().any(|(name, _)| names(name)))
+}
+
+fn at(fault: Diagnostic, place: Option<&Location>, word: &str) -> Diagnostic {
+    match place {
+        Some(place) => fault.at(place).spanning(word.chars().count()),
+        None => fault,
+    }
+}
+
+fn recorded_by(last: &LastDeployed) -> String {
+    let deployment = &last.deployment;
+    format!("deployment {} by {} recorded this", deployment.number, deployment.holder.user)
+}
+
+fn resources(count: usize) -> String {
+    if count == 1 { "1 resource".to_owned() } else { format!("{count} resources") }
+}

@@ -1,0 +1,91 @@
+//! What was deployed last in an environment: its context and its documents, which later runs are
+//! held against (SPEC §9, recorded context).
+
+use purlin_documents::SourceText;
+use purlin_engine::Base;
+use purlin_model::Context;
+use purlin_state::{Deployment, Environment};
+
+use crate::archive::Archive;
+use crate::{Documents, Error, Purlin};
+
+/// The latest deployment of an environment that was made from documents.
+pub struct LastDeployed {
+    /// Its entry in the history.
+    pub deployment: Deployment,
+    archive: Vec<u8>,
+}
+
+impl LastDeployed {
+    /// The context that it was deployed in. Reads none of the documents.
+    ///
+    /// # Errors
+    /// [`Error::Archive`] when a newer program wrote it, or it is damaged.
+    pub fn context(&self) -> Result<Context, Error> {
+        Archive::context(&self.archive, &self.deployment.id)
+    }
+
+    /// Every text that it was made from.
+    ///
+    /// # Errors
+    /// As [`Self::context`].
+    pub fn sources(&self) -> Result<Vec<SourceText>, Error> {
+        Ok(Archive::read(&self.archive)?.into_sources())
+    }
+
+    /// Its documents, in its context, for a deployment of now.
+    ///
+    /// # Errors
+    /// [`Error::Archive`] as [`Self::context`]; [`Error::Documents`] when what was right then is
+    /// wrong now.
+    pub fn documents(&self, deployment_id: &str) -> Result<Documents, Error> {
+        Documents::from_archive(&self.archive, deployment_id)
+    }
+}
+
+impl Purlin {
+    /// The latest deployment of an environment that was made from documents; none where nothing is
+    /// recorded any more, or its documents are not kept.
+    ///
+    /// Reads every record of the environment. Where they are read already, [`Self::last_deployed_at`]
+    /// is cheap.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read.
+    pub async fn last_deployed(&self, environment: &Environment) -> Result<Option<LastDeployed>, Error> {
+        let snapshot = self.snapshot(environment).await?;
+        if snapshot.records.is_empty() && snapshot.pending.is_empty() {
+            return Ok(None);
+        }
+        self.last_from_documents(environment).await
+    }
+
+    /// The same, where `base` is what is recorded in the environment.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read.
+    pub async fn last_deployed_at(
+        &self,
+        environment: &Environment,
+        base: &Base,
+    ) -> Result<Option<LastDeployed>, Error> {
+        if base.is_empty() {
+            return Ok(None);
+        }
+        self.last_from_documents(environment).await
+    }
+
+    pub(crate) async fn last_from_documents(
+        &self,
+        environment: &Environment,
+    ) -> Result<Option<LastDeployed>, Error> {
+        if self.is_untouched() {
+            return Ok(None);
+        }
+        let store = self.store().await?;
+        let Some(deployment) = store.last_from_documents(environment).await? else { return Ok(None) };
+        let Some(digest) = &deployment.documents else { return Ok(None) };
+        let archive = store.documents(digest).await?;
+        Ok(archive.map(|archive| LastDeployed { deployment, archive }))
+    }
+}

@@ -1,0 +1,184 @@
+//! Where documents are to be deployed (SPEC §9, recorded context): what a Deployment says; else the
+//! caller; else the Workspace, first for the environment and then for all. Whoever says it twice
+//! has to say the same.
+
+use std::sync::Arc;
+
+use purlin_documents::Loaded;
+use purlin_expression::did_you_mean;
+use purlin_model::{
+    Context, ContextDefaults, ContextPlaces, DeclaredEnvironment, Diagnostic, EnvironmentId, Location,
+    Workspace,
+};
+
+/// A context, and what has to be known about it later.
+pub(crate) struct Settled {
+    pub(crate) context: Context,
+    /// Where documents say the type of the environment, or its namespace.
+    pub(crate) kind_place: Option<Location>,
+    pub(crate) namespace_place: Option<Location>,
+    /// What is wrong with an environment that the Workspace does not declare.
+    pub(crate) undeclared: Option<Box<Diagnostic>>,
+}
+
+/// One part of the context: what people call it, the option for it, and where it is kept.
+struct Part {
+    name: &'static str,
+    option: &'static str,
+    field: fn(&ContextDefaults) -> &Option<Arc<str>>,
+    place: fn(&ContextPlaces) -> &Option<Location>,
+}
+
+const ORG: Part =
+    Part { name: "organisation", option: "--org", field: |said| &said.org, place: |places| &places.org };
+const APP: Part =
+    Part { name: "application", option: "--app", field: |said| &said.app, place: |places| &places.app };
+const ENV: Part =
+    Part { name: "environment", option: "--env", field: |said| &said.env, place: |places| &places.env };
+const KIND: Part = Part {
+    name: "environment type",
+    option: "--env-type",
+    field: |said| &said.env_type,
+    place: |places| &places.env_type,
+};
+const NAMESPACE: Part = Part {
+    name: "namespace",
+    option: "--namespace",
+    field: |said| &said.namespace,
+    place: |places| &places.namespace,
+};
+
+/// What a Workspace declares about a part for one environment.
+type Declared<'a> = Option<&'a (Arc<str>, Location)>;
+
+struct Settling<'a> {
+    loaded: &'a Loaded,
+    flags: &'a ContextDefaults,
+    defaults: &'a ContextDefaults,
+    faults: &'a mut Vec<Diagnostic>,
+}
+
+/// Settles the context of documents.
+pub(crate) fn settle(
+    loaded: &Loaded,
+    flags: &ContextDefaults,
+    workspace: Option<&Workspace>,
+    deployment: &str,
+    faults: &mut Vec<Diagnostic>,
+) -> Settled {
+    let nothing = ContextDefaults::default();
+    let defaults = workspace.map_or(&nothing, |workspace| &workspace.defaults);
+    let mut settling = Settling { loaded, flags, defaults, faults };
+    let (org, _) = settling.pick(&ORG, None, "default");
+    let (app, _) = settling.pick(&APP, None, "default");
+    let (id, id_place) = settling.pick(&ENV, None, "development");
+    let declared = workspace.and_then(|workspace| workspace.environments.get(&id));
+    let said = |field: fn(&DeclaredEnvironment) -> &Option<(Arc<str>, Location)>| {
+        declared.and_then(|declared| field(declared).as_ref())
+    };
+    let (kind, kind_place) = settling.pick(&KIND, said(|declared| &declared.kind), "development");
+    let (namespace, namespace_place) = settling.pick(&NAMESPACE, said(|declared| &declared.namespace), &id);
+    let undeclared = workspace
+        .filter(|workspace| declared.is_none() && !workspace.environments.is_empty())
+        .map(|workspace| Box::new(undeclared(&id, id_place.as_ref(), workspace)));
+    Settled {
+        context: Context {
+            org,
+            app,
+            env: EnvironmentId { id, kind },
+            namespace,
+            deployment: deployment.into(),
+        },
+        kind_place,
+        namespace_place,
+        undeclared,
+    }
+}
+
+impl Settling<'_> {
+    fn pick(&mut self, part: &Part, declared: Declared<'_>, fallback: &str) -> (Arc<str>, Option<Location>) {
+        let written = (part.field)(&self.loaded.context).as_ref();
+        let place = (part.place)(&self.loaded.places).as_ref();
+        let flag = (part.field)(self.flags).as_ref();
+        self.agree(part, (written, place), flag, declared);
+        let chosen = written
+            .or(flag)
+            .or(declared.map(|(declared, _)| declared))
+            .or((part.field)(self.defaults).as_ref())
+            .cloned()
+            .unwrap_or_else(|| fallback.into());
+        let place = match (written, flag) {
+            (Some(_), _) => place.cloned(),
+            (None, Some(_)) => None,
+            (None, None) => declared.map(|(_, place)| place.clone()),
+        };
+        // URNs are made of these words, so they must not hold what separates them.
+        if chosen.contains(['/', ':']) || chosen.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            let fault = Diagnostic::error(
+                "context-name",
+                format!("{} `{}` is no name", part.name, chosen.escape_debug()),
+            );
+            self.faults.push(fault.help("names of the context are without blanks, `/` and `:`"));
+        }
+        (chosen, place)
+    }
+
+    fn agree(
+        &mut self,
+        part: &Part,
+        (written, place): (Option<&Arc<str>>, Option<&Location>),
+        flag: Option<&Arc<str>>,
+        declared: Declared<'_>,
+    ) {
+        let Part { name, option, .. } = part;
+        let at = |fault: Diagnostic, place: Option<&Location>, word: &str| match place {
+            Some(place) => fault.at(place).spanning(word.chars().count()),
+            None => fault,
+        };
+        if let (Some(written), Some(flag)) = (written, flag)
+            && written != flag
+        {
+            let message =
+                format!("the Deployment says {name} `{written}`, the command line says `{option} {flag}`");
+            let fault = Diagnostic::error("context-conflict", message)
+                .help(format!("leave out `{option}`, or remove the {name} from the Deployment"));
+            self.faults.push(at(fault, place, written));
+        }
+        let Some((declared, declared_at)) = declared else { return };
+        if let Some(written) = written
+            && written != declared
+        {
+            let message =
+                format!("the Deployment says {name} `{written}`, the Workspace declares `{declared}`");
+            let fault = Diagnostic::error("context-conflict", message)
+                .related(declared_at, "declared here")
+                .help(format!("remove the {name} from the Deployment, or change one of the two"));
+            self.faults.push(at(fault, place, written));
+        } else if let Some(flag) = flag
+            && flag != declared
+        {
+            let message =
+                format!("the command line says `{option} {flag}`, the Workspace declares `{declared}`");
+            let fault = Diagnostic::error("context-conflict", message)
+                .help(format!("leave out `{option}`, or change the {name} here"));
+            self.faults.push(at(fault, Some(declared_at), declared));
+        }
+    }
+}
+
+fn undeclared(id: &Arc<str>, place: Option<&Location>, workspace: &Workspace) -> Diagnostic {
+    let known = workspace.environments.keys().map(|name| &**name);
+    let fault =
+        Diagnostic::error("unknown-environment", format!("the Workspace declares no environment `{id}`"));
+    let fault = match place {
+        Some(place) => fault.at(place).spanning(id.chars().count()),
+        None => fault,
+    };
+    let fault = match workspace.environments.values().next() {
+        Some(first) => fault.related(&first.location, "the environments are declared here"),
+        None => fault,
+    };
+    let help = did_you_mean(id, "environments", known);
+    let then = if help.ends_with('?') { " " } else { "; " };
+    fault.help(format!("{help}{then}`--new-environment` makes one that is not declared"))
+}

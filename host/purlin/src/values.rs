@@ -1,0 +1,155 @@
+//! The values that `${values.K}` reads: those of Deployments, over them those of the environment,
+//! of files, and those given one by one (SPEC §9).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use purlin_expression::{did_you_mean, nearest};
+use purlin_graph::Catalogue;
+use purlin_model::{Deployment, Diagnostic, GivenValue, Recipe, Reference, Template, Value, ValueOrigin};
+
+/// Puts given values over those of Deployments, in their order.
+pub(crate) fn lay(deployment: &mut Deployment, given: &mut [GivenValue], faults: &mut Vec<Diagnostic>) {
+    for value in given {
+        if value.origin == ValueOrigin::Text {
+            match like(deployment.values.get(&value.name), &value.written) {
+                Ok(Some(typed)) => {
+                    value.template = Template::Constant(Value::from(typed.clone()));
+                    value.written = typed;
+                }
+                Ok(None) => {}
+                // The text is not shown: it may be a secret.
+                Err(kind) => faults.push(
+                    Diagnostic::error(
+                        "value-type",
+                        format!("`--set {}` gives text for a value that is {kind}", value.name),
+                    )
+                    .help(format!(
+                        "write {kind}, or `--set {}:=VALUE` for a value of another type",
+                        value.name
+                    )),
+                ),
+            }
+        }
+        deployment.values.insert(value.name.clone(), value.template.clone());
+    }
+}
+
+/// The same text as a value of the type that another one has; nothing where that is no number and
+/// no boolean.
+fn like(
+    before: Option<&Template>,
+    written: &serde_json::Value,
+) -> Result<Option<serde_json::Value>, &'static str> {
+    let (Some(Template::Constant(before)), Some(text)) = (before, written.as_str()) else { return Ok(None) };
+    let typed: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    match before {
+        Value::Bool(_) => typed.filter(serde_json::Value::is_boolean).map(Some).ok_or("a boolean"),
+        Value::Number(_) => typed.filter(serde_json::Value::is_number).map(Some).ok_or("a number"),
+        _ => Ok(None),
+    }
+}
+
+/// What is to be said about given values that no placeholder reads.
+pub(crate) fn unread(
+    deployment: &Deployment,
+    catalogue: &Catalogue,
+    given: &[GivenValue],
+) -> Vec<Diagnostic> {
+    if given.is_empty() {
+        return Vec::new();
+    }
+    let Some(read) = names(deployment, catalogue) else { return Vec::new() };
+    let mut remarks = Vec::new();
+    let mut seen = BTreeSet::new();
+    for value in given {
+        if read.contains(&value.name) || !seen.insert(value.name.clone()) {
+            continue;
+        }
+        let near = nearest(&value.name, read.iter().map(|name| &**name));
+        match value.origin {
+            ValueOrigin::Text | ValueOrigin::Typed => {
+                let message = format!("no placeholder reads `values.{}`, which `--set` gives", value.name);
+                let remark = match near {
+                    Some(_) => Diagnostic::error("unread-value", message),
+                    None => Diagnostic::warning("unread-value", message),
+                };
+                let known = read.iter().map(|name| &**name);
+                remarks.push(remark.help(did_you_mean(&value.name, "values that are read", known)));
+            }
+            // A file or an environment may serve several sets of documents.
+            ValueOrigin::File | ValueOrigin::Environment => {
+                if let Some(near) = near {
+                    let message = format!("no placeholder reads `values.{}`", value.name);
+                    remarks.push(
+                        Diagnostic::warning("unread-value", message)
+                            .at(&value.location)
+                            .spanning(value.name.chars().count())
+                            .help(format!("did you mean `{near}`?")),
+                    );
+                }
+            }
+        }
+    }
+    remarks
+}
+
+/// The names of the values that placeholders read; none where one reads all of them.
+fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BTreeSet<Arc<str>>> {
+    let mut read = BTreeSet::new();
+    let mut all = false;
+    let mut look = |template: &Template| {
+        template.placeholders(&mut |placeholder| {
+            if let Reference::Value(path) = &placeholder.reference {
+                match path.0.first() {
+                    Some(name) => {
+                        read.insert(name.clone());
+                    }
+                    None => all = true,
+                }
+            }
+        });
+    };
+    for definition in catalogue.definitions() {
+        recipe(&definition.recipe, &mut look);
+    }
+    deployment.values.values().for_each(&mut look);
+    for workload in &deployment.workloads {
+        look(&workload.metadata);
+        look(&workload.spec);
+        workload.resources.iter().filter_map(|request| request.params.as_deref()).for_each(&mut look);
+    }
+    deployment.shared.iter().filter_map(|request| request.params.as_deref()).for_each(&mut look);
+    (!all).then_some(read)
+}
+
+fn recipe(recipe: &Recipe, look: &mut dyn FnMut(&Template)) {
+    recipe
+        .account
+        .iter()
+        .chain([&recipe.values, &recipe.secrets])
+        .chain(&recipe.secret_refs)
+        .for_each(&mut *look);
+    recipe.provision.iter().filter_map(|provision| provision.params.as_deref()).for_each(look);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn text_takes_the_type_of_what_it_replaces() {
+        let number = Template::Constant(Value::from(json!(2)));
+        let truth = Template::Constant(Value::from(json!(false)));
+        let text = Template::Constant(Value::from(json!("1")));
+        assert_eq!(like(Some(&number), &json!("3")), Ok(Some(json!(3))));
+        assert_eq!(like(Some(&number), &json!("three")), Err("a number"));
+        assert_eq!(like(Some(&truth), &json!("true")), Ok(Some(json!(true))));
+        assert_eq!(like(Some(&truth), &json!("1")), Err("a boolean"));
+        // A version or a commit is no number, whatever it looks like.
+        assert_eq!(like(Some(&text), &json!("1.10")), Ok(None));
+        assert_eq!(like(None, &json!("0123456")), Ok(None));
+    }
+}
