@@ -23,5 +23,6 @@ mod secrets;
 mod state;
 mod terminal;
 mod together;
+mod withheld;
 mod world;
 mod wrong;
