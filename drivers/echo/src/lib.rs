@@ -43,19 +43,22 @@ fn echo(id: String, inputs: Inputs<Anything>) -> State {
     let names: Vec<String> = state.outputs.keys().cloned().collect();
     for name in names {
         let place = format!("/values/{}", name.replace('~', "~0").replace('/', "~1"));
-        let holds_secret = inputs.sensitive.iter().any(|pointer| {
-            let below = pointer.strip_prefix(&place);
-            pointer == "/values" || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
-        // A name is an output or a secret output, never both: what is secret in part is secret.
-        if (holds_secret || state.secrets.contains_key(&name))
+        let is_secret = inputs.sensitive.iter().any(|pointer| pointer == "/values" || *pointer == place);
+        // A name is an output or a secret output, never both.
+        if (is_secret || state.secrets.contains_key(&name))
             && let Some(value) = state.outputs.shift_remove(&name)
         {
             match state.secrets.get_mut(&name) {
                 Some(secret) => fill(secret, value),
                 None => drop(state.secrets.insert(name, value)),
             }
+            continue;
         }
+        let below = inputs.sensitive.iter().filter_map(|pointer| {
+            let rest = pointer.strip_prefix(&place).filter(|rest| rest.starts_with('/'))?;
+            Some(format!("/outputs/{}{rest}", place.strip_prefix("/values/")?))
+        });
+        state.sensitive.extend(below);
     }
     state
 }
@@ -91,16 +94,14 @@ mod tests {
     #[test]
     fn values_made_from_secrets_are_secret_outputs() {
         let mut inputs = testing::inputs(&json!({
-            "values": {"url": "u", "urls": "open", "db": {"host": "h", "password": "low"}, "a/b": {"c": "s"}},
+            "values": {"url": "u", "urls": "open", "db": {"host": "h", "password": "low"}, "a/b": {"c": "s", "d": "open"}},
             "secrets": {"db": {"password": "p"}},
         }));
         inputs.sensitive = vec!["/values/url".to_owned(), "/values/a~1b/c".to_owned()];
         let state = testing::create::<Echo>(inputs).expect("created");
-        assert_eq!(Json::Object(state.outputs), json!({"urls": "open"}));
-        assert_eq!(
-            Json::Object(state.secrets),
-            json!({"db": {"password": "p", "host": "h"}, "url": "u", "a/b": {"c": "s"}})
-        );
+        assert_eq!(Json::Object(state.outputs), json!({"urls": "open", "a/b": {"c": "s", "d": "open"}}));
+        assert_eq!(state.sensitive, ["/outputs/a~1b/c"]);
+        assert_eq!(Json::Object(state.secrets), json!({"db": {"password": "p", "host": "h"}, "url": "u"}));
     }
 
     #[test]

@@ -2,19 +2,21 @@
 
 mod inputs;
 mod render;
+mod scope;
 mod workload;
 
 use std::sync::Arc;
 
 use purlin_go_template::{Engine, Host};
 use purlin_sdk::{
-    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Inputs, Json, Object, State,
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Inputs, Json, State,
     TypeSchema, Update, UpdateRequest,
 };
 use serde_json::json;
 
 use inputs::TemplateInputs;
 use render::{Call, Parsed};
+use scope::{Made, Scope};
 
 /// Outputs, secrets and manifests made by Go templates.
 pub struct Template;
@@ -32,7 +34,7 @@ impl Driver for Template {
 
     fn create(request: CreateRequest<TemplateInputs>) -> Result<State, Failure> {
         let id = request.resource.guresid.clone();
-        make(&id, &id, &request.inputs, Json::Null)
+        make(&id, &id, &request.inputs, Made::default())
     }
 
     fn delete(_: DeleteRequest<TemplateInputs>) -> Result<(), Failure> {
@@ -63,25 +65,20 @@ impl Check for Template {
 
 impl Update for Template {
     fn update(request: UpdateRequest<TemplateInputs>) -> Result<State, Failure> {
-        let cookie = request.state.read_cookie()?.unwrap_or(Json::Null);
+        let cookie = match request.state.cookie.as_slice() {
+            [] => Made::default(),
+            bytes => scope::read_cookie(bytes, &request.after)?,
+        };
         make(&request.state.id, &request.resource.guresid, &request.after, cookie)
     }
 }
 
 purlin_sdk::export!(Template);
 
-fn make(id: &str, guresid: &str, inputs: &Inputs<TemplateInputs>, cookie: Json) -> Result<State, Failure> {
+fn make(id: &str, guresid: &str, inputs: &Inputs<TemplateInputs>, cookie: Made) -> Result<State, Failure> {
     let engine = engine();
     let parsed = Parsed::new(&engine, &inputs.given)?;
-    let mut state = Call { engine: &engine, guresid, inputs: &inputs.given, cookie }.run(&parsed, id)?;
-    if !inputs.sensitive.is_empty() {
-        // A template may have put a secret anywhere: all that it made is secret.
-        let outputs: Object = std::mem::take(&mut state.outputs);
-        for (name, value) in outputs {
-            state.secrets.entry(name).or_insert(value);
-        }
-    }
-    Ok(state)
+    Call { engine: &engine, inputs }.run(&parsed, Scope::new(guresid, inputs, cookie), id)
 }
 
 fn engine() -> Engine {

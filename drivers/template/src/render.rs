@@ -2,11 +2,10 @@
 //! what those before it made.
 
 use purlin_go_template::{Engine, Fault, Parsed as ParsedText, yaml};
-use purlin_sdk::{Failure, Faults, Json, ManifestFile, Object, State};
-use serde_json::json;
+use purlin_sdk::{Failure, Faults, Inputs, Json, ManifestFile, Object, State};
 
 use crate::inputs::TemplateInputs;
-use crate::workload;
+use crate::scope::{Made, Scope, within};
 
 /// How deep a template written as a map may be.
 const MAX_DEPTH: usize = 100;
@@ -64,7 +63,7 @@ fn parse(engine: &Engine, template: &Json, place: Place<'_>, faults: &mut Faults
         return Tree::Plain(Json::Null);
     }
     let mut below = |segment: &str, item: &Json| {
-        let pointer = format!("{}/{}", place.pointer, segment.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("{}{}", place.pointer, self::segment(segment));
         parse(engine, item, Place { pointer: &pointer, depth: place.depth + 1, ..place }, faults)
     };
     match template {
@@ -98,81 +97,143 @@ fn is_document(place: Place<'_>) -> bool {
 /// One call.
 pub(crate) struct Call<'a> {
     pub(crate) engine: &'a Engine,
-    pub(crate) guresid: &'a str,
-    pub(crate) inputs: &'a TemplateInputs,
-    /// What the last call left, `null` without one.
-    pub(crate) cookie: Json,
+    pub(crate) inputs: &'a Inputs<TemplateInputs>,
 }
 
 impl Call<'_> {
-    /// Renders everything.
+    /// Renders everything. What a secret touched is told in the state: whole outputs as secrets, the
+    /// rest as sensitive places.
     ///
     /// # Errors
     /// The first fault: those after it may only follow from it.
-    pub(crate) fn run(&self, parsed: &Parsed, id: &str) -> Result<State, Failure> {
-        let mut data = self.data();
+    pub(crate) fn run(&self, parsed: &Parsed, mut scope: Scope, id: &str) -> Result<State, Failure> {
         let mut state = State::new(id);
-        let mut cookie = self.cookie.clone();
+        let mut places = Vec::new();
         for (name, pointer, tree) in &parsed.0 {
-            let made = self.render(tree, &data, pointer)?;
+            let made = self.render(tree, &scope, pointer)?;
             match *name {
-                "outputs" => extend(&mut state.outputs, made.clone(), pointer)?,
-                "secrets" => extend(&mut state.secrets, made.clone(), pointer)?,
-                "manifests" => state.manifests.extend(manifests(made.clone(), pointer)?),
-                "cookie" => cookie = made.clone(),
+                "outputs" => {
+                    extend(&mut state.outputs, made.json.clone(), pointer)?;
+                    places.extend(made.secret.iter().cloned());
+                }
+                "secrets" => extend(&mut state.secrets, made.json.clone(), pointer)?,
+                "manifests" => {
+                    let (files, secret) = manifests(made.clone(), pointer)?;
+                    state.manifests.extend(files);
+                    state.sensitive.extend(secret);
+                }
                 _ => {}
             }
-            if *name != "cookie" {
-                merge(data.entry(*name).or_insert(Json::Null), made);
-            }
+            scope.add(name, made);
         }
-        if !cookie.is_null() {
-            state = state.cookie(&cookie)?;
+        hide(&mut state, &places);
+        match scope.cookie() {
+            Some(cookie) => state.cookie(&cookie),
+            None => Ok(state),
         }
-        Ok(state)
     }
 
-    fn data(&self) -> Object {
-        let TemplateInputs { values, secrets, params } = self.inputs;
-        let mut data = Object::new();
-        let driver = json!({"values": values.rest, "secrets": secrets.rest});
-        data.insert("driver".to_owned(), driver);
-        data.insert("resource".to_owned(), Json::Object(workload::familiar(params.clone())));
-        data.insert("cookie".to_owned(), self.cookie.clone());
-        data.insert("id".to_owned(), self.guresid.into());
-        data.insert("guresid".to_owned(), self.guresid.into());
-        data
+    fn render(&self, tree: &Tree, scope: &Scope, pointer: &str) -> Result<Made, Failure> {
+        let mut made = Made::default();
+        // What is written among the secrets is secret, all that comes of it included.
+        if pointer.starts_with("/secrets/") {
+            made.secret.push(String::new());
+        }
+        let (data, veil) = scope.data();
+        let with = With { engine: self.engine, data: &data, veil: &veil, sensitive: &self.inputs.sensitive };
+        made.json = with.render(tree, pointer, &mut String::new(), &mut made.secret)?;
+        Ok(made)
     }
+}
 
-    fn render(&self, tree: &Tree, data: &Object, pointer: &str) -> Result<Json, Failure> {
-        // Rendering wants the data as one value; it is put back at the end.
-        let whole = Json::Object(data.clone());
-        self.render_with(tree, &whole, pointer)
-    }
+/// What the templates of one name are rendered with.
+struct With<'a> {
+    engine: &'a Engine,
+    data: &'a Json,
+    veil: &'a purlin_go_template::Veil,
+    /// Places of the inputs that hold secrets: a template may stand there.
+    sensitive: &'a [String],
+}
 
-    fn render_with(&self, tree: &Tree, data: &Json, pointer: &str) -> Result<Json, Failure> {
+impl With<'_> {
+    /// Renders what stands at a place of the inputs to what comes to stand at a place of its own, and
+    /// notes where that is secret.
+    fn render(
+        &self,
+        tree: &Tree,
+        pointer: &str,
+        at: &mut String,
+        secret: &mut Vec<String>,
+    ) -> Result<Json, Failure> {
         let refuse = |fault: Fault| Failure::input(pointer, fault.to_string());
-        let below = |segment: &str| format!("{pointer}/{}", segment.replace('~', "~0").replace('/', "~1"));
+        if self.sensitive.iter().any(|place| within(pointer, place)) {
+            secret.push(at.clone());
+        }
+        let length = at.len();
         Ok(match tree {
             Tree::Plain(plain) => plain.clone(),
-            Tree::Leaf(text) => Json::String(self.engine.render(text, data).map_err(refuse)?),
+            Tree::Leaf(text) => {
+                let text = self.engine.render_veiled(text, self.data, self.veil).map_err(refuse)?;
+                if text.is_secret() {
+                    secret.push(at.clone());
+                }
+                Json::String(text.text().to_owned())
+            }
             Tree::Whole(text) => {
-                let text = self.engine.render(text, data).map_err(refuse)?;
-                yaml::parse(&text).map_err(refuse)?
+                let text = self.engine.render_veiled(text, self.data, self.veil).map_err(refuse)?;
+                let (document, places) = text.document().map_err(refuse)?;
+                secret.extend(places.into_iter().map(|place| format!("{at}{place}")));
+                document
             }
             Tree::List(items) => {
-                let each = items.iter().enumerate();
-                let each = each.map(|(i, item)| self.render_with(item, data, &below(&i.to_string())));
-                Json::Array(each.collect::<Result<_, _>>()?)
+                let mut list = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    at.push_str(&format!("/{index}"));
+                    list.push(self.render(item, &format!("{pointer}/{index}"), at, secret)?);
+                    at.truncate(length);
+                }
+                Json::Array(list)
             }
             Tree::Map(entries) => {
                 let mut map = Object::new();
                 for (name, item) in entries {
-                    map.insert(name.clone(), self.render_with(item, data, &below(name))?);
+                    let segment = segment(name);
+                    at.push_str(&segment);
+                    let made = self.render(item, &format!("{pointer}{segment}"), at, secret)?;
+                    map.insert(name.clone(), made);
+                    at.truncate(length);
                 }
                 Json::Object(map)
             }
         })
+    }
+}
+
+/// A name as a segment of a pointer.
+fn segment(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// An output that is secret as a whole is a secret output; of the others the places are told.
+fn hide(state: &mut State, places: &[String]) {
+    if places.iter().any(String::is_empty) {
+        // Not even the names are known to be open.
+        if !state.outputs.is_empty() {
+            state.sensitive.push("/outputs".to_owned());
+        }
+        return;
+    }
+    let names: Vec<String> = state.outputs.keys().cloned().collect();
+    for name in names {
+        let whole = segment(&name);
+        if places.contains(&whole) {
+            if let Some(value) = state.outputs.shift_remove(&name) {
+                state.secrets.entry(name).or_insert(value);
+            }
+        } else {
+            let parts = places.iter().filter(|place| within(place, &whole));
+            state.sensitive.extend(parts.map(|place| format!("/outputs{place}")));
+        }
     }
 }
 
@@ -199,28 +260,46 @@ fn extend(map: &mut Object, made: Json, pointer: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn merge(there: &mut Json, more: Json) {
-    match (there, more) {
-        (Json::Object(there), Json::Object(more)) => there.extend(more),
-        (there, more) => *there = more,
-    }
-}
-
-fn manifests(made: Json, pointer: &str) -> Result<Vec<ManifestFile>, Failure> {
+/// The files, and the places in them that are secret.
+fn manifests(made: Made, pointer: &str) -> Result<(Vec<ManifestFile>, Vec<String>), Failure> {
     let mut map = Object::new();
-    extend(&mut map, made, pointer)?;
+    extend(&mut map, made.json, pointer)?;
+    let whole = made.secret.iter().any(String::is_empty);
     let mut faults = Faults::default();
-    let mut files = Vec::new();
+    let (mut files, mut secret) = (Vec::new(), Vec::new());
     for (name, entry) in map {
-        let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
-        match manifest(name, entry) {
-            Ok(Some(file)) => files.push(file),
-            Ok(None) => {}
-            Err(message) => faults.add(place, message),
+        let here = segment(&name);
+        let place = format!("{pointer}{here}");
+        let file = match manifest(name, entry) {
+            Ok(Some(file)) => file,
+            Ok(None) => continue,
+            Err(message) => {
+                faults.add(place, message);
+                continue;
+            }
+        };
+        let data = format!("{here}/data");
+        // What is written among the secrets is secret; its names and locations are not.
+        let chosen = whole && !pointer.starts_with("/secrets/");
+        if chosen || made.secret.iter().any(|at| within(at, &here) && !within(at, &data)) {
+            faults.add(
+                place,
+                "a secret decides about the manifest's name or location, which are no secrets: leave it out there",
+            );
         }
+        if whole {
+            secret.push(format!("/manifests{here}"));
+        }
+        let parts = made
+            .secret
+            .iter()
+            .filter_map(|at| at.strip_prefix(&data))
+            .map(|at| format!("/manifests{here}{at}"));
+        secret.extend(parts);
+        files.push(file);
     }
     faults.into_result()?;
-    Ok(files)
+    Ok((files, secret))
 }
 
 /// `{location, data}`; a manifest that renders to nothing is left out.
@@ -239,7 +318,10 @@ fn manifest(name: String, entry: Json) -> Result<Option<ManifestFile>, String> {
         }
     };
     let data = match entry.remove("data") {
-        Some(Json::String(text)) => yaml::parse(&text).map_err(|fault| fault.to_string())?,
+        // It may hold a secret, so it is not quoted.
+        Some(Json::String(text)) => {
+            yaml::parse(&text).map_err(|_| "`data` is text that is no YAML".to_owned())?
+        }
         Some(data) => data,
         None => return Err("a manifest needs `data`".to_owned()),
     };

@@ -137,3 +137,59 @@ fn a_workload_offers_the_names_that_others_expect() {
     .expect("made");
     assert_eq!(Json::Object(state.outputs), json!({"p": 80, "c": 8080}));
 }
+
+#[test]
+fn a_secret_stays_one_wherever_a_template_puts_it() {
+    let state = made(&json!({
+        "values": {"host": "h", "templates": {
+            "init": "up: {{ .driver.secrets.pw | upper }}\nopen: {{ .driver.values.host }}",
+            "outputs": "host: {{ .init.open }}\nup: {{ .init.up }}\ndb:\n  host: {{ .init.open }}\n  auth: {{ .driver.secrets.pw | b64enc }}",
+            "secrets": "pw: {{ .driver.secrets.pw }}",
+            "manifests": {"secret.yaml": {"location": "namespace", "data":
+                "kind: Secret\ndata:\n  auth: {{ printf \"u:%s\" .secrets.pw | b64enc }}\n  name: {{ .outputs.host }}"}},
+            "cookie": "up: {{ .init.up }}\nhost: {{ .init.open }}",
+        }},
+        "secrets": {"pw": "hunter2"},
+    }))
+    .expect("made");
+    assert_eq!(
+        Json::Object(state.outputs),
+        json!({"host": "h", "db": {"host": "h", "auth": "aHVudGVyMg=="}})
+    );
+    assert_eq!(Json::Object(state.secrets), json!({"pw": "hunter2", "up": "HUNTER2"}));
+    assert_eq!(state.sensitive, ["/manifests/secret.yaml/data/auth", "/outputs/db/auth"]);
+}
+
+#[test]
+fn a_cookie_keeps_what_is_secret() {
+    let document = json!({
+        "values": {"templates": {
+            "init": "{{ if .cookie }}pw: {{ .cookie.pw }}\nn: {{ .cookie.n }}{{ else }}pw: {{ .driver.secrets.pw }}\nn: 1{{ end }}",
+            "cookie": "pw: {{ .init.pw }}\nn: {{ .init.n }}",
+            "outputs": {"pw": "{{ .init.pw | upper }}", "n": "{{ .init.n }}"},
+        }},
+        "secrets": {"pw": "hunter2"},
+    });
+    let first = made(&document).expect("made");
+    let without = inputs(&json!({"values": document["values"]}));
+    let mut again = first;
+    for _ in 0..2 {
+        again = testing::update::<Template>(inputs(&document), without.clone(), &again).expect("updated");
+        assert_eq!(Json::Object(again.outputs.clone()), json!({"n": "1"}));
+        assert_eq!(Json::Object(again.secrets.clone()), json!({"pw": "HUNTER2"}));
+    }
+}
+
+#[test]
+fn the_name_and_place_of_a_manifest_are_no_secrets() {
+    for manifests in [
+        json!("{{ .driver.secrets.pw }}.yaml: {location: namespace, data: {a: 1}}"),
+        json!("a.yaml: {location: '{{ .driver.secrets.pw }}', data: {a: 1}}"),
+        json!({"a.yaml": {"location": "{{ .driver.secrets.pw }}", "data": {"a": "1"}}}),
+    ] {
+        let said = refused(
+            &json!({"values": {"templates": {"manifests": manifests}}, "secrets": {"pw": "hunter2"}}),
+        );
+        assert!(said.contains("a secret decides about the manifest's name or location"), "{said}");
+    }
+}

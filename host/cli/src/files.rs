@@ -18,6 +18,7 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
 /// The same for what only the user may read.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;

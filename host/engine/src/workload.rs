@@ -50,15 +50,41 @@ pub fn workload_document(record: &Record) -> Option<Result<WorkloadDocument, Wor
     })
 }
 
-/// Each secret goes through the patch as a token of its own, so that it is secret again wherever an
-/// operation moves it. An operation of kind `test` on a secret therefore never holds.
+/// Applies the operations in clear, and again with a token of its own in the place of each secret,
+/// so that it is secret again wherever an operation moves it. Where the two differ by more than that,
+/// as where an operation tests a secret or its path is one, the whole is secret. No reason tells a
+/// secret, nor a token.
 fn patch(document: &Value, update: &Value) -> Result<Value, String> {
+    let reveal = |value: &Value| value.reveal().map_err(|error| error.to_string());
+    let mut made = reveal(document)?;
+    let touched = document.has_secret() || update.has_secret();
+    let hidden = |reason: String, what: &str| match update.has_secret() {
+        true => format!("{what} (it holds a secret, so the reason is not shown)"),
+        false => reason,
+    };
+    let operations: json_patch::Patch = serde_json::from_value(reveal(update)?)
+        .map_err(|error| hidden(error.to_string(), "it is no list of JSON Patch operations"))?;
+    json_patch::patch(&mut made, &operations).map_err(|error| {
+        let number = error.operation + 1;
+        hidden(error.to_string(), &format!("operation {number} does not apply"))
+    })?;
+    let made = Value::from(made);
+    if !touched {
+        return Ok(made);
+    }
+    let tracked = tracked(document, update);
+    let tracked = tracked.filter(|tracked| tracked.reveal().is_ok_and(|json| made == json.into()));
+    Ok(tracked.unwrap_or_else(|| made.into_secret()))
+}
+
+/// The document with tokens as secrets, operations applied; nothing where they cannot be.
+fn tracked(document: &Value, update: &Value) -> Option<Value> {
     let mut secrets = Vec::new();
     let mut json = tokenise(document, &mut secrets);
     let operations = tokenise(update, &mut secrets);
-    let operations: json_patch::Patch = serde_json::from_value(operations).map_err(|e| e.to_string())?;
-    json_patch::patch(&mut json, &operations).map_err(|e| e.to_string())?;
-    Ok(restore(json, &secrets))
+    let operations: json_patch::Patch = serde_json::from_value(operations).ok()?;
+    json_patch::patch(&mut json, &operations).ok()?;
+    Some(restore(json, &secrets))
 }
 
 /// No text of a YAML document begins like this: it does not allow the character NUL.
@@ -113,6 +139,48 @@ mod tests {
         assert_eq!(spec.get("PASS"), None);
         assert_eq!(spec.get("serviceAccountName"), Some("sa".into()));
         assert!(!format!("{patched:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_secret_decides_nothing_in_the_open() {
+        let hidden = |json: serde_json::Value| Value::from(json).into_secret();
+        let document = Value::Map(Map::from_iter([
+            ("pw".into(), hidden(json!("hunter2"))),
+            ("m".into(), hidden(json!({"in": "hunter2"}))),
+            ("open".into(), 1.to_string().as_str().into()),
+        ]));
+        // A test of a secret holds; which one it was is not told.
+        let tests =
+            json!([{"op": "test", "path": "/pw", "value": "hunter2"}, {"op": "remove", "path": "/open"}]);
+        let patched = patch(&document, &tests.into()).expect("applies");
+        assert!(
+            patched.get("pw").is_some_and(|pw| pw.has_secret())
+                && !format!("{patched:?}").contains("hunter2")
+        );
+        // Operations reach into what is secret.
+        let inside = json!([{"op": "add", "path": "/m/b", "value": 2}]);
+        let patched = patch(&document, &inside.into()).expect("applies");
+        assert_eq!(patched.get("m").and_then(|m| m.get("b")), Some(Value::from(json!(2)).into_secret()));
+        // All operations may be secret, or their values.
+        let update = hidden(json!([{"op": "add", "path": "/hunter2", "value": 1}]));
+        assert!(matches!(patch(&document, &update), Ok(Value::Secret(_))));
+        let add = Value::Map(Map::from_iter([
+            ("op".into(), "add".into()),
+            ("path".into(), "/new".into()),
+            ("value".into(), hidden(json!("hunter2"))),
+        ]));
+        let patched = patch(&document, &Value::List(vec![add])).expect("applies");
+        assert!(matches!(patched.get("new"), Some(Value::Secret(_))));
+        assert_eq!(patched.get("open"), Some("1".into()));
+        for wrong in
+            [json!("hunter2"), json!([{"op": "hunter2"}]), json!([{"op": "remove", "path": "/hunter2"}])]
+        {
+            let reason = patch(&document, &hidden(wrong)).expect_err("it does not apply");
+            assert!(
+                !reason.contains("hunter2") && !reason.contains('\0') && !reason.contains("secret 0"),
+                "{reason}"
+            );
+        }
     }
 
     #[test]

@@ -49,6 +49,14 @@ impl<'a> Given<'a> {
             needles.collect(&state.outputs, false);
             state.manifests.iter().for_each(|file| needles.collect(&file.data, false));
         }
+        for inputs in inputs.iter().flatten() {
+            needles.excuse(&inputs.values, false);
+            needles.excuse(&inputs.secrets, true);
+            needles.excuse(&inputs.params, false);
+        }
+        if let Some(state) = state {
+            needles.excuse(&state.outputs, false);
+        }
         needles.finish();
         Self { context, needles: Arc::new(needles), creates: false }
     }

@@ -16,6 +16,7 @@ use crate::bindings::purlin::driver::types;
 use crate::error::CallError;
 use crate::json;
 use crate::secrets::{Needles, neutralise};
+use crate::sensitive;
 use crate::witness::{Deed, Witness};
 
 /// Bytes of a provider id or a name.
@@ -203,7 +204,9 @@ impl Reader<'_> {
         }
         self.shown("id", &state.id);
         let mut outputs = self.map("outputs", &state.outputs)?;
-        for (name, value) in self.map("secrets", &state.secrets)? {
+        let mut secrets = self.map("secrets", &state.secrets)?;
+        let places = sensitive::take(&mut secrets).map_err(|what| self.junk(what))?;
+        for (name, value) in secrets {
             if outputs.insert(name.clone(), value.into_secret()).is_some() {
                 return Err(self.junk(format!("`{}` is in both outputs and secrets", self.people(&name))));
             }
@@ -225,9 +228,11 @@ impl Reader<'_> {
                 data: self.needles.taint(self.json("manifest", &file.data)?),
             });
         }
+        let mut outputs = self.needles.taint(Value::Map(outputs));
+        sensitive::hide(&places, &mut outputs, &mut manifests);
         Ok(ResourceState {
             id: std::mem::take(&mut state.id),
-            outputs: self.needles.taint(Value::Map(outputs)),
+            outputs,
             cookie: std::mem::take(&mut state.cookie),
             manifests,
         })
@@ -264,13 +269,11 @@ impl Reader<'_> {
         self.sees("checked values", &checked.values);
         let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
         let secrets = remark(Value::Map(self.map("secrets", &checked.secrets)?), &given.secrets);
-        // Values of secrets are secret anyway; their names are shown.
-        if self.needles.is_in_a_name(&secrets) {
-            return Err(self.junk("the name of one of its secrets holds a secret"));
-        }
+        // Values of secrets are secret anyway; their names are shown, unless one holds a secret.
+        let named = self.needles.is_in_a_name(&secrets);
         Ok(Checked {
             values: self.needles.taint(values),
-            secrets: secret_leaves(secrets),
+            secrets: if named { secrets.into_secret() } else { secret_leaves(secrets) },
             warnings: self.invalid(std::mem::take(&mut checked.warnings)),
         })
     }

@@ -31,6 +31,7 @@ mod manifest;
 mod modules;
 mod sandbox;
 mod secrets;
+mod sensitive;
 mod ticker;
 mod witness;
 

@@ -6,6 +6,8 @@
 mod dress;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use purlin_model::{Map, Value, is_dangerous};
 use zeroize::Zeroize;
@@ -23,6 +25,11 @@ pub(crate) struct Needles {
     parts: Vec<Box<str>>,
     /// Found as a whole.
     wholes: Vec<Box<str>>,
+    /// Names in the maps that the call was given: documents show them. A secret that is in one by
+    /// its letters (`user` in `username`) is not told by it.
+    names: HashSet<Arc<str>>,
+    /// Texts that the call was given and that are no secrets, as names stand in templates too.
+    shown: Vec<Arc<str>>,
 }
 
 impl Drop for Needles {
@@ -47,6 +54,34 @@ impl Needles {
             }
             _ => {}
         }
+    }
+
+    /// Takes in what documents show: names and, unless all of it is `secret`, texts that are no
+    /// secrets.
+    pub(crate) fn excuse(&mut self, value: &Value, secret: bool) {
+        if self.is_empty() {
+            return;
+        }
+        match value {
+            Value::List(items) => items.iter().for_each(|item| self.excuse(item, secret)),
+            Value::Map(map) => {
+                for (name, item) in map {
+                    self.names.insert(Arc::clone(name));
+                    self.excuse(item, secret);
+                }
+            }
+            Value::String(text) if !secret => self.shown.push(Arc::clone(text)),
+            _ => {}
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.wholes.is_empty()
+    }
+
+    /// Whether a secret is told by the name of something.
+    fn touch_name(&self, name: &str) -> bool {
+        self.touch(name) && !self.names.contains(name) && !self.shown.iter().any(|text| text.contains(name))
     }
 
     fn add(&mut self, text: &str) {
@@ -102,14 +137,14 @@ impl Needles {
     /// The value with every leaf secret that a secret touched. A map with such a key is secret as
     /// a whole.
     pub(crate) fn taint(&self, value: Value) -> Value {
-        if self.parts.is_empty() && self.wholes.is_empty() {
+        if self.is_empty() {
             return value;
         }
         match value {
             Value::String(text) if self.touch(&text) => Value::String(text).into_secret(),
             Value::Number(number) if self.touch_number(&number) => Value::Number(number).into_secret(),
             Value::List(items) => Value::List(items.into_iter().map(|item| self.taint(item)).collect()),
-            Value::Map(map) if map.keys().any(|key| self.touch(key)) => Value::Map(map).into_secret(),
+            Value::Map(map) if map.keys().any(|key| self.touch_name(key)) => Value::Map(map).into_secret(),
             Value::Map(map) => {
                 Value::Map(map.into_iter().map(|(key, item)| (key, self.taint(item))).collect::<Map>())
             }
@@ -122,7 +157,9 @@ impl Needles {
         match value {
             Value::Secret(inner) => self.is_in_a_name(inner.expose()),
             Value::List(items) => items.iter().any(|item| self.is_in_a_name(item)),
-            Value::Map(map) => map.iter().any(|(name, item)| self.touch(name) || self.is_in_a_name(item)),
+            Value::Map(map) => {
+                map.iter().any(|(name, item)| self.touch_name(name) || self.is_in_a_name(item))
+            }
             _ => false,
         }
     }
@@ -192,6 +229,19 @@ mod tests {
             json!({"url": "[secret]", "port": "[secret]", "host": "h", "list": ["[secret]", "x"],
                 "map": "[secret]"})
         );
+    }
+
+    #[test]
+    fn a_name_that_documents_show_tells_nothing() {
+        let mut needles = needles(json!({"username": "user", "key": "data"}));
+        needles.excuse(&Value::from(json!({"username": 1, "template": "database: {{ .x }}"})), false);
+        let taint = |value| needles.taint(Value::from(value)).redact();
+        assert_eq!(taint(json!({"username": "user", "a": "b"})), json!({"username": "[secret]", "a": "b"}));
+        assert_eq!(taint(json!({"database": 1})), json!({"database": 1}));
+        assert_eq!(taint(json!({"superuser": 1})), json!("[secret]"));
+        let inputs = json!({"username": "user"});
+        assert!(!needles.is_in_a_name(&Value::from(inputs)));
+        assert!(needles.is_in_a_name(&Value::from(json!({"my-user": 1}))));
     }
 
     #[test]

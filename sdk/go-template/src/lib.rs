@@ -4,22 +4,31 @@
 //! It must not know what drivers do with the text, and draws no entropy and reads no clock of its
 //! own: both come in through [`Host`], so that it builds for every WebAssembly target.
 
+mod builtins;
+mod moves;
+mod rendered;
 mod rewrite;
+mod run;
 mod sprig;
 mod stray;
 mod value;
+mod veil;
 #[cfg(feature = "full")]
 pub mod yaml;
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gotmpl::parse::{DefineNode, ListNode, Parser};
 use gotmpl::{TemplateError, Value, ValueFunc};
 use serde_json::Value as Json;
 
+use run::Run;
+use veil::Held;
+
+pub use rendered::Rendered;
 pub use value::{from_json, to_json};
+pub use veil::Veil;
 
 /// Most characters that a render, or one value on the way, may have.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -27,8 +36,6 @@ pub const MAX_TEXT: usize = 1 << 20;
 pub const MAX_ITEMS: usize = 100_000;
 /// Most turns that the loops of one render may take together.
 pub const MAX_TURNS: u64 = 1_000_000;
-
-const MAIN: &str = " main";
 
 /// What templates may ask of the world.
 pub trait Host: Send + Sync {
@@ -67,7 +74,6 @@ impl std::error::Error for Fault {}
 /// The functions, made once and shared by the templates of a call.
 pub struct Engine {
     functions: std::collections::BTreeMap<String, ValueFunc>,
-    line: Arc<AtomicUsize>,
 }
 
 /// A template whose syntax is right and whose functions all exist.
@@ -79,10 +85,7 @@ pub struct Parsed {
 impl Engine {
     /// An engine on top of a host.
     pub fn new(host: Arc<dyn Host>) -> Self {
-        let line = Arc::new(AtomicUsize::new(0));
-        let mut functions = sprig::functions(&host);
-        rewrite::add_functions(&mut functions, &line);
-        Self { functions, line }
+        Self { functions: sprig::functions(&host) }
     }
 
     /// Reads a template.
@@ -94,7 +97,7 @@ impl Engine {
             return Err(vec![too_long("the template")]);
         }
         let parsed = Parser::new(source, "{{", "}}").and_then(Parser::parse);
-        let (mut main, mut defines) = parsed.map_err(|error| vec![self.fault(&error, 0)])?;
+        let (mut main, mut defines) = parsed.map_err(|error| vec![fault(&error, 0)])?;
         let mut faults: Vec<Fault> = stray::find(source).into_iter().collect();
         for body in std::iter::once(&mut main).chain(defines.iter_mut().map(|define| &mut define.body)) {
             rewrite::rewrite(body, source, &self.functions, &mut faults);
@@ -102,58 +105,45 @@ impl Engine {
         if faults.is_empty() { Ok(Parsed { main, defines }) } else { Err(faults) }
     }
 
-    /// Renders a template with data.
+    /// Renders a template with data of which nothing is secret.
     ///
     /// # Errors
     /// The fault at which it stopped.
     pub fn render(&self, template: &Parsed, data: &Json) -> Result<String, Fault> {
-        let mut made = gotmpl::Template::new("")
-            .funcs(self.functions.clone())
-            .max_range_iters(MAX_TURNS)
-            .add_parse_tree(MAIN, template.main.clone());
-        for define in &template.defines {
-            made = made.add_parse_tree(&define.name, define.body.clone());
-        }
-        self.line.store(0, Ordering::Relaxed);
-        let mut text = Bounded(String::new());
-        match made.execute_template_fmt(&mut text, MAIN, &from_json(data)) {
-            Ok(()) => Ok(text.0),
-            Err(error) => Err(self.fault(&error, self.line.load(Ordering::Relaxed))),
-        }
+        Ok(self.render_veiled(template, data, &Veil::Open)?.text)
     }
 
-    fn fault(&self, error: &TemplateError, line: usize) -> Fault {
-        match error {
-            TemplateError::Parse { line, message, .. } | TemplateError::Lex { line, message, .. } => {
-                let hint =
-                    if message.contains("comment") { "; a comment ends with `*/}}` or `*/ -}}`" } else { "" };
-                Fault { line: *line, message: format!("{message}{hint}") }
-            }
-            TemplateError::Write => Fault { line, ..too_long("the text") },
-            TemplateError::RangeIterLimit => {
-                Fault { line, message: format!("the loops take more than {MAX_TURNS} turns together") }
-            }
-            TemplateError::Exec(message) => Fault { line, message: message.clone() },
-            other => Fault { line, message: other.to_string() },
+    /// Renders a template with data of which the veil says what is secret. The text knows which of
+    /// it a secret touched.
+    ///
+    /// # Errors
+    /// The fault at which it stopped, without secrets.
+    pub fn render_veiled(&self, template: &Parsed, data: &Json, veil: &Veil) -> Result<Rendered, Fault> {
+        let defines = template.defines.iter().map(|define| (define.name.as_str(), &define.body));
+        let mut run = Run::new(&self.functions, defines.collect());
+        let data = Held { value: from_json(data), veil: veil.clone() };
+        run.run(&template.main, data).map_err(|error| fault(&error, run.line))
+    }
+}
+
+fn fault(error: &TemplateError, line: usize) -> Fault {
+    match error {
+        TemplateError::Parse { line, message, .. } | TemplateError::Lex { line, message, .. } => {
+            let hint =
+                if message.contains("comment") { "; a comment ends with `*/}}` or `*/ -}}`" } else { "" };
+            Fault { line: *line, message: format!("{message}{hint}") }
         }
+        TemplateError::Write => Fault { line, ..too_long("the text") },
+        TemplateError::RangeIterLimit => {
+            Fault { line, message: format!("the loops take more than {MAX_TURNS} turns together") }
+        }
+        TemplateError::Exec(message) => Fault { line, message: message.clone() },
+        other => Fault { line, message: other.to_string() },
     }
 }
 
 fn too_long(what: &str) -> Fault {
     Fault { line: 0, message: format!("{what} is longer than {MAX_TEXT} bytes") }
-}
-
-/// Text that refuses to grow without end.
-struct Bounded(String);
-
-impl Write for Bounded {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len() + text.len() > MAX_TEXT {
-            return Err(fmt::Error);
-        }
-        self.0.push_str(text);
-        Ok(())
-    }
 }
 
 /// Whether a value is small enough to be kept.
@@ -169,3 +159,5 @@ fn bounded(value: &Value) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(all(test, feature = "full"))]
+mod veiled;

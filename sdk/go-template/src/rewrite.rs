@@ -3,56 +3,23 @@
 //! variable they are called with, as they do in Go, where maps are references.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gotmpl::ValueFunc;
 use gotmpl::parse::{
     ActionNode, BranchNode, CommandNode, Expr, ListNode, Node, Number, PipeNode, Pos, SmolStr,
 };
-use gotmpl::{TemplateError, Value, ValueFunc};
 
-use crate::{Fault, bounded};
+use crate::{Fault, builtins};
 
-const AT: &str = "__at";
-const SHOWN: &str = "__shown";
-const KEPT: &str = "__kept";
-const BUILTINS: [&str; 19] = [
-    "and", "or", "not", "len", "index", "slice", "call", "print", "printf", "println", "html", "js",
-    "urlquery", "eq", "ne", "lt", "le", "gt", "ge",
-];
+/// `{{ __at LINE }}`
+pub(crate) const AT: &str = "__at";
+/// `{{ … | __shown SOURCE }}`
+pub(crate) const SHOWN: &str = "__shown";
+/// `{{ __there "FUNCTION" "$x" $x }}`
+pub(crate) const THERE: &str = "__there";
+/// `{{ $x := … | __kept }}`
+pub(crate) const KEPT: &str = "__kept";
 const MUTATORS: [&str; 6] = ["set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"];
-
-pub(crate) fn add_functions(functions: &mut BTreeMap<String, ValueFunc>, line: &Arc<AtomicUsize>) {
-    let line = Arc::clone(line);
-    let mut add = |name: &str, function: ValueFunc| drop(functions.insert(name.to_owned(), function));
-    add(
-        AT,
-        Arc::new(move |args| {
-            if let Some(Value::Int(at)) = args.first() {
-                line.store(usize::try_from(*at).unwrap_or(0), Ordering::Relaxed);
-            }
-            Ok(Value::String("".into()))
-        }),
-    );
-    add(
-        SHOWN,
-        Arc::new(|args| match args {
-            [Value::String(source), Value::Nil] => Err(TemplateError::Exec(format!(
-                "`{source}` has no value; where it may be missing, use `default`"
-            ))),
-            [_, value] => Ok(value.clone()),
-            _ => Ok(Value::Nil),
-        }),
-    );
-    add(
-        KEPT,
-        Arc::new(|args| {
-            let value = args.first().cloned().unwrap_or(Value::Nil);
-            bounded(&value).map_err(TemplateError::Exec)?;
-            Ok(value)
-        }),
-    );
-}
 
 pub(crate) fn rewrite(
     list: &mut ListNode,
@@ -130,6 +97,7 @@ impl Rewriter<'_> {
         match self.changed_variable(&action.pipe) {
             Changed::Variable(name) => {
                 let changed = SmolStr::from(name.as_str());
+                nodes.push(there(&action.pipe, &changed));
                 let mut change = action.clone();
                 change.pipe.decl = vec![changed.clone()];
                 change.pipe.is_assign = true;
@@ -188,7 +156,7 @@ impl Rewriter<'_> {
         match expression {
             Expr::Identifier(pos, name) => {
                 let name = name.as_str();
-                if !BUILTINS.contains(&name) && !self.functions.contains_key(name) {
+                if !builtins::NAMES.contains(&name) && !self.functions.contains_key(name) {
                     self.faults.push(Fault { line: pos.line, message: self.unknown(name) });
                 }
             }
@@ -199,9 +167,8 @@ impl Rewriter<'_> {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let known = self.functions.keys().map(String::as_str).chain(BUILTINS);
+        let known = self.functions.keys().map(String::as_str).chain(builtins::NAMES);
         let near = known
-            .filter(|known| !known.starts_with("__"))
             .map(|known| (strsim::damerau_levenshtein(known, name), known))
             .min()
             .filter(|(distance, known)| *distance * 3 <= known.len());
@@ -231,6 +198,20 @@ fn mark(pos: Pos) -> Node {
     let commands = vec![command(pos, AT, [Expr::Number(pos, Number::Int(line))])];
     let pipe = PipeNode { pos, decl: Vec::new(), commands, is_assign: false };
     Node::Action(ActionNode { pos, pipe })
+}
+
+/// In Go, what changes nothing is thrown away: that there was a map is made sure of before.
+fn there(pipe: &PipeNode, variable: &SmolStr) -> Node {
+    let pos = pipe.pos;
+    let function = pipe.commands.first().and_then(|command| command.args.first());
+    let function = match function {
+        Some(Expr::Identifier(_, name)) => name.as_str(),
+        _ => "",
+    };
+    let text = |text: &str| Expr::String(pos, text.into());
+    let value = Expr::Variable(pos, variable.clone(), Vec::new());
+    let commands = vec![command(pos, THERE, [text(function), text(variable), value])];
+    Node::Action(ActionNode { pos, pipe: PipeNode { pos, decl: Vec::new(), commands, is_assign: false } })
 }
 
 fn command<const N: usize>(pos: Pos, name: &str, args: [Expr; N]) -> CommandNode {

@@ -204,8 +204,56 @@ fn set_changes_the_variable_it_is_called_with() {
             "map[a:1 b:2]map[a:1 b:2]",
         ),
     ]);
+    for function in ["set $d \"b\" 2", "merge $d (dict)", "mergeOverwrite $d (dict)"] {
+        let fault = render(&format!("{{{{ $d := .nothing }}}}{{{{ $_ := {function} }}}}"), &json!({}));
+        let fault = fault.expect_err("in Go it is lost, or a panic");
+        assert!(fault.contains("is to change `$d`, which has no value"), "{fault}");
+    }
     let refused = render(r#"{{ $_ := set .map "b" 2 }}"#, &json!({})).expect_err("refused");
     assert!(refused.contains("line 1: `set` can change a variable only"), "{refused}");
+}
+
+/// Expected texts are those of Sprig 3.3 with Go 1.24.
+#[test]
+fn what_is_missing_is_as_in_sprig_or_a_fault() {
+    expect(&[
+        (r#"{{ merge .none (dict "a" 1) }} {{ merge (dict "a" 1) .none }}"#, "map[a:1] map[a:1]"),
+        (r#"{{ mergeOverwrite (dict "a" 1) (dict "a" 2 "b" .none) | toJson }}"#, r#"{"a":2,"b":null}"#),
+        (r#"{{ merge (dict "a" "") (dict "a" 2 "b" .none) | toJson }}"#, r#"{"a":2}"#),
+        (
+            r#"{{ get .none "a" }}|{{ hasKey .none "a" }}|{{ unset .none "a" }}|{{ keys .none }}"#,
+            "|false|map[]|[]",
+        ),
+        (r#"{{ dig "y" "z" 0 .map }} {{ dig "y" "no" "z" 7 .map }}"#, "deep 7"),
+    ]);
+    for (template, wanted) in [
+        (r#"{{ set .none "a" 1 }}"#, "`set`: there is no map to change"),
+        (r#"{{ dig "a" 1 .none }}"#, "`dig`: the last argument is invalid, not a map"),
+        (r#"{{ dig "x" "z" 1 .map }}"#, "`dig`: `x` is int, not a map"),
+        (r#"{{ merge (dict) "text" }}"#, "`merge`: needs a map, not string"),
+        (r#"{{ urlJoin (dict "host" 1) }}"#, "`urlJoin`: `host` has to be text, not int"),
+        (r#"{{ urlJoin (dict "userinfo" "a/b") }}"#, "`urlJoin`: `userinfo` holds a character"),
+    ] {
+        let fault = render(template, &json!({"map": {"x": 1}})).expect_err(template);
+        assert!(fault.contains(wanted), "{template}: {fault}");
+    }
+}
+
+#[test]
+fn urls_are_joined_as_go_writes_them() {
+    expect(&[
+        (
+            r#"{{ urlJoin (dict "scheme" "http" "host" "h:80" "path" "/p" "query" "q=1" "fragment" "f") }}"#,
+            "http://h:80/p?q=1#f",
+        ),
+        (r#"{{ urlJoin (dict "scheme" "http" "host" "h" "path" "p q/ü") }}"#, "http://h/p%20q/%C3%BC"),
+        (r#"{{ urlJoin (dict "scheme" "http" "userinfo" "u:p%40x" "host" "h") }}"#, "http://u:p%40x@h"),
+        (r#"{{ urlJoin (dict "scheme" "file" "path" "/etc/x") }}"#, "file:///etc/x"),
+        (r#"{{ urlJoin (dict "scheme" "mailto" "opaque" "a@b" "path" "/lost") }}"#, "mailto:a@b"),
+        (r#"{{ urlJoin (dict "path" "a:b/c") }} {{ urlJoin (dict "host" "h") }}"#, "./a:b/c //h"),
+        (r#"{{ urlJoin (dict "scheme" "x" "host" .no "fragment" "a b") }}"#, "x:#a%20b"),
+        (r#"{{ (urlParse "HTTP://u:p@h/a%20b#c%20d").path }}"#, "/a b"),
+    ]);
 }
 
 #[test]

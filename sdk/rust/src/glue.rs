@@ -11,7 +11,8 @@ pub use crate::bindings::exports::purlin::driver::lifecycle as raw;
 use crate::bindings::purlin::driver::types;
 use crate::{
     Check, CheckRequest, CreateRequest, DeleteRequest, Driver, Failure, ImpactRequest, Inputs, ManifestFile,
-    Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, State, Update, UpdateImpact, UpdateRequest,
+    Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, SENSITIVE, State, Update, UpdateImpact,
+    UpdateRequest,
 };
 
 /// Says a driver's panic in its log before the instance dies of it.
@@ -188,12 +189,15 @@ impl TryFrom<types::State> for State {
             let data = serde_json::from_str(&file.data)?;
             Ok(ManifestFile { name: file.name, location: file.location, data })
         });
+        let mut secrets: Object = serde_json::from_str(&state.secrets)?;
+        let sensitive = secrets.shift_remove(SENSITIVE).map(serde_json::from_value).transpose()?;
         Ok(Self {
             id: state.id,
             outputs: serde_json::from_str(&state.outputs)?,
-            secrets: serde_json::from_str(&state.secrets)?,
+            secrets,
             cookie: state.cookie,
             manifests: manifests.collect::<Result<_, Self::Error>>()?,
+            sensitive: sensitive.unwrap_or_default(),
         })
     }
 }
@@ -220,6 +224,9 @@ fn text(object: Object) -> String {
 impl From<State> for types::State {
     fn from(mut state: State) -> Self {
         state.outputs.retain(|name, _| !state.secrets.contains_key(name));
+        if !state.sensitive.is_empty() {
+            state.secrets.insert(SENSITIVE.to_owned(), state.sensitive.into());
+        }
         let manifests = state.manifests.into_iter().map(|file| types::ManifestFile {
             name: file.name,
             location: file.location,

@@ -23,7 +23,7 @@ pub use request::{
     ReadRequest, UpdateRequest,
 };
 pub use serde_json::{self, Map as JsonMap, Value as Json};
-pub use state::{ManifestFile, State};
+pub use state::{ManifestFile, SENSITIVE, State};
 
 /// A JSON object.
 pub type Object = JsonMap<String, Json>;

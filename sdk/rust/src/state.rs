@@ -17,6 +17,9 @@ pub struct ManifestFile {
     pub data: Value,
 }
 
+/// The secret output by which [`State::sensitive`] travels.
+pub const SENSITIVE: &str = "$sensitive";
+
 /// A live resource. There is no `Debug`, for it holds secrets.
 #[derive(Clone, Default)]
 pub struct State {
@@ -31,6 +34,10 @@ pub struct State {
     pub cookie: Vec<u8>,
     /// Manifests to deliver, often none.
     pub manifests: Vec<ManifestFile>,
+    /// Places within outputs and manifests that hold secrets, as pointers into
+    /// `{"outputs":…,"manifests":{NAME: data}}`, such as `/outputs/db/password`. The host seals and
+    /// hides what stands there. It travels as the secret output `$sensitive`.
+    pub sensitive: Vec<String>,
 }
 
 impl State {

@@ -25,7 +25,8 @@ Examples:
   purlin export out
   purlin export out --show-secrets    with secrets in clear: mind who can read the folder
 
-Without `--show-secrets` every secret is written as `[secret]`.")]
+Without `--show-secrets` every secret is written as `[secret]`; the files that are incomplete
+for it are named. With it, files that hold secrets are readable by you alone (mode 0600).")]
 pub(crate) struct Args {
     /// The folder to write into; made where it is not there.
     #[arg(value_name = "DIR")]
@@ -46,6 +47,8 @@ pub(crate) struct Args {
 struct Report {
     format: u8,
     files: Vec<String>,
+    /// Those in which `[secret]` stands for a secret.
+    incomplete: Vec<String>,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -59,15 +62,21 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     warn_of_reading_along(&args.folder, &place.workspace.folder, app);
     let outputs = purlin_host::outputs(&records);
     let mut names = Names::default();
-    let mut written = Vec::new();
+    let (mut written, mut incomplete) = (Vec::new(), Vec::new());
     let mut status = Status::Done;
     let mut write = |path: PathBuf, value: &purlin_host::model::Value| -> Result<(), Failure> {
         let json = render::value::json(value, args.show_secrets);
         let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let text = if is_json { format!("{json:#}\n") } else { render::value::yaml(&json)? };
         let target = args.folder.join(&path);
-        files::write(&target, &text)
-            .map_err(|error| Failure::caused(format!("cannot write `{}`", target.display()), &error))?;
+        let result = match value.has_secret() && args.show_secrets {
+            true => files::write_private(&target, text.as_bytes()),
+            false => files::write(&target, &text),
+        };
+        result.map_err(|error| Failure::caused(format!("cannot write `{}`", target.display()), &error))?;
+        if value.has_secret() && !args.show_secrets {
+            incomplete.push(target.clone());
+        }
         written.push(target);
         Ok(())
     };
@@ -90,6 +99,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Json => app.ui.json(&Report {
             format: FORMAT,
             files: written.iter().map(|path| path.display().to_string()).collect(),
+            incomplete: incomplete.iter().map(|path| path.display().to_string()).collect(),
         }),
         Format::Text => {
             for path in &written {
@@ -97,6 +107,19 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             }
             app.ui.say(&format!("Wrote {}.", text::count(written.len(), "file")));
         }
+    }
+    if !incomplete.is_empty() {
+        let names = incomplete.iter().map(|path| format!("`{}`", text::line(&path.display().to_string())));
+        app.ui.warning(&format!(
+            "{} incomplete, with `[secret]` in the place of secrets: {}",
+            if incomplete.len() == 1 {
+                "one file is".to_owned()
+            } else {
+                format!("{} files are", incomplete.len())
+            },
+            names.collect::<Vec<_>>().join(", ")
+        ));
+        app.ui.hint("`--show-secrets` writes secrets in clear, into files that only you can read");
     }
     place.purlin.close().await.map_err(fail)?;
     Ok(status)

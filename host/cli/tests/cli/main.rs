@@ -24,5 +24,6 @@ mod secrets;
 mod state;
 mod terminal;
 mod together;
+mod withheld;
 mod world;
 mod wrong;

@@ -18,7 +18,13 @@ pub(crate) fn outputs(
     let mirrors = schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs");
     if mirrors && let (Value::Map(values), Value::Map(secrets)) = (&inputs.values, &inputs.secrets) {
         let mut outputs: Map = values.clone();
-        outputs.extend(secrets.iter().map(|(name, value)| (name.clone(), value.clone().into_secret())));
+        for (name, secret) in secrets {
+            let value = match outputs.shift_remove(name) {
+                Some(value) => fill(secret.clone(), value),
+                None => secret.clone(),
+            };
+            outputs.insert(name.clone(), value.into_secret());
+        }
         return Value::Map(outputs);
     }
     // What is not among the stable outputs is unknown; a map says only what it has, so a map of
@@ -40,13 +46,79 @@ pub(crate) fn outputs(
     }
 }
 
-/// The first output that is not what was certain, as a JSON Pointer.
+/// A secret with what it lacks of a value of the same name, at any depth.
+fn fill(secret: Value, value: Value) -> Value {
+    match (secret, value) {
+        (Value::Map(mut secret), Value::Map(value)) => {
+            for (name, item) in value {
+                let filled = match secret.get_mut(&name) {
+                    Some(there) => fill(std::mem::take(there), item),
+                    None => item,
+                };
+                secret.insert(name, filled);
+            }
+            Value::Map(secret)
+        }
+        (secret, _) => secret,
+    }
+}
+
+/// The first output that is not what was certain, as a JSON Pointer. Which of it is secret makes no
+/// difference: what came back may hold a secret by chance, or in part.
 pub(crate) fn broken(certain: &Value, outputs: &Value) -> Option<String> {
-    let Value::Map(certain) = certain else { return None };
+    let Value::Map(certain) = certain.exposed() else { return None };
+    let outputs = outputs.exposed();
     let actual = |name: &str| outputs.as_map().and_then(|map| map.get(name));
     certain
         .iter()
         .filter(|(_, value)| !value.has_unknown())
-        .find(|(name, value)| actual(name).is_none_or(|actual| actual.exposed() != value.exposed()))
+        .find(|(name, value)| actual(name).is_none_or(|actual| !same(actual, value)))
         .map(|(name, _)| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
+}
+
+/// Whether two values are equal in clear.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.exposed(), other.exposed()) {
+        (Value::List(one), Value::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Map(one), Value::Map(other)) => {
+            let equal = |(name, one): (&std::sync::Arc<str>, &Value)| {
+                other.get(name).is_some_and(|other| same(one, other))
+            };
+            one.len() == other.len() && one.iter().all(equal)
+        }
+        (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_promise_is_kept_however_much_of_it_is_secret() {
+        let plain = Value::from(json!({"a": {"b": ["hidden", 1], "c": 2}}));
+        let mut partly = plain.clone();
+        if let Value::Map(map) = &mut partly
+            && let Some(Value::Map(a)) = map.get_mut("a")
+        {
+            a.insert("b".into(), Value::from(json!(["hidden", 1])).into_secret());
+        }
+        assert_eq!(broken(&plain, &partly), None);
+        assert_eq!(broken(&partly, &plain), None);
+        assert_eq!(broken(&plain, &plain.clone().into_secret()), None);
+        let other = Value::from(json!({"a": {"b": ["other", 1], "c": 2}}));
+        assert_eq!(broken(&plain, &other), Some("/a".to_owned()));
+        assert_eq!(broken(&plain, &Value::map()), Some("/a".to_owned()));
+    }
+
+    #[test]
+    fn a_secret_is_filled_with_the_value_of_its_name() {
+        let filled =
+            fill(json!({"a": 1, "m": {"x": 1}}).into(), json!({"a": 2, "b": 3, "m": {"y": 2}}).into());
+        assert_eq!(filled, json!({"a": 1, "b": 3, "m": {"x": 1, "y": 2}}).into());
+        assert_eq!(fill("text".into(), json!({"a": 1}).into()), "text".into());
+    }
 }

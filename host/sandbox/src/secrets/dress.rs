@@ -1,5 +1,5 @@
-//! How programs write a text that is to travel: in JSON, in base64, in hex, in URLs. Cheap dresses
-//! only; whoever wants to hide a secret finds another one.
+//! How programs write a text that is to travel: in JSON, in base64, in hex, in URLs, in large or small
+//! letters. Cheap dresses only; whoever wants to hide a secret finds another one.
 
 /// Shorter ones are in too many texts that have nothing to do with it.
 const SHORTEST: usize = 8;
@@ -29,6 +29,7 @@ pub(super) fn dresses(text: &str) -> Vec<String> {
         long.iter().filter(|text| text.contains('%')).map(|text| lower_hex(text)).collect();
     long.push(hex(bytes, "", |_| false).to_ascii_lowercase());
     long.extend(lowered);
+    long.extend([text.to_uppercase(), text.to_lowercase()]);
     long.retain(|dress| dress.len() >= SHORTEST);
     long.push(json);
     long.retain(|dress| dress != text);
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn plain_texts_have_few_dresses() {
         let found = dresses("hunter22");
-        assert!(found.len() <= 8, "{found:?}");
+        assert!(found.len() <= 10, "{found:?}");
         assert!(!found.contains(&"hunter22".to_owned()));
     }
 }

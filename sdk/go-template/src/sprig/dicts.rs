@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gotmpl::Value;
 
+use super::types::kind;
 use super::{Answer, Call, Dict, Table};
 use crate::value::{list, map, string, text};
 
@@ -11,6 +12,11 @@ pub(super) const TABLE: Table = &[
     ("dict", dict),
     ("get", |c| Ok(c.dict(0)?.get(&*c.text(1)?).cloned().unwrap_or_else(|| string("")))),
     ("set", |c| {
+        if matches!(c.at(0)?, Value::Nil) {
+            return Err(
+                "there is no map to change; `default dict` makes one where it may be missing".to_owned()
+            );
+        }
         let mut entries = Dict::clone(&*c.dict(0)?);
         entries.insert(c.text(1)?.into(), c.at(2)?.clone());
         Ok(map(entries))
@@ -58,18 +64,22 @@ fn dict(call: &Call<'_>) -> Answer {
     Ok(map(entries))
 }
 
-/// `dig "a" "b" DEFAULT DICT`.
+/// `dig "a" "b" DEFAULT DICT`: the default where an entry is missing. What is there and no map is a
+/// fault, as in Sprig.
 fn dig(call: &Call<'_>) -> Answer {
     let [names @ .., fallback, start] = call.args else {
         return Err("needs keys, a default and a map".to_owned());
     };
-    let mut here = start;
+    let (mut here, mut what) = (start, "the last argument".to_owned());
     for name in names {
-        let Value::Map(entries) = here else { return Ok(fallback.clone()) };
+        let Value::Map(entries) = here else {
+            return Err(format!("{what} is {}, not a map", kind(here)));
+        };
         match entries.get(&*text(name)) {
             Some(next) => here = next,
             None => return Ok(fallback.clone()),
         }
+        what = format!("`{}`", text(name));
     }
     Ok(here.clone())
 }
@@ -88,6 +98,8 @@ fn merge_into(all: &mut Dict, more: &Dict, overwrite: bool) {
             (Some(Value::Map(here)), Value::Map(there)) => merge_into(Arc::make_mut(here), there, overwrite),
             (Some(here), _) if overwrite || !here.is_truthy() => *here = value.clone(),
             (Some(_), _) => {}
+            // As in Sprig, nothing is merged only where it overwrites.
+            (None, Value::Nil) if !overwrite => {}
             (None, _) => drop(all.insert(Arc::clone(name), value.clone())),
         }
     }

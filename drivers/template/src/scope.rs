@@ -1,0 +1,121 @@
+//! What templates see, and what of it is secret.
+
+use purlin_go_template::Veil;
+use purlin_sdk::{Failure, Inputs, Json, Object};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::inputs::TemplateInputs;
+use crate::workload;
+
+/// What a template made, and the places in it that are secret, as pointers; `""` for all of it.
+#[derive(Clone, Default)]
+pub(crate) struct Made {
+    pub(crate) json: Json,
+    pub(crate) secret: Vec<String>,
+}
+
+/// The data of templates, which grows with what each makes.
+pub(crate) struct Scope {
+    data: Object,
+    /// Places that hold secrets, as they were given.
+    given: Vec<String>,
+    /// Places that were made from secrets.
+    made: Vec<String>,
+    cookie: Made,
+}
+
+/// How a cookie is kept.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    cookie: Json,
+    /// The places in it that are secret.
+    #[serde(rename = "$sensitive")]
+    sensitive: Vec<String>,
+}
+
+/// Whether a place is another one, or lies in it.
+pub(crate) fn within(place: &str, whole: &str) -> bool {
+    place.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A cookie that the last call left.
+///
+/// # Errors
+/// When it is not JSON.
+pub(crate) fn read_cookie(bytes: &[u8], inputs: &Inputs<TemplateInputs>) -> Result<Made, Failure> {
+    let json: Json = serde_json::from_slice(bytes)?;
+    if let Ok(Kept { cookie, sensitive }) = Kept::deserialize(&json) {
+        return Ok(Made { json: cookie, secret: sensitive });
+    }
+    // Earlier versions did not note what in it is secret.
+    let had_secrets = !inputs.secrets.rest.is_empty() || !inputs.sensitive.is_empty();
+    Ok(Made { json, secret: if had_secrets { vec![String::new()] } else { Vec::new() } })
+}
+
+/// The ports of services are read by other names too, which go with theirs.
+const PORTS: &str = "/params/spec/service/ports";
+
+impl Scope {
+    pub(crate) fn new(guresid: &str, inputs: &Inputs<TemplateInputs>, cookie: Made) -> Self {
+        let TemplateInputs { values, secrets, params } = &inputs.given;
+        let mut data = Object::new();
+        data.insert("driver".to_owned(), json!({"values": values.rest, "secrets": secrets.rest}));
+        data.insert("resource".to_owned(), Json::Object(workload::familiar(params.clone())));
+        data.insert("cookie".to_owned(), cookie.json.clone());
+        data.insert("id".to_owned(), guresid.into());
+        data.insert("guresid".to_owned(), guresid.into());
+        let given = inputs.sensitive.iter().filter_map(|place| {
+            if within(place, PORTS) {
+                return Some("/resource/spec/service/ports".to_owned());
+            }
+            match place.strip_prefix("/params") {
+                Some(rest) => Some(format!("/resource{rest}")),
+                // Templates are no data; what they make is secret by their place.
+                None => (!within(place, "/values/templates")).then(|| format!("/driver{place}")),
+            }
+        });
+        let (given, made) =
+            (given.collect(), cookie.secret.iter().map(|place| format!("/cookie{place}")).collect());
+        Self { data, given, made, cookie }
+    }
+
+    /// Adds what the templates of a name made.
+    pub(crate) fn add(&mut self, name: &str, made: Made) {
+        if name == "cookie" {
+            self.cookie = made;
+            return;
+        }
+        self.made.extend(made.secret.iter().map(|place| format!("/{name}{place}")));
+        let there = self.data.entry(name).or_insert(Json::Null);
+        match (there, made.json) {
+            (Json::Object(there), Json::Object(more)) => there.extend(more),
+            (there, more) => *there = more,
+        }
+    }
+
+    /// The data as one value, and what of it is secret.
+    pub(crate) fn data(&self) -> (Json, Veil) {
+        let data = Json::Object(self.data.clone());
+        let mut veil = Veil::default();
+        veil.cover(&data, "/driver/secrets", &Veil::leaves(&data["driver"]["secrets"]));
+        for place in &self.given {
+            veil.cover(&data, place, &Veil::Given);
+        }
+        // What the template `secrets` makes is secret whatever it is made from.
+        if let Some(secrets) = data.get("secrets") {
+            veil.cover(&data, "/secrets", &Veil::leaves(secrets));
+        }
+        for place in &self.made {
+            veil.cover(&data, place, &Veil::Made);
+        }
+        (data, veil)
+    }
+
+    /// The cookie to leave, with what of it is secret.
+    pub(crate) fn cookie(self) -> Option<impl Serialize> {
+        let Made { json: cookie, secret: sensitive } = self.cookie;
+        (!cookie.is_null()).then_some(Kept { cookie, sensitive })
+    }
+}

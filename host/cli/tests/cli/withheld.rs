@@ -1,0 +1,384 @@
+//! Secrets of many shapes through drivers, templates, manifests, workloads and exports: nothing that
+//! Purlin writes or stores holds one in clear, raw or in any usual dress, unless it is asked to.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, Ran};
+
+/// Names and secrets. Those of eight characters or more are searched for.
+fn shapes() -> Vec<(&'static str, Value)> {
+    let long = format!("golf-{}", "0123456789abcdef".repeat(6_400));
+    vec![
+        ("text", json!("alpha-correct-horse")),
+        ("username", json!("user")),
+        ("host", json!("hostname-of-bravo")),
+        ("named", json!("open")),
+        ("nested", json!({"a": ["charlie-nested", {"b": "delta-nested"}], "n": 86_753_091})),
+        ("list", json!(["echo-in-a-list", "foxtrot-in-a-list"])),
+        ("number", json!(8_675_309_123_u64)),
+        ("float", json!(31_415.926_5)),
+        ("truth", json!(true)),
+        ("empty", json!("")),
+        ("one", json!("q")),
+        ("three", json!("zqz")),
+        ("lines", json!("hotel-first-line\nindia-second-line\n")),
+        ("pem", json!("-----BEGIN KEY-----\nanVsaWV0dGp1bGlldHQ\n  kilo-kilo-kilo\n-----END KEY-----\n")),
+        ("unicode", json!("lima-ßüñ-密码-🔑")),
+        ("long", json!(long)),
+        ("quotes", json!("mike\"quote'\\back: #x")),
+        ("yaml", json!("november: [1, {x")),
+        ("url", json!("https://oscar:papa-pass@host.example/?a=b&c=d e")),
+        ("padded", json!("  quebec padded  ")),
+        ("percent", json!("romeo%20percent+plus")),
+        ("base64", json!("c2llcnJhLWJhc2U2NA==")),
+        ("json", json!("{\"tango\": \"uniform-value\"}")),
+        ("control", json!("victor\ttab\u{7}bell-whiskey")),
+    ]
+}
+
+/// Every text that must not be found, in every dress.
+fn needles() -> Vec<String> {
+    fn texts(value: &Value, into: &mut Vec<String>) {
+        match value {
+            Value::String(text) if text.len() >= 8 => {
+                // Of a long one, a part tells enough.
+                let text = text.trim();
+                into.push(text.get(..64.min(text.len())).unwrap_or(text).to_owned());
+                into.extend(
+                    text.lines()
+                        .map(str::trim)
+                        .filter(|line| line.len() >= 8)
+                        .map(|line| line.get(..64.min(line.len())).unwrap_or(line).to_owned()),
+                );
+            }
+            Value::Number(number) if number.to_string().len() >= 8 => into.push(number.to_string()),
+            Value::Array(items) => items.iter().for_each(|item| texts(item, into)),
+            Value::Object(entries) => entries.values().for_each(|entry| texts(entry, into)),
+            _ => {}
+        }
+    }
+    let mut plain = Vec::new();
+    shapes().iter().for_each(|(_, secret)| texts(secret, &mut plain));
+    let mut all = Vec::new();
+    for text in plain {
+        let json = json!(text).to_string();
+        let hex = text.bytes().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        });
+        let url = text.bytes().fold(String::new(), |mut out, byte| {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                out.push(char::from(byte));
+            } else {
+                let _ = write!(out, "%{byte:02X}");
+            }
+            out
+        });
+        let encoded = base64(text.as_bytes());
+        all.extend([
+            encoded.get(..encoded.len() / 4 * 4 - 4).unwrap_or_default().to_owned(),
+            json.trim_matches('"').to_owned(),
+            text.to_uppercase(),
+            text.to_lowercase(),
+            hex.to_uppercase(),
+            hex,
+            url,
+            text,
+        ]);
+    }
+    all.retain(|needle| needle.len() >= 8 && !needle.starts_with("-----BEGIN"));
+    all.retain(|needle| !needle.to_uppercase().contains("-----"));
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    bytes.chunks(3).fold(String::new(), |mut out, group| {
+        let bits =
+            group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        out.extend((0..=group.len()).map(|at| char::from(DIGITS[(bits >> (18 - 6 * at)) as usize & 63])));
+        out
+    })
+}
+
+/// Nothing of what was said holds a secret.
+#[track_caller]
+fn holds_none(what: &str, bytes: &[u8], needles: &[String]) {
+    for needle in needles {
+        let found = bytes.windows(needle.len()).position(|window| window == needle.as_bytes());
+        assert!(found.is_none(), "{what} holds `{needle}` at {found:?}");
+    }
+}
+
+fn definition(name: &str, driver: &str, inputs: &Value) -> String {
+    let document = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": name},
+        "spec": {"type": name, "driver": driver, "inputs": inputs, "criteria": [{}]},
+    });
+    document.to_string()
+}
+
+/// The vault gives the secrets; the others read them.
+fn project() -> Project {
+    let project = Project::empty();
+    project.write(
+        "purlin.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n",
+    );
+    let vault: serde_json::Map<String, Value> =
+        shapes().into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
+    project.write(
+        "vault.yaml",
+        definition("vault", "purlin/echo", &json!({"values": {"open": "open"}, "secrets": vault})),
+    );
+    let read = |name: &str| format!("${{resources['vault.default#shared.one'].outputs.{name}}}");
+    let names: Vec<&str> = shapes().into_iter().map(|(name, _)| name).collect();
+    // Echo: in values, in texts, nested in lists and maps, and as secrets.
+    let mut values = serde_json::Map::new();
+    for name in &names {
+        values.insert(format!("v_{name}"), json!(read(name)));
+        values.insert(format!("t_{name}"), json!(format!("before {} after", read(name))));
+        values.insert(format!("n_{name}"), json!({"list": [read(name), "clear"], "clear": "clear"}));
+    }
+    values.insert("clear".into(), json!("clear"));
+    let secrets: serde_json::Map<String, Value> =
+        names.iter().map(|name| (format!("s_{name}"), json!(read(name)))).collect();
+    project.write(
+        "mirror.yaml",
+        definition("mirror", "purlin/echo", &json!({"values": values, "secrets": secrets})),
+    );
+    // Templates: each shape through functions, into outputs and manifests.
+    let calls = [
+        "toString",
+        "toJson",
+        "toString | upper",
+        "toString | b64enc",
+        "toString | sha256sum | trunc 40",
+        "toString | quote",
+        "printf \"%v\"",
+        "list | join \",\"",
+        "toString | splitList \"\" | join \"\"",
+        "toString | replace \"z\" \"y\"",
+        "toJson | fromJson | toJson",
+        "toString | urlquery",
+        "toString | repeat 2",
+        "dict \"k\" | toJson",
+        "toString | trunc 12",
+        "toString | regexFind \".*\"",
+    ];
+    let mut outputs = "clear: {{ .driver.values.clear }}\n".to_owned();
+    let mut manifest = "kind: Secret\nclear: clear\ndata:\n".to_owned();
+    for name in names.iter().filter(|name| **name != "long") {
+        for (index, call) in calls.iter().enumerate() {
+            let _ = writeln!(outputs, "{name}_{index}: {{{{ .driver.secrets.{name} | {call} | toJson }}}}");
+        }
+        let _ = writeln!(
+            outputs,
+            "{name}_in:\n  clear: clear\n  secret: {{{{ .driver.secrets.{name} | toJson }}}}"
+        );
+        let _ = writeln!(manifest, "  {name}: {{{{ .driver.secrets.{name} | toJson | b64enc }}}}");
+        let _ =
+            writeln!(manifest, "  {name}_twice: {{{{ .driver.secrets.{name} | toJson | b64enc | b64enc }}}}");
+    }
+    let secrets: serde_json::Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), json!(read(name)))).collect();
+    let templates = json!({"outputs": outputs, "cookie": "{{ toJson .driver.secrets.nested }}", "manifests": {
+        "secret.yaml": {"location": "namespace", "data": manifest},
+        "clear.yaml": {"location": "namespace", "data": "kind: Clear\n"},
+    }});
+    project.write(
+        "rendered.yaml",
+        definition(
+            "rendered",
+            "purlin/template",
+            &json!({"values": {"clear": "clear", "templates": templates}, "secrets": secrets}),
+        ),
+    );
+    project.write(
+        "drawn.yaml",
+        definition("drawn", "purlin/random", &json!({"values": {"kind": "password", "length": 24}})),
+    );
+    project.write(
+        "named.yaml",
+        definition("named", "purlin/dns-wildcard", &json!({"values": {"domain": "x.example"}})),
+    );
+    // A workload whose patch adds secrets, copies them and reads them.
+    let update = json!([
+        {"op": "add", "path": "/spec/added", "value": {"pw": read("text"), "clear": "clear"}},
+        {"op": "copy", "from": "/spec/containers/main/variables/PW", "path": "/spec/copied"},
+        {"op": "test", "path": "/spec/clear", "value": "clear"},
+    ]);
+    project.write(
+        "workload.yaml",
+        definition("workload", "purlin/echo", &json!({"values": {"update": update}})),
+    );
+    project.write(
+        "web.score.yaml",
+        "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers:\n  main:\n    image: i\n    variables: {PW: 'x-${resources.v.text}', CLEAR: clear}\nresources:\n  v: {type: vault, id: one}\n",
+    );
+    project.write(
+        "deployment.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  shared:\n    one: {type: vault}\n    two: {type: mirror}\n    three: {type: rendered}\n    four: {type: drawn}\n    five: {type: named}\n",
+    );
+    project
+}
+
+fn every_file(folder: &Path, see: &mut dyn FnMut(&Path, &[u8])) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            every_file(&path, see);
+        } else {
+            see(&path, &std::fs::read(&path).expect("a file"));
+        }
+    }
+}
+
+#[test]
+fn nothing_that_is_said_or_stored_holds_a_secret() {
+    let (project, needles) = (project(), needles());
+    // What is wrong with something is told without it, too.
+    let clean = |what: &str, ran: Ran| {
+        holds_none(what, ran.out.as_bytes(), &needles);
+        holds_none(what, ran.err.as_bytes(), &needles);
+        ran
+    };
+    // The vault's definition is where the secrets are; nothing else of the project may hold one.
+    let commands: &[&[&str]] = &[
+        &["plan", "--verbose"],
+        &["plan", "--format", "json"],
+        &["plan", "--out", "kept.plan"],
+        &["up", "--yes", "-vv"],
+        &["up", "--yes", "--full", "--format", "json"],
+        &["plan"],
+        &["outputs"],
+        &["outputs", "--format", "json"],
+        &["graph", "--format", "tree"],
+        &["graph", "--format", "json"],
+        &["graph", "--format", "dot"],
+        &["graph", "--format", "mermaid"],
+        &["graph", "--format", "svg"],
+        &["graph", "--format", "html"],
+        &["history"],
+        &["history", "latest", "--format", "json"],
+        &["diff"],
+        &["diff", "--format", "json"],
+        &["explain", "rendered.default#shared.three"],
+        &["state", "list", "--format", "json"],
+        &["state", "show", "rendered.default#shared.three"],
+        &["state", "show", "mirror.default#shared.two", "--format", "json"],
+        &["refresh"],
+        &["export", ".export"],
+        &["validate"],
+    ];
+    for command in commands {
+        clean(&command.join(" "), project.run(command)).status(0);
+    }
+    for folder in [".purlin", ".export"] {
+        every_file(&project.path().join(folder), &mut |path, bytes| {
+            holds_none(&path.display().to_string(), bytes, &needles);
+        });
+    }
+    holds_none("kept.plan", &std::fs::read(project.path().join("kept.plan")).expect("a plan"), &needles);
+
+    // What no secret touched is shown.
+    let shown = project.run(&["outputs", "--format", "json"]).status(0).json();
+    let rendered = &shown["resources"]["rendered.default#shared.three"];
+    assert_eq!(rendered["clear"], "clear", "{rendered:#}");
+    let mirror = &shown["resources"]["mirror.default#shared.two"];
+    assert_eq!(mirror["clear"], "clear", "{mirror:#}");
+    assert_eq!(mirror["n_text"], json!({"list": ["[secret]", "clear"], "clear": "clear"}));
+    for (name, secret) in shapes() {
+        if name != "empty" {
+            assert_eq!(mirror[format!("v_{name}")], "[secret]", "{name}");
+        }
+        assert_eq!(mirror[format!("t_{name}")], "[secret]", "{name}");
+        assert_eq!(mirror[format!("s_{name}")], "[secret]", "{name}");
+        if name == "long" {
+            continue;
+        }
+        for index in 0..16 {
+            assert_eq!(rendered[format!("{name}_{index}")], "[secret]", "{name} {index}: {secret}");
+        }
+        assert_eq!(rendered[format!("{name}_in")], json!({"clear": "clear", "secret": "[secret]"}), "{name}");
+    }
+    assert_eq!(shown["resources"]["drawn.default#shared.four"]["value"], "[secret]");
+    let web = &shown["workloads"]["web"]["spec"];
+    assert_eq!(web["added"], json!({"pw": "[secret]", "clear": "clear"}), "{web:#}");
+    assert_eq!((&web["copied"], &web["containers"]["main"]["image"]), (&json!("[secret]"), &json!("i")));
+
+    // An export says which files are incomplete; what is asked for in clear is for one's own eyes.
+    let export = project.run(&["export", ".export", "--format", "json"]).status(0);
+    assert!(export.err.contains("`--show-secrets` writes secrets in clear"), "{}", export.err);
+    let report = export.json();
+    let incomplete: Vec<&str> =
+        report["incomplete"].as_array().expect("files").iter().filter_map(Value::as_str).collect();
+    assert_eq!(incomplete, [".export/workloads/web.yaml", ".export/manifests/namespace/secret.yaml"]);
+    let manifest =
+        std::fs::read_to_string(project.path().join(".export/manifests/namespace/secret.yaml")).expect("it");
+    assert!(manifest.contains("clear: clear") && manifest.contains("kind: Secret"), "{manifest}");
+    project.run(&["export", ".shown", "--show-secrets"]).status(0);
+    let secret = project.path().join(".shown/manifests/namespace/secret.yaml");
+    let manifest = std::fs::read_to_string(&secret).expect("it");
+    assert!(manifest.contains(&base64(br#""alpha-correct-horse""#)), "{manifest}");
+    let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(&secret), 0o600);
+    assert_eq!(mode(&project.path().join(".shown/manifests/namespace/clear.yaml")), 0o644);
+    let clear = project.run(&["outputs", "--format", "json", "--show-secrets"]).status(0).json();
+    assert_eq!(clear["resources"]["rendered.default#shared.three"]["text_2"], "ALPHA-CORRECT-HORSE");
+    for (name, secret) in shapes() {
+        assert_eq!(clear["resources"]["vault.default#shared.one"][name], secret, "{name}");
+    }
+}
+
+#[test]
+fn what_fails_tells_no_secret() {
+    let needles = needles();
+    let shape = "alpha-correct-horse";
+    for (driver, inputs) in [
+        (
+            "purlin/template",
+            json!({"values": {"templates": {"outputs": "a: {{ fail .driver.secrets.pw }}"}}, "secrets": {"pw": shape}}),
+        ),
+        (
+            "purlin/template",
+            json!({"values": {"templates": {"outputs": "a: {{ b64dec .driver.secrets.pw }}"}}, "secrets": {"pw": shape}}),
+        ),
+        (
+            "purlin/template",
+            json!({"values": {"templates": {"outputs": "{{ .driver.secrets.pw | upper }}"}}, "secrets": {"pw": shape}}),
+        ),
+        (
+            "purlin/template",
+            json!({"values": {"templates": {"outputs": "a: '{{ .driver.secrets.pw }}"}}, "secrets": {"pw": shape}}),
+        ),
+        (
+            "purlin/template",
+            json!({"secrets": {"templates": {"outputs": "a: {{ alpha-correct-horse }}"}, "pw": shape}}),
+        ),
+        ("purlin/random", json!({"values": {"kind": shape}, "secrets": {"pw": shape}})),
+    ] {
+        let project = Project::empty();
+        project.write(
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n",
+        );
+        project.write("one.yaml", definition("one", driver, &inputs));
+        project.write(
+            "deployment.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  shared: {one: {type: one}}\n",
+        );
+        let ran = project.run(&["up", "--yes", "-vv"]);
+        assert_ne!(ran.status, 0, "{inputs}: {}", ran.out);
+        if !ran.err.contains("one.yaml:1:") {
+            holds_none(&inputs.to_string(), ran.err.as_bytes(), &needles);
+        }
+        holds_none(&inputs.to_string(), ran.out.as_bytes(), &needles);
+    }
+}

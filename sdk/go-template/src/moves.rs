@@ -1,0 +1,177 @@
+//! Functions that only move values: what comes out of them is as secret as what went in, part by
+//! part. Secrets go through them as tokens, which come out where the function put them.
+//!
+//! A function that is not named here may look at any of its arguments. If one holds a secret, all
+//! that it answers is secret.
+
+use std::sync::Arc;
+
+use gotmpl::{Value, ValueFunc};
+
+use crate::MAX_ITEMS;
+use crate::veil::{Held, Veil};
+
+/// What a function does with an argument.
+#[derive(Clone, Copy)]
+enum Role {
+    /// It looks into a list or map.
+    Holder,
+    /// It looks into it at any depth.
+    Deep,
+    /// It looks at it.
+    Seen,
+    /// It moves it.
+    Moved,
+    /// It moves it, or something else where this is empty.
+    Picked,
+    /// It looks whether it is empty.
+    Asked,
+}
+
+/// The role of an argument out of so many; none of a function that may look at all of it.
+fn role(function: &str, index: usize, count: usize) -> Option<Role> {
+    use Role::{Asked, Deep, Holder, Moved, Picked, Seen};
+    let roles: &[Role] = match function {
+        "list" | "tuple" | "deepCopy" | "mustDeepCopy" => &[Moved],
+        "dict" if index.is_multiple_of(2) => &[Seen],
+        "dict" => return Some(Moved),
+        "get" | "hasKey" | "unset" | "pick" | "omit" | "slice" | "mustSlice" => &[Holder, Seen],
+        "set" => &[Holder, Seen, Moved],
+        "index" => &[Deep, Seen],
+        "pluck" => &[Seen, Holder],
+        "dig" if index + 1 == count => &[Deep],
+        "dig" if index + 2 == count => return Some(Moved),
+        "dig" => return Some(Seen),
+        "merge" | "mustMerge" | "mergeOverwrite" | "mustMergeOverwrite" => return Some(Deep),
+        "first" | "mustFirst" | "last" | "mustLast" | "rest" | "mustRest" | "initial" | "mustInitial"
+        | "reverse" | "mustReverse" | "values" | "keys" | "concat" | "len" => &[Holder],
+        "append" | "push" | "mustAppend" | "prepend" | "mustPrepend" => &[Holder, Moved],
+        "chunk" | "mustChunk" => &[Seen, Holder],
+        "default" => &[Moved, Picked],
+        "coalesce" => &[Picked],
+        "required" => &[Seen, Picked],
+        "ternary" => &[Moved, Moved, Asked],
+        "not" | "empty" => &[Asked],
+        _ => return None,
+    };
+    // The last one stands for all that follow.
+    roles.get(index).or(roles.last()).copied()
+}
+
+/// The secrets that went into a function as tokens.
+pub(crate) struct Tokens {
+    hidden: Vec<Held>,
+    /// So many parts more are looked at: values share theirs, and may be far larger than they seem.
+    left: usize,
+}
+
+impl Tokens {
+    /// The arguments with tokens for what is secret; nothing where the function would look at it.
+    pub(crate) fn hide(function: &str, args: &[Held]) -> Option<(Self, Vec<Value>)> {
+        let mut tokens = Self { hidden: Vec::new(), left: MAX_ITEMS };
+        let merges = function.contains("erge");
+        let each = args.iter().enumerate().map(|(index, held)| {
+            let Held { value, veil } = held;
+            match role(function, index, args.len())? {
+                Role::Seen => veil.is_open().then(|| value.clone()),
+                Role::Moved => Some(tokens.token(value, veil)),
+                Role::Asked => (!veil.decides(value)).then(|| value.clone()),
+                Role::Picked if veil.decides(value) => None,
+                Role::Picked if !value.is_truthy() => Some(value.clone()),
+                Role::Picked => Some(tokens.token(value, veil)),
+                Role::Holder if veil.is_whole() => None,
+                Role::Holder => Some(tokens.token(value, veil)),
+                Role::Deep => {
+                    let looks = looks_at(value, veil, merges, &mut tokens.left);
+                    (!looks).then(|| tokens.token(value, veil))
+                }
+            }
+        });
+        let hidden = each.collect::<Option<Vec<_>>>()?;
+        Some((tokens, hidden))
+    }
+
+    fn token(&mut self, value: &Value, veil: &Veil) -> Value {
+        let left = self.left.checked_sub(1);
+        self.left = left.unwrap_or(0);
+        match (value, veil) {
+            (Value::Nil, _) | (_, Veil::Open) => value.clone(),
+            _ if left.is_none() => self.hide_whole(value, &Veil::Made),
+            (Value::List(items), Veil::List(_)) => {
+                let items = items.iter().enumerate();
+                Value::List(items.map(|(index, item)| self.token(item, &veil.item(index))).collect())
+            }
+            (Value::Map(entries), Veil::Map(_)) => {
+                let entries = entries.iter();
+                let hidden =
+                    entries.map(|(name, entry)| (Arc::clone(name), self.token(entry, &veil.field(name))));
+                Value::Map(Arc::new(hidden.collect()))
+            }
+            _ => self.hide_whole(value, veil),
+        }
+    }
+
+    fn hide_whole(&mut self, value: &Value, veil: &Veil) -> Value {
+        let index = i64::try_from(self.hidden.len()).unwrap_or(i64::MAX);
+        self.hidden.push(Held { value: value.clone(), veil: veil.clone() });
+        let token: ValueFunc = Arc::new(move |_| Ok(Value::Int(index)));
+        Value::Function(token)
+    }
+
+    /// What came out, with secrets in the place of tokens.
+    pub(crate) fn restore(&self, value: &Value) -> Held {
+        match value {
+            Value::Function(token) => match token(&[]) {
+                Ok(Value::Int(index)) => {
+                    let index = usize::try_from(index).ok();
+                    index.and_then(|index| self.hidden.get(index)).cloned().unwrap_or_default()
+                }
+                _ => Held::default(),
+            },
+            Value::List(items) => {
+                let (values, veils): (Vec<_>, Vec<_>) = items.iter().map(|item| self.parts(item)).unzip();
+                let veil = if all_open(&veils) { Veil::Open } else { Veil::List(veils.into()) };
+                Held { value: Value::List(values.into()), veil }
+            }
+            Value::Map(entries) => {
+                let mut veils = std::collections::BTreeMap::new();
+                let values = entries.iter().map(|(name, entry)| {
+                    let (value, veil) = self.parts(entry);
+                    veils.insert(Arc::clone(name), veil);
+                    (Arc::clone(name), value)
+                });
+                let value = Value::Map(Arc::new(values.collect()));
+                let veil = if all_open(veils.values()) { Veil::Open } else { Veil::Map(Arc::new(veils)) };
+                Held { value, veil }
+            }
+            plain => Held::open(plain.clone()),
+        }
+    }
+
+    fn parts(&self, value: &Value) -> (Value, Veil) {
+        let Held { value, veil } = self.restore(value);
+        (value, veil)
+    }
+}
+
+fn all_open<'a>(veils: impl IntoIterator<Item = &'a Veil>) -> bool {
+    veils.into_iter().all(|veil| matches!(veil, Veil::Open))
+}
+
+/// Whether a function that goes into lists and maps at any depth would see a secret: a list or map
+/// that is secret as a whole or, where it asks what is empty, something that tells by that.
+fn looks_at(value: &Value, veil: &Veil, asks: bool, left: &mut usize) -> bool {
+    let Some(now) = left.checked_sub(1) else { return true };
+    *left = now;
+    match (value, veil) {
+        (_, Veil::Open) | (Value::Nil, _) => false,
+        (Value::List(items), Veil::List(_)) => {
+            items.iter().enumerate().any(|(index, item)| looks_at(item, &veil.item(index), asks, left))
+        }
+        (Value::Map(entries), Veil::Map(_)) => {
+            entries.iter().any(|(name, entry)| looks_at(entry, &veil.field(name), asks, left))
+        }
+        (Value::List(_) | Value::Map(_), _) => true,
+        _ => asks && (veil.decides(value) || !value.is_truthy()),
+    }
+}

@@ -1,0 +1,134 @@
+//! What a template came to: text, and which of it is secret.
+
+use std::ops::Range;
+
+/// Text, and which of it is secret.
+#[derive(Clone, Debug, Default)]
+pub struct Rendered {
+    pub(crate) text: String,
+    /// In the order in which they end. One may be empty: nothing was written, and that tells.
+    pub(crate) secret: Vec<Range<usize>>,
+    /// A condition on a secret left something out. What it would have been stood anywhere.
+    pub(crate) left_out: bool,
+}
+
+impl Rendered {
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a secret touched it.
+    pub fn is_secret(&self) -> bool {
+        self.left_out || !self.secret.is_empty()
+    }
+
+    /// The secret parts in the order of the text, those that touch made one.
+    #[cfg(feature = "full")]
+    fn parts(&self) -> Vec<Range<usize>> {
+        let mut parts = self.secret.clone();
+        parts.sort_by_key(|part| (part.start, part.end));
+        let mut joined: Vec<Range<usize>> = Vec::with_capacity(parts.len());
+        for part in parts {
+            match joined.last_mut() {
+                Some(last) if part.start <= last.end => last.end = last.end.max(part.end),
+                _ => joined.push(part),
+            }
+        }
+        joined
+    }
+}
+
+#[cfg(feature = "full")]
+mod document {
+    use serde_json::Value as Json;
+
+    use super::Rendered;
+    use crate::{Fault, yaml};
+
+    impl Rendered {
+        /// Reads the text as YAML, and finds what of the document is secret: its places, as JSON
+        /// Pointers, `""` for all of it.
+        ///
+        /// The text is read a second time with other words in its secret places. What reads the
+        /// same does not depend on them.
+        ///
+        /// # Errors
+        /// The line, and what is wrong with it. Where a secret is in the text, that is not quoted.
+        pub fn document(&self) -> Result<(Json, Vec<String>), Fault> {
+            let document = yaml::parse(&self.text).map_err(|fault| match self.is_secret() {
+                true => Fault {
+                    message: "the text that it renders is no YAML; it holds a secret, so it is not quoted \
+                              (text that may hold any character is written with `quote` or `toJson`)"
+                        .to_owned(),
+                    ..fault
+                },
+                false => fault,
+            })?;
+            let mut places = Vec::new();
+            if self.is_secret() {
+                match (self.left_out, yaml::parse(&self.other())) {
+                    (false, Ok(other)) => compare(&document, &other, &mut String::new(), &mut places),
+                    _ => places.push(String::new()),
+                }
+            }
+            Ok((document, places))
+        }
+
+        /// The text with other words in its secret places. Their lines and indentation stay, as a
+        /// secret of several lines is usually written where those matter.
+        fn other(&self) -> String {
+            let word =
+                (0..).map(|n| format!("z{n}q")).find(|word| !self.text.contains(word)).unwrap_or_default();
+            let mut other = String::with_capacity(self.text.len());
+            let mut at = 0;
+            for part in self.parts() {
+                other.push_str(self.text.get(at..part.start).unwrap_or_default());
+                let secret = self.text.get(part.clone()).unwrap_or_default();
+                at = part.end;
+                if secret.trim().is_empty() {
+                    other.push_str(secret);
+                    other.push_str(&word);
+                    continue;
+                }
+                for line in secret.split_inclusive('\n') {
+                    let words = line.trim();
+                    let indent = line.len() - line.trim_start().len();
+                    other.push_str(line.get(..indent).unwrap_or_default());
+                    if !words.is_empty() {
+                        other.push_str(&word);
+                        other.push_str(line.get(indent + words.len()..).unwrap_or_default());
+                    }
+                }
+            }
+            other.push_str(self.text.get(at..).unwrap_or_default());
+            other
+        }
+    }
+
+    fn compare(one: &Json, other: &Json, pointer: &mut String, places: &mut Vec<String>) {
+        let length = pointer.len();
+        match (one, other) {
+            (Json::Object(one), Json::Object(other))
+                if one.len() == other.len() && one.keys().all(|name| other.contains_key(name)) =>
+            {
+                for (name, entry) in one {
+                    pointer.push('/');
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                    compare(entry, &other[name], pointer, places);
+                    pointer.truncate(length);
+                }
+            }
+            (Json::Array(one), Json::Array(other)) if one.len() == other.len() => {
+                for (index, (item, other)) in one.iter().zip(other).enumerate() {
+                    pointer.push('/');
+                    pointer.push_str(&index.to_string());
+                    compare(item, other, pointer, places);
+                    pointer.truncate(length);
+                }
+            }
+            _ if one == other => {}
+            _ => places.push(pointer.clone()),
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! Walks a template and writes its text, as Go does, with a veil beside every value, so that it is
+//! known which of the text is secret.
+//!
+//! What a condition on a secret decides is secret too: the text that it lets through, and every
+//! variable that either of its branches changes.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use gotmpl::parse::{
+    ActionNode, BranchNode, CommandNode, Expr, ListNode, Node, Number, PipeNode, SmolStr, TemplateNode,
+};
+use gotmpl::{TemplateError, Value, ValueFunc};
+
+use crate::builtins::{self, Builtins};
+use crate::moves::Tokens;
+use crate::rendered::Rendered;
+use crate::rewrite::{AT, KEPT, SHOWN, THERE};
+use crate::veil::{Held, Veil};
+use crate::{MAX_TEXT, MAX_TURNS, bounded};
+
+/// How deep templates and branches may be within each other.
+const MAX_DEPTH: usize = 200;
+const ROOT: SmolStr = SmolStr::new_static("$");
+
+/// Text that refuses to grow without end.
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > MAX_TEXT {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+/// Why a list of nodes is not walked to its end.
+enum Stop {
+    Fault(Box<TemplateError>),
+    Break,
+    Continue,
+}
+
+impl From<TemplateError> for Stop {
+    fn from(error: TemplateError) -> Self {
+        Self::Fault(Box::new(error))
+    }
+}
+
+type Ran<T> = Result<T, Stop>;
+
+/// One render.
+pub(crate) struct Run<'a> {
+    pub(crate) functions: &'a BTreeMap<String, ValueFunc>,
+    pub(crate) templates: BTreeMap<&'a str, &'a ListNode>,
+    builtins: Builtins,
+    /// Names in sight, the innermost last.
+    names: Vec<BTreeMap<SmolStr, Held>>,
+    out: Rendered,
+    depth: usize,
+    turns: u64,
+    /// How many conditions on secrets led here.
+    shade: usize,
+    /// The line of what is looked at.
+    pub(crate) line: usize,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        functions: &'a BTreeMap<String, ValueFunc>,
+        templates: BTreeMap<&'a str, &'a ListNode>,
+    ) -> Self {
+        Self {
+            functions,
+            templates,
+            builtins: Builtins::default(),
+            names: Vec::new(),
+            out: Rendered::default(),
+            depth: 0,
+            turns: MAX_TURNS,
+            shade: 0,
+            line: 0,
+        }
+    }
+
+    /// Walks a template with its data.
+    pub(crate) fn run(&mut self, main: &ListNode, data: Held) -> Result<Rendered, TemplateError> {
+        self.names = vec![BTreeMap::from([(ROOT, data.clone())])];
+        match self.list(main, &data) {
+            Ok(()) => Ok(std::mem::take(&mut self.out)),
+            Err(Stop::Fault(error)) => Err(*error),
+            Err(Stop::Break) => Err(exec("unexpected break outside of range")),
+            Err(Stop::Continue) => Err(exec("unexpected continue outside of range")),
+        }
+    }
+
+    fn list(&mut self, list: &ListNode, dot: &Held) -> Ran<()> {
+        list.nodes.iter().try_for_each(|node| self.node(node, dot))
+    }
+
+    fn node(&mut self, node: &Node, dot: &Held) -> Ran<()> {
+        match node {
+            Node::Text(text) => self.write(&text.text, false),
+            Node::Action(action) => self.action(action, dot),
+            Node::If(branch) => self.deeper(|run| run.choice(branch, dot, false)),
+            Node::With(branch) => self.deeper(|run| run.choice(branch, dot, true)),
+            Node::Range(branch) => self.deeper(|run| run.range(branch, dot)),
+            Node::Template(call) => self.deeper(|run| run.template(call, dot)),
+            Node::Define(_) => Ok(()),
+            Node::List(list) => self.list(list, dot),
+            Node::Break(_) => Err(Stop::Break),
+            Node::Continue(_) => Err(Stop::Continue),
+        }
+    }
+
+    fn deeper(&mut self, walk: impl FnOnce(&mut Self) -> Ran<()>) -> Ran<()> {
+        if self.depth >= MAX_DEPTH {
+            return Err(TemplateError::RecursionLimit.into());
+        }
+        self.depth += 1;
+        let walked = walk(self);
+        self.depth -= 1;
+        walked
+    }
+
+    fn write(&mut self, text: &str, secret: bool) -> Ran<()> {
+        let start = self.out.text.len();
+        if start + text.len() > MAX_TEXT {
+            return Err(TemplateError::Write.into());
+        }
+        self.out.text.push_str(text);
+        if secret || self.shade > 0 {
+            self.out.secret.push(start..self.out.text.len());
+        }
+        Ok(())
+    }
+
+    fn action(&mut self, action: &ActionNode, dot: &Held) -> Ran<()> {
+        let held = self.pipeline(dot, &action.pipe)?;
+        if !action.pipe.decl.is_empty() || is_mark(action) {
+            return Ok(());
+        }
+        let secret = !held.veil.is_open();
+        match &held.value {
+            Value::Nil => self.write("<no value>", secret),
+            Value::String(text) => self.write(text, secret),
+            other => {
+                // A value may be written out far larger than it is in memory.
+                let mut text = Bounded(String::new());
+                write!(text, "{other}").map_err(|_| TemplateError::Write)?;
+                self.write(&text.0, secret)
+            }
+        }
+    }
+
+    /// `if` and `with`.
+    fn choice(&mut self, branch: &BranchNode, dot: &Held, with: bool) -> Ran<()> {
+        self.names.push(BTreeMap::new());
+        let walked = self.pipeline(dot, &branch.pipe).and_then(|held| {
+            let secret = held.veil.decides(&held.value);
+            let (taken, dot) = match held.value.is_truthy() {
+                true => (Some(&branch.body), if with { &held } else { dot }),
+                false => (branch.else_body.as_ref(), dot),
+            };
+            self.shaded(secret, branch, |run| taken.map_or(Ok(()), |list| run.list(list, dot)))
+        });
+        self.names.pop();
+        walked
+    }
+
+    /// Walks what a secret decided about, if it did.
+    fn shaded(
+        &mut self,
+        secret: bool,
+        branch: &BranchNode,
+        walk: impl FnOnce(&mut Self) -> Ran<()>,
+    ) -> Ran<()> {
+        if !secret {
+            return walk(self);
+        }
+        let start = self.out.text.len();
+        self.shade += 1;
+        let walked = walk(self);
+        let mut changes = Changes::default();
+        changes.of(&branch.body);
+        branch.else_body.iter().for_each(|list| changes.of(list));
+        for name in changes.names {
+            if let Some(held) = self.names.iter_mut().rev().find_map(|names| names.get_mut(&name)) {
+                held.veil = Veil::Made;
+            }
+        }
+        // Where a loop ends depends on the secret: so does all that follows.
+        if !changes.leaves {
+            self.shade -= 1;
+        }
+        if self.out.text.len() == start {
+            self.out.left_out = true;
+        }
+        walked
+    }
+
+    fn range(&mut self, branch: &BranchNode, dot: &Held) -> Ran<()> {
+        let over = self.commands(dot, &branch.pipe)?;
+        let Held { value, veil } = &over;
+        let secret = veil.is_whole();
+        // What a name or number of an item tells is how many there are.
+        let index = |value: Value| if secret { Held::made(value) } else { Held::open(value) };
+        match value {
+            Value::List(items) if !items.is_empty() => self.shaded(secret, branch, |run| {
+                let items = items.iter().enumerate().map(|(at, item)| {
+                    let number = Value::Int(i64::try_from(at).unwrap_or(i64::MAX));
+                    (index(number), Held { value: item.clone(), veil: veil.item(at) })
+                });
+                run.turns(branch, items)
+            }),
+            Value::Map(entries) if !entries.is_empty() => self.shaded(secret, branch, |run| {
+                let entries = entries.iter().map(|(name, entry)| {
+                    let held = Held { value: entry.clone(), veil: veil.field(name) };
+                    (index(Value::String(Arc::clone(name))), held)
+                });
+                run.turns(branch, entries)
+            }),
+            Value::Int(_) | Value::Uint(_) if branch.pipe.decl.len() > 1 => {
+                let shown = if secret { "a number".to_owned() } else { value.to_string() };
+                Err(exec(format!("can't use {shown} to iterate over more than one variable")).into())
+            }
+            Value::Int(count) if *count > 0 => self.shaded(secret, branch, |run| {
+                run.turns(branch, (0..*count).map(|at| (index(Value::Int(at)), index(Value::Int(at)))))
+            }),
+            Value::Uint(count) if *count > 0 => self.shaded(secret, branch, |run| {
+                run.turns(branch, (0..*count).map(|at| (index(Value::Uint(at)), index(Value::Uint(at)))))
+            }),
+            Value::List(_) | Value::Map(_) | Value::Int(_) | Value::Uint(_) | Value::Nil => {
+                let none = branch.else_body.as_ref();
+                let secret = veil.decides(value);
+                self.shaded(secret, branch, |run| none.map_or(Ok(()), |list| run.list(list, dot)))
+            }
+            other => Err(TemplateError::NotIterable(other.type_name().to_owned()).into()),
+        }
+    }
+
+    fn turns(&mut self, branch: &BranchNode, items: impl Iterator<Item = (Held, Held)>) -> Ran<()> {
+        for (index, item) in items {
+            self.turns = self.turns.checked_sub(1).ok_or(TemplateError::RangeIterLimit)?;
+            self.names.push(BTreeMap::new());
+            let mut give = |name: &SmolStr, held: Held| match branch.pipe.is_assign {
+                true => self.assign(name, held),
+                false => self.name(name, held),
+            };
+            match branch.pipe.decl.as_slice() {
+                [] => {}
+                [only] => give(only, item.clone()),
+                [number, each, ..] => {
+                    give(number, index);
+                    give(each, item.clone());
+                }
+            }
+            let walked = self.list(&branch.body, &item);
+            self.names.pop();
+            match walked {
+                Ok(()) | Err(Stop::Continue) => {}
+                Err(Stop::Break) => break,
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(())
+    }
+
+    fn template(&mut self, call: &TemplateNode, dot: &Held) -> Ran<()> {
+        let dot = match &call.pipe {
+            Some(pipe) => self.pipeline(dot, pipe)?,
+            None => dot.clone(),
+        };
+        let found = self.templates.get(call.name.as_str()).copied();
+        let list = found.ok_or_else(|| TemplateError::UndefinedTemplate(call.name.to_string()))?;
+        // It sees none of the names that its caller sees.
+        let names = std::mem::replace(&mut self.names, vec![BTreeMap::from([(ROOT, dot.clone())])]);
+        let walked = self.list(list, &dot);
+        self.names = names;
+        walked
+    }
+
+    fn name(&mut self, name: &SmolStr, mut held: Held) {
+        if self.shade > 0 {
+            held.veil = Veil::Made;
+        }
+        if let Some(names) = self.names.last_mut() {
+            names.insert(name.clone(), held);
+        }
+    }
+
+    fn assign(&mut self, name: &SmolStr, mut held: Held) {
+        if self.shade > 0 {
+            held.veil = Veil::Made;
+        }
+        match self.names.iter_mut().rev().find_map(|names| names.get_mut(name)) {
+            Some(there) => *there = held,
+            None => self.name(name, held),
+        }
+    }
+
+    fn pipeline(&mut self, dot: &Held, pipe: &PipeNode) -> Ran<Held> {
+        let held = self.commands(dot, pipe)?;
+        match pipe.decl.as_slice() {
+            [] => {}
+            [name] if pipe.is_assign => self.assign(name, held.clone()),
+            [name] => self.name(name, held.clone()),
+            more => {
+                let message = format!("cannot assign {} variables outside a range pipeline", more.len());
+                return Err(exec(message).into());
+            }
+        }
+        Ok(held)
+    }
+
+    fn commands(&mut self, dot: &Held, pipe: &PipeNode) -> Ran<Held> {
+        let mut held = None;
+        for command in &pipe.commands {
+            held = Some(self.command(dot, command, held.take())?);
+        }
+        Ok(held.unwrap_or_default())
+    }
+
+    fn command(&mut self, dot: &Held, command: &CommandNode, piped: Option<Held>) -> Ran<Held> {
+        let Some((first, args)) = command.args.split_first() else { return Ok(Held::default()) };
+        match first {
+            Expr::Identifier(_, name) => return self.function(dot, name, args, piped),
+            Expr::Chain(_, inner, fields) => {
+                if let Expr::Identifier(_, name) = &**inner {
+                    let held = self.function(dot, name, args, piped)?;
+                    return fields_of(held, fields);
+                }
+            }
+            Expr::Nil(_) => return Err(exec("nil is not a command").into()),
+            _ => {}
+        }
+        if piped.is_some() || !args.is_empty() {
+            return Err(exec(format!("can't give argument to non-function {}", kind(first))).into());
+        }
+        self.expression(dot, first)
+    }
+
+    fn function(&mut self, dot: &Held, name: &SmolStr, args: &[Expr], piped: Option<Held>) -> Ran<Held> {
+        if *name == "and" || *name == "or" {
+            return self.logic(dot, name, args, piped);
+        }
+        let mut all = Vec::with_capacity(args.len() + 1);
+        for arg in args {
+            all.push(self.expression(dot, arg)?);
+        }
+        all.extend(piped);
+        self.call(name, all)
+    }
+
+    /// `and` and `or`, which look at no more than they have to.
+    fn logic(&mut self, dot: &Held, name: &SmolStr, args: &[Expr], piped: Option<Held>) -> Ran<Held> {
+        if args.is_empty() && piped.is_none() {
+            return Err(TemplateError::ArgCount { name: name.to_string(), expected: 1, got: 0 }.into());
+        }
+        let ends = *name == "or";
+        let (mut last, mut secret) = (Held::default(), false);
+        let mut piped = piped.into_iter();
+        for at in 0..=args.len() {
+            let held = match (args.get(at), at == args.len()) {
+                (Some(arg), _) => self.expression(dot, arg)?,
+                (None, true) => match piped.next() {
+                    Some(held) => held,
+                    None => break,
+                },
+                (None, false) => break,
+            };
+            secret |= held.veil.decides(&held.value);
+            last = held;
+            if last.value.is_truthy() == ends {
+                break;
+            }
+        }
+        if secret {
+            last.veil = Veil::Made;
+        }
+        Ok(last)
+    }
+
+    fn call(&mut self, name: &SmolStr, mut args: Vec<Held>) -> Ran<Held> {
+        match name.as_str() {
+            AT => {
+                if let Some(Value::Int(at)) = args.first().map(|held| &held.value) {
+                    self.line = usize::try_from(*at).unwrap_or(0);
+                }
+                return Ok(Held::open(Value::String("".into())));
+            }
+            SHOWN => {
+                let shown = args.pop().unwrap_or_default();
+                return match (&shown.value, args.first().map(|held| &held.value)) {
+                    (Value::Nil, Some(Value::String(source))) => {
+                        Err(exec(format!("`{source}` has no value; where it may be missing, use `default`"))
+                            .into())
+                    }
+                    _ => Ok(shown),
+                };
+            }
+            THERE => {
+                let [function, name, there] = args.as_slice() else { return Ok(Held::default()) };
+                return match there.value {
+                    Value::Nil => Err(exec(format!(
+                        "`{}` is to change `{}`, which has no value: begin with `{{{{ {} := … | default dict }}}}`",
+                        function.value, name.value, name.value
+                    ))
+                    .into()),
+                    _ => Ok(Held::default()),
+                };
+            }
+            KEPT => {
+                let kept = args.pop().unwrap_or_default();
+                bounded(&kept.value).map_err(exec)?;
+                return Ok(kept);
+            }
+            _ => {}
+        }
+        if args.iter().all(|held| held.veil.is_open()) {
+            let args: Vec<Value> = args.into_iter().map(|held| held.value).collect();
+            return Ok(Held::open(self.invoke(name, &args)?));
+        }
+        if let Some((tokens, hidden)) = Tokens::hide(name, &args) {
+            let moved = self.invoke(name, &hidden);
+            return Ok(tokens.restore(&moved.map_err(|_| unsaid(name))?));
+        }
+        let args: Vec<Value> = args.into_iter().map(|held| held.value).collect();
+        let made = self.invoke(name, &args).map_err(|_| unsaid(name))?;
+        Ok(Held::made(made))
+    }
+
+    fn invoke(&mut self, name: &SmolStr, args: &[Value]) -> Result<Value, TemplateError> {
+        match self.functions.get(name.as_str()) {
+            Some(function) => function(args),
+            None if builtins::NAMES.contains(&name.as_str()) => self.builtins.call(name, args),
+            None => Err(TemplateError::UndefinedFunction(name.to_string())),
+        }
+    }
+
+    fn expression(&mut self, dot: &Held, expression: &Expr) -> Ran<Held> {
+        Ok(match expression {
+            Expr::Dot(_) => dot.clone(),
+            Expr::Field(_, fields) => return fields_of(dot.clone(), fields),
+            Expr::Variable(_, name, fields) => {
+                let held = self.names.iter().rev().find_map(|names| names.get(name)).cloned();
+                let held = held.ok_or_else(|| TemplateError::UndefinedVariable(name.to_string()))?;
+                return fields_of(held, fields);
+            }
+            Expr::String(_, text) => Held::open(Value::String(Arc::clone(text))),
+            Expr::Number(_, Number::Int(int)) => Held::open(Value::Int(*int)),
+            Expr::Number(_, Number::Float(float)) => Held::open(Value::Float(*float)),
+            // As in Go, where a number that is written is an `int`.
+            Expr::Number(_, Number::Uint(large)) => return Err(exec(format!("{large} overflows int")).into()),
+            Expr::Bool(_, truth) => Held::open(Value::Bool(*truth)),
+            Expr::Nil(_) => Held::default(),
+            Expr::Pipe(_, pipe) => return self.pipeline(dot, pipe),
+            Expr::Identifier(_, name) => return self.function(dot, name, &[], None),
+            Expr::Chain(_, inner, fields) => {
+                let held = self.expression(dot, inner)?;
+                return fields_of(held, fields);
+            }
+        })
+    }
+}
+
+fn fields_of(held: Held, fields: &[SmolStr]) -> Ran<Held> {
+    fields.iter().try_fold(held, |Held { value, veil }, name| match &value {
+        Value::Map(entries) => {
+            let entry = entries.get(name.as_str()).cloned().unwrap_or(Value::Nil);
+            Ok(Held { value: entry, veil: veil.field(name) })
+        }
+        Value::Nil => Ok(Held::default()),
+        other => Err(exec(format!("can't evaluate field {name} in type {}", other.type_name())).into()),
+    })
+}
+
+/// What branches may do to what comes after them.
+#[derive(Default)]
+struct Changes {
+    /// Variables that they assign.
+    names: Vec<SmolStr>,
+    /// Whether they leave a loop that they are in, or begin its next turn.
+    leaves: bool,
+}
+
+impl Changes {
+    fn of(&mut self, list: &ListNode) {
+        self.within(list, false);
+    }
+
+    fn within(&mut self, list: &ListNode, looped: bool) {
+        for node in &list.nodes {
+            match node {
+                Node::Action(action) => self.pipe(&action.pipe),
+                Node::If(branch) | Node::With(branch) => self.branch(branch, looped),
+                Node::Range(branch) => self.branch(branch, true),
+                Node::List(list) => self.within(list, looped),
+                Node::Break(_) | Node::Continue(_) => self.leaves |= !looped,
+                Node::Template(_) | Node::Text(_) | Node::Define(_) => {}
+            }
+        }
+    }
+
+    fn branch(&mut self, branch: &BranchNode, looped: bool) {
+        self.pipe(&branch.pipe);
+        self.within(&branch.body, looped);
+        branch.else_body.iter().for_each(|list| self.within(list, looped));
+    }
+
+    fn pipe(&mut self, pipe: &PipeNode) {
+        if pipe.is_assign {
+            self.names.extend(pipe.decl.iter().cloned());
+        }
+        for expression in pipe.commands.iter().flat_map(|command| &command.args) {
+            self.expression(expression);
+        }
+    }
+
+    fn expression(&mut self, expression: &Expr) {
+        match expression {
+            Expr::Pipe(_, pipe) => self.pipe(pipe),
+            Expr::Chain(_, inner, _) => self.expression(inner),
+            _ => {}
+        }
+    }
+}
+
+/// Whether an action is there to be run only, and writes nothing.
+fn is_mark(action: &ActionNode) -> bool {
+    let first = action.pipe.commands.first().and_then(|command| command.args.first());
+    matches!(first, Some(Expr::Identifier(_, name)) if *name == AT || *name == THERE)
+}
+
+/// What went wrong may tell what the secret is.
+fn unsaid(name: &SmolStr) -> TemplateError {
+    exec(format!("`{name}` fails; it is given a secret, so the reason is not shown"))
+}
+
+fn exec(message: impl Into<String>) -> TemplateError {
+    TemplateError::Exec(message.into())
+}
+
+fn kind(expression: &Expr) -> &'static str {
+    match expression {
+        Expr::Dot(_) => "<.>",
+        Expr::Field(..) => "<field>",
+        Expr::Variable(..) => "<variable>",
+        Expr::Identifier(..) => "<identifier>",
+        Expr::String(..) => "<string>",
+        Expr::Number(..) => "<number>",
+        Expr::Bool(..) => "<bool>",
+        Expr::Nil(_) => "<nil>",
+        Expr::Pipe(..) => "<pipeline>",
+        Expr::Chain(..) => "<chain>",
+    }
+}
