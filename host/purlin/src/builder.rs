@@ -239,7 +239,8 @@ impl Purlin {
     ) -> Result<Plan, Error> {
         let graph = self.graph(documents).await?;
         let options = PlanOptions { parallelism: self.parallelism, stores: self.secret_stores()?, ..options };
-        Ok(purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?)
+        let plan = purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
+        self.allow_as_recorded(plan, &documents.environment()).await
     }
 
     /// What plans start from. Takes no lock.
