@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         eprintln!("    Enter takes it all away again");
         std::io::stdin().read_line(&mut String::new())?;
     }
-    command(&["destroy", "--yes"])?;
+    command(&["destroy", "--yes", "--allow-data-loss"])?;
     let left = shop.inventory();
     if !left.is_empty() {
         bail!("left behind: {}", left.join(", "));

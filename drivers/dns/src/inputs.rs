@@ -53,8 +53,8 @@ pub(crate) struct Zone {
     #[serde(default)]
     pub(crate) masters: Vec<String>,
     pub(crate) soa_edit_api: Option<String>,
-    #[serde(default)]
-    pub(crate) delete_records: bool,
+    #[serde(default, alias = "delete_records")]
+    pub(crate) force_destroy: bool,
 }
 
 /// Who has the zone's data, in the words of the server.
@@ -249,6 +249,14 @@ pub(crate) fn normalise(inputs: &mut Raw<DnsInputs>) {
         .and_then(Json::as_str)
         .and_then(|zone| names::absolute(zone).ok());
     let kind = document.pointer("/values/records/type").and_then(Json::as_str).unwrap_or_default().to_owned();
+    // The name that it had before.
+    if is_known("/values/zone/delete_records")
+        && let Some(zone) = document.pointer_mut("/values/zone").and_then(Json::as_object_mut)
+        && let Some(former) = zone.remove("delete_records")
+        && !former.is_null()
+    {
+        zone.entry("force_destroy").or_insert(former);
+    }
     let mut set = |pointer: &str, change: &dyn Fn(&Json) -> Option<Json>| {
         if !is_known(pointer) {
             return;
@@ -286,7 +294,7 @@ pub(crate) fn normalise(inputs: &mut Raw<DnsInputs>) {
     set("/values/zone/nameservers", &|value| if value.is_null() { None } else { list(value, "NS") });
     set("/values/zone/masters", &|value| or(value, json!([])));
     set("/values/zone/soa_edit_api", &|value| or(value, json!("DEFAULT")));
-    set("/values/zone/delete_records", &|value| or(value, json!(false)));
+    set("/values/zone/force_destroy", &|value| or(value, json!(false)));
     set("/values/records/zone", &|value| text(value, &|name| names::absolute(name).ok()));
     set("/values/records/name", &|value| match &zone {
         Some(zone) => text(value, &|name| names::within(name, zone).ok()),

@@ -26,13 +26,15 @@ pub(crate) fn inputs() -> Json {
                         "type": ["object", "null"],
                         "required": ["name"],
                         "additionalProperties": false,
+                        "x-purlin-holds-data": "the zone, with its name servers, keys and metadata, and with `force_destroy` every record in it",
                         "properties": {
                             "name": {"type": "string", "description": "Such as `example.org`. A change of it replaces."},
                             "kind": {"enum": ["Native", "Master", "Slave"], "default": "Native"},
                             "nameservers": {"type": ["array", "null"], "items": {"type": "string"}, "description": "Names of the servers that answer for it."},
                             "masters": {"type": "array", "items": {"type": "string"}, "description": "Addresses that a `Slave` is copied from."},
                             "soa_edit_api": {"type": ["string", "null"], "default": "DEFAULT", "description": "How the serial changes with the records."},
-                            "delete_records": {"type": "boolean", "default": false, "description": "Whether the zone goes although there are records in it that nobody deleted."},
+                            "force_destroy": {"type": "boolean", "default": false, "description": "Whether a zone that has records left is deleted with them."},
+                            "delete_records": {"type": "boolean", "description": "The former name of `force_destroy`."},
                         },
                     },
                     "records": {

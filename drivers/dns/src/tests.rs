@@ -39,7 +39,7 @@ fn inputs_get_one_spelling_and_their_defaults() {
         checked.values["zone"],
         json!({
             "name": "example.org.", "kind": "Native", "nameservers": ["a.example.", "b.example."], "masters": [],
-            "soa_edit_api": "DEFAULT", "delete_records": false,
+            "soa_edit_api": "DEFAULT", "force_destroy": false,
         })
     );
 }

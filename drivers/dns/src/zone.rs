@@ -98,11 +98,12 @@ impl Work<'_> {
             .filter(|set| !(set.name == name && matches!(set.kind.as_str(), "SOA" | "NS")))
             .map(|set| format!("{}/{}", set.name, set.kind))
             .collect();
-        if !left.is_empty() && !wanted.delete_records && wanted.kind != crate::inputs::Kind::Slave {
+        if !left.is_empty() && !wanted.force_destroy && wanted.kind != crate::inputs::Kind::Slave {
             let shown = left.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
             let more = if left.len() > 5 { format!(" and {} more", left.len() - 5) } else { String::new() };
             return Err(Failure::Conflict(format!(
-                "there are records in the zone `{name}`: {shown}{more}; delete them first, or say `delete_records: true`"
+                "the zone `{name}` is not empty, there are records in it: {shown}{more}; delete them, or set \
+                 `zone.force_destroy: true` and run `up`, so that they are deleted with it"
             )));
         }
         self.api.delete(&url)
@@ -132,7 +133,7 @@ impl Work<'_> {
             "kind": there.kind,
             "masters": masters,
             "soa_edit_api": there.soa_edit_api,
-            "delete_records": wanted.delete_records,
+            "force_destroy": wanted.force_destroy,
         });
         if let (Some(_), Json::Object(values)) = (&wanted.nameservers, &mut values) {
             values.insert("nameservers".to_owned(), json!(nameservers(name, &there)));

@@ -52,6 +52,9 @@ pub(crate) struct Values {
     pub(crate) idempotency_header: Option<String>,
     #[serde(default)]
     pub(crate) replaces: Vec<String>,
+    /// Read by the host, in the recorded inputs: see the schema.
+    #[serde(default, rename = "holds_data")]
+    _holds_data: Option<bool>,
 }
 
 fn gone() -> Vec<u16> {

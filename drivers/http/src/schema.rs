@@ -157,6 +157,12 @@ pub(crate) fn inputs() -> Json {
                     "retry": statuses("Statuses that mean that nothing was done, and that it should be tried again."),
                     "gone": statuses("Statuses that mean that there is none; 404 and 410 where none is given."),
                     "gone_when": condition("What tells in an answer that it is deleted although it is there."),
+                    "holds_data": {
+                        "type": ["boolean", "null"],
+                        "description": "Whether deleting it loses data; then that takes consent of its own.",
+                        "if": {"const": true},
+                        "then": {"x-purlin-holds-data": true},
+                    },
                     "idempotency_header": {
                         "type": ["string", "null"],
                         "description": "The header that the API takes an idempotency key in.",

@@ -33,6 +33,8 @@ pub(crate) struct Values {
     pub(crate) wait: Wait,
     #[serde(default = "yes")]
     pub(crate) prune: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) force_destroy: bool,
     #[serde(default)]
     pub(crate) force_conflicts: bool,
     #[serde(default)]

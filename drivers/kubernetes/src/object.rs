@@ -8,6 +8,12 @@ use serde_json::json;
 
 use crate::inputs::Given;
 
+/// Kinds that hold data.
+pub(crate) const VOLUMES: [&str; 2] = ["PersistentVolumeClaim", "PersistentVolume"];
+
+/// Kinds that take along what is in them: the objects of a namespace, those of a kind.
+pub(crate) const CONTAINERS: [&str; 2] = ["Namespace", "CustomResourceDefinition"];
+
 /// The label that says whose an object is; its value is the resource's `guresid`.
 pub(crate) const MARK: &str = "purlin.dev/resource";
 

@@ -66,7 +66,7 @@ impl Task<'_> {
         let mut order: Vec<usize> = (0..items.len()).collect();
         order
             .sort_by_key(|index| items.get(*index).map_or(0, |item| object::rank(&item.place.identity.kind)));
-        let result = self.rehearse(&api, &mut items, &order);
+        let result = self.keeps_data(&items).and_then(|()| self.rehearse(&api, &mut items, &order));
         if let Err(failure) = result {
             return Err(self.partly(&id, &items, failure));
         }
@@ -88,6 +88,28 @@ impl Task<'_> {
             return Err(self.partly(&id, &items, failure));
         }
         self.state(&id, &items)
+    }
+
+    /// Whoever takes an object out of a list need not know that its data goes with it.
+    fn keeps_data(&self, items: &[Item<'_>]) -> Result<(), Failure> {
+        let values = &self.inputs.values;
+        if !values.prune || values.force_destroy {
+            return Ok(());
+        }
+        let holds = |known: &&Known| {
+            let kind = known.identity.kind.as_str();
+            object::VOLUMES.contains(&kind) || object::CONTAINERS.contains(&kind)
+        };
+        let left = self.left(items);
+        let names: Vec<String> = left.iter().filter(holds).map(|known| known.identity.short()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Conflict(format!(
+            "{} left `manifests`, and would be deleted with all data: put it back, or set `force_destroy: true` to \
+             delete it, or `prune: false` to leave it in the cluster",
+            names.join(", ")
+        )))
     }
 
     /// By another URL the same objects have to be there: else those of the former cluster would be

@@ -1,11 +1,22 @@
 //! What inputs and outputs look like, for people and editors.
 
+use crate::object;
 use purlin_sdk::Json;
 use serde_json::json;
 
 pub(crate) fn inputs() -> Json {
+    let holds = |kinds: &[&str], what: &str| {
+        json!({
+            "if": {"properties": {"kind": {"enum": kinds}}, "required": ["kind"]},
+            "then": {"x-purlin-holds-data": what},
+        })
+    };
     let manifest = json!({
         "type": "object",
+        "allOf": [
+            holds(&object::VOLUMES, "what is on the volume, unless its class keeps it"),
+            holds(&object::CONTAINERS, "every object in it, volumes among them"),
+        ],
         "required": ["apiVersion", "kind", "metadata"],
         "properties": {
             "apiVersion": {"type": "string"},
@@ -55,6 +66,7 @@ pub(crate) fn inputs() -> Json {
                         },
                     },
                     "prune": {"type": "boolean", "default": true, "description": "Whether objects that left the list are deleted."},
+                    "force_destroy": {"type": "boolean", "default": false, "description": "Whether objects that hold data are pruned, too."},
                     "force_conflicts": {"type": "boolean", "default": false, "description": "Whether fields are taken from other managers."},
                     "delete": {
                         "type": "object",

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::client::Client;
+use crate::contents;
 use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, Kept, Located, locate, taken};
 use crate::inputs::{Database, PgInputs};
@@ -325,10 +326,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Drops it, with all that is in it.
+    /// Drops it. One with anything in it stays, unless all of that is to go with it.
     pub(crate) fn delete(&self, kept: Option<&Kept>) -> Result<(), Failure> {
         let mut seen = self.look(kept.and_then(|kept| kept.oid), "deleting")?;
         let Some(row) = seen.row() else { return Ok(()) };
+        // What a killed attempt left under the other name was never used.
+        if matches!(seen.located, Located::There(_)) && !self.wanted.force_destroy {
+            self.refuse_unless_empty(&row.name)?;
+        }
         let force = if self.wanted.force { " WITH (FORCE)" } else { "" };
         let drop = format!("DROP DATABASE {}{force}", name(&row.name));
         match seen.session.client.run(&drop) {
@@ -342,6 +347,32 @@ impl<'a> Work<'a> {
                 ),
             }),
             Err(fault) => Err(fault.failure(&self.what("deleting"))),
+        }
+    }
+
+    fn refuse_unless_empty(&self, database: &str) -> Result<(), Failure> {
+        const WAY: &str = "set `database.force_destroy: true` and run `up`, so that all that is in it is \
+                           deleted with it";
+        let doing = self.what("deleting");
+        let PgInputs { values, secrets } = self.inputs;
+        let contents = Client::connect(&values.server, secrets, database, self.until)
+            .and_then(|mut client| contents::look(&mut client));
+        let contents = match contents {
+            Err(fault) if fault.code() == Some("3D000") => return Ok(()),
+            // A server that is away says nothing about the database.
+            Err(fault @ Fault::Net(_)) => return Err(fault.failure(&doing)),
+            Err(fault) => {
+                return Err(Failure::Conflict(format!(
+                    "{doing}: whether it is empty cannot be told: {fault}; {WAY}"
+                )));
+            }
+            Ok(contents) => contents.described(),
+        };
+        match contents {
+            None => Ok(()),
+            Some(contents) => Err(Failure::Conflict(format!(
+                "{doing}: it is not empty, there is {contents}; empty it, or {WAY}"
+            ))),
         }
     }
 

@@ -97,6 +97,9 @@ pub(crate) struct Database {
     /// Whether a deletion ends the sessions of others.
     #[serde(default)]
     pub(crate) force: bool,
+    /// Whether it is deleted with what is in it. Nothing that the server knows of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) force_destroy: bool,
 }
 
 fn unlimited() -> i32 {

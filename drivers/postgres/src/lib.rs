@@ -1,6 +1,7 @@
 //! The driver purlin/postgres: databases, roles and privileges of a PostgreSQL server.
 
 mod client;
+mod contents;
 mod database;
 mod fault;
 mod grant;

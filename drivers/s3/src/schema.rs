@@ -48,22 +48,28 @@ pub(crate) fn inputs() -> Schema {
                 "additionalProperties": false,
                 "properties": {
                     "endpoint": endpoint_schema(true),
-                    "bucket": bucket(),
+                    "bucket": holding("the bucket, and with `force_destroy` every object in it", bucket()),
                     "bucket_policy": object("The policy of a bucket.", &["bucket", "policy"], json!({
                         "bucket": {"type": ["string", "null"], "description": "The bucket's name."},
                         "policy": {"description": "The policy document, as JSON or as a text with JSON."},
                     })),
-                    "object": object("An object.", &["bucket", "key"], json!({
+                    "object": holding("the object's content", object("An object.", &["bucket", "key"], json!({
                         "bucket": {"type": ["string", "null"], "description": "The bucket's name."},
                         "key": {"type": ["string", "null"], "description": "Its key."},
                         "content": text("What is in it, unless `secrets.content` says that."),
                         "content_type": text("Media type, `application/octet-stream` when left out."),
-                    })),
+                    }))),
                 },
             },
             "secrets": {"type": "object", "additionalProperties": false, "properties": secrets},
         },
     })
+}
+
+/// The same, of which something is lost when it is deleted.
+fn holding(what: &str, mut schema: Schema) -> Schema {
+    schema["x-purlin-holds-data"] = what.into();
+    schema
 }
 
 fn bucket() -> Schema {

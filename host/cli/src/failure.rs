@@ -7,7 +7,7 @@ use std::error::Error as StdError;
 use std::process::ExitCode;
 
 use purlin_host::documents::SourceMap;
-use purlin_host::model::Diagnostic;
+use purlin_host::model::{Diagnostic, Key};
 use purlin_host::{engine, state};
 use serde::Serialize;
 
@@ -107,6 +107,7 @@ impl Failure {
                 let failure = Self::run(error.to_string());
                 if input { failure.into_input() } else { failure }
             }
+            purlin_host::Error::Engine(engine::Error::DataLoss(keys)) => Self::losses(&keys),
             purlin_host::Error::Engine(error) => {
                 let failure = Self::run(chain(error.to_string(), StdError::source(&error)));
                 let failure = match error {
@@ -124,6 +125,17 @@ impl Failure {
             other => Self::run(chain(other.to_string(), StdError::source(&other)))
                 .hint("`purlin doctor` looks at what the program needs of this machine"),
         }
+    }
+
+    /// The data of these resources would be lost, and that was not allowed.
+    fn losses(keys: &[Key]) -> Self {
+        let what = match keys.len() {
+            1 => "1 resource would lose its data, which needs consent of its own:".to_owned(),
+            many => format!("{many} resources would lose their data, which needs consent of its own:"),
+        };
+        Self::input(format!("{what}{}", keys_as_lines(keys)))
+            .hint("nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data")
+            .hint("`lifecycle: {KEY: {allow_data_loss: true}}` in a Deployment allows it for one resource")
     }
 
     /// From the state.
@@ -176,6 +188,17 @@ impl Failure {
             }
         }
     }
+}
+
+/// Keys, each on a line of its own; of very many, the first.
+pub(crate) fn keys_as_lines(keys: &[Key]) -> String {
+    const SHOWN: usize = 50;
+    let mut lines: String =
+        keys.iter().take(SHOWN).map(|key| format!("\n  {}", text::line(key.as_str()))).collect();
+    if keys.len() > SHOWN {
+        lines.push_str(&format!("\n  and {} more", keys.len() - SHOWN));
+    }
+    lines
 }
 
 fn summary(faults: &[Diagnostic]) -> String {

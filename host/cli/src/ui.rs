@@ -166,13 +166,23 @@ impl Ui {
 
     /// Asks; anything but a yes is a no.
     pub(crate) fn confirm(&self, question: &str) -> bool {
-        self.raw(&format!("{} [y/N] ", paint(STRONG, question)));
+        let answer = self.answer(&format!("{} [y/N]", paint(STRONG, question)));
+        matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes")
+    }
+
+    /// Asks for a text.
+    pub(crate) fn type_in(&self, question: &str) -> String {
+        self.answer(&paint(STRONG, question))
+    }
+
+    fn answer(&self, question: &str) -> String {
+        self.raw(&format!("{question} "));
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer);
         if read.is_ok_and(|bytes| bytes == 0) {
             self.raw("\n");
         }
-        matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+        answer.trim().to_owned()
     }
 }
 

@@ -6,6 +6,7 @@
 //!   postgres#shared.db:                 # in a Deployment, by descriptor; a Definition has the
 //!     protect: true                     # fields right below `lifecycle`
 //!     retain: false
+//!     allow_data_loss: false
 //!     delete_before_replace: false
 //!     ignore_changes: [values.size]
 //!     replace_on_changes: [/values/zone]
@@ -66,9 +67,10 @@ fn of_resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceLif
 }
 
 /// The fields of one resource, and before them those of a definition.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "protect",
     "retain",
+    "allow_data_loss",
     "delete_before_replace",
     "ignore_changes",
     "replace_on_changes",
@@ -107,6 +109,10 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("previousaddress", "write `aliases`: what the resource was called before"),
     ("removed", "write `retain`, deploy, and then take the resource out of the documents"),
     ("importid", "write `import`: the provider id of what is to be adopted"),
+    (
+        "forcedestroy",
+        "write `allow_data_loss`, which lets Purlin delete it; `force_destroy` is an input of drivers",
+    ),
     ("readonly", "write `observe`: the provider id of what is only read"),
 ];
 
@@ -122,6 +128,7 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
         reader.boolean(node, &format!("`{name}`"))
     };
     let (protect, retain) = (flag("protect"), flag("retain"));
+    let allow_data_loss = flag("allow_data_loss");
     let mut rest = Lifecycle { delete_before_replace: flag("delete_before_replace"), ..Lifecycle::default() };
     rest.ignore_changes = paths(reader, &mut fields, "ignore_changes");
     rest.replace_on_changes = paths(reader, &mut fields, "replace_on_changes");
@@ -148,7 +155,7 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
         }
     }
     fields.done_with(reader, &elsewhere);
-    LifecycleOptions { protect, retain, rest }
+    LifecycleOptions { protect, retain, allow_data_loss, rest }
 }
 
 fn paths(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Vec<InputPath> {

@@ -185,10 +185,15 @@ impl Events {
 /// Carries out a plan. The caller holds the environment's lock and made the plan under it.
 ///
 /// # Errors
-/// [`Error::OfflinePlan`] for a plan that was made without drivers.
+/// [`Error::OfflinePlan`] for a plan that was made without drivers; [`Error::DataLoss`] for one
+/// that loses data which nobody allowed to be lost ([`Plan::allow_losses`]).
 pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result<Run, Error> {
     if plan.offline {
         return Err(Error::OfflinePlan);
+    }
+    let losses = plan.losses_not_allowed();
+    if !losses.is_empty() {
+        return Err(Error::DataLoss(losses));
     }
     // What only people wanted to see is much of a plan, and of no use any more.
     let mut plan = plan;

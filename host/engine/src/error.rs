@@ -18,6 +18,9 @@ pub enum Error {
     /// The plan was made without drivers.
     #[error("a plan made offline is for looking at, it cannot be applied")]
     OfflinePlan,
+    /// The plan loses the data of these resources, and nobody allowed that. Nothing was done.
+    #[error("the plan loses data, which was not allowed: {}", names(.0))]
+    DataLoss(Vec<purlin_model::Key>),
     /// Nothing is recorded under this name.
     #[error("`{0}` is not recorded")]
     Unknown(purlin_model::Urn),
@@ -48,6 +51,10 @@ fn depend(dependents: &[purlin_model::Urn]) -> String {
         .map(|urn| urn.key().map_or_else(|| format!("`{urn}`"), |key| format!("`{key}`")))
         .collect();
     format!("{} depend{}", names.join(", "), if names.len() == 1 { "s" } else { "" })
+}
+
+fn names(keys: &[purlin_model::Key]) -> String {
+    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn count(errors: usize) -> String {

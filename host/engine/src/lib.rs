@@ -16,6 +16,7 @@ mod error;
 mod evaluate;
 mod event;
 mod fate;
+mod holding;
 mod ignore;
 mod moves;
 mod operate;
@@ -34,9 +35,10 @@ pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
 pub use edits::{forget, mend, protect, taint};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
+pub use holding::Lost;
 pub use moves::rename;
 pub use outputs::KnownOutputs;
-pub use plan::{Action, Change, Plan, Step, Suggestion, Tally, Warning};
+pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
     Base, DestroyOptions, Drawn, PlanOptions, Scope, Scratch, destroy, plan, recover, refresh,
 };

@@ -13,6 +13,7 @@ use purlin_model::{Context, Key, Urn, Value};
 use purlin_state::{Record, RecordId};
 
 use crate::driver::Driver;
+use crate::holding::Lost;
 use crate::recorded::Recorded;
 use crate::secrets::Vault;
 
@@ -77,6 +78,26 @@ impl Change {
     }
 }
 
+/// Data that goes with a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    pub(crate) what: Lost,
+    pub(crate) allowed: bool,
+}
+
+impl Loss {
+    /// What is lost.
+    pub fn what(&self) -> &Lost {
+        &self.what
+    }
+
+    /// Whether the documents allow it (`lifecycle.allow_data_loss`), or somebody did
+    /// ([`Plan::allow_losses`]).
+    pub fn is_allowed(&self) -> bool {
+        self.allowed
+    }
+}
+
 /// What happens to one resource, and why.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -96,6 +117,7 @@ pub struct Step {
     pub delete_before_replace: bool,
     /// Whether this run is not about it: nobody looked whether anything is to be done.
     pub left_out: bool,
+    pub(crate) loss: Option<Loss>,
 }
 
 impl Step {
@@ -110,7 +132,14 @@ impl Step {
             moved_from: None,
             delete_before_replace: false,
             left_out: false,
+            loss: None,
         }
+    }
+
+    /// The data that it loses; none where it loses none. Unknown, and so none, in a plan that was
+    /// made offline.
+    pub fn loss(&self) -> Option<&Loss> {
+        self.loss.as_ref()
     }
 }
 
@@ -253,6 +282,8 @@ pub struct Tally {
     pub adopt: usize,
     /// To be left alone.
     pub none: usize,
+    /// Of those that are deleted or replaced: the ones that lose data.
+    pub loses_data: usize,
 }
 
 impl Tally {
@@ -329,12 +360,39 @@ impl Plan {
     pub fn summary(&self) -> Tally {
         let mut tally = Tally::default();
         self.steps.iter().filter(|step| !step.left_out).for_each(|step| tally.count(step.action));
+        tally.loses_data = self.losses().count();
         tally
     }
 
     /// Whether there is nothing to do at all: no call, nothing to write down that people care about.
     pub fn is_empty(&self) -> bool {
         !self.summary().changes() && self.steps.iter().all(|step| step.moved_from.is_none())
+    }
+
+    /// The steps that lose data. A plan is carried out only once each of these losses is allowed.
+    pub fn losses(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(|step| step.loss.is_some())
+    }
+
+    /// The resources whose data would be lost, and of which neither the documents nor anybody else
+    /// allow that. While there are any, [`apply`](crate::apply()) refuses the plan.
+    pub fn losses_not_allowed(&self) -> Vec<Key> {
+        let open = |step: &&Step| step.loss.as_ref().is_some_and(|loss| !loss.allowed);
+        let mut keys: Vec<Key> = self.steps.iter().filter(open).map(|step| step.key.clone()).collect();
+        // An old copy has the key of what took its place.
+        keys.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+        keys.dedup();
+        keys
+    }
+
+    /// Allows the loss of the data of these resources, which a person was shown by name and agreed
+    /// to lose. Of others it says nothing.
+    pub fn allow_losses(&mut self, keys: &[Key]) {
+        for step in self.steps.iter_mut().filter(|step| keys.contains(&step.key)) {
+            if let Some(loss) = &mut step.loss {
+                loss.allowed = true;
+            }
+        }
     }
 
     /// How many operations are announced while it is carried out: a replacement counts as two.

@@ -10,6 +10,7 @@ mod decide;
 mod destroy;
 pub(crate) mod drivers;
 mod look;
+mod losses;
 mod operations;
 mod part;
 pub(crate) mod predict;
@@ -192,6 +193,7 @@ pub async fn plan(
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
+        losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();
     Ok(Plan {

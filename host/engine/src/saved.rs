@@ -39,6 +39,9 @@ pub struct Line {
     pub after: Vec<u32>,
     /// Digest of what changes.
     pub changes: String,
+    /// Whether the resource's data is lost.
+    #[serde(default)]
+    pub loses_data: bool,
 }
 
 impl Plan {
@@ -69,6 +72,7 @@ impl Plan {
                 work: name(&operation.work),
                 after: operation.after.clone(),
                 changes: hasher.finalize().to_hex()[..32].to_owned(),
+                loses_data: step.loss.is_some(),
             })
         };
         self.operations.iter().filter_map(line).collect()
@@ -127,6 +131,9 @@ pub fn departures(kept: &[Line], now: &[Line]) -> Vec<String> {
             None => departures.push(format!("the plan does not {} `{}`", verb(line), resource(line))),
             Some(kept) if kept.changes != line.changes || kept.action != line.action => {
                 departures.push(format!("the plan changes `{}` in another way", resource(line)));
+            }
+            Some(kept) if line.loses_data && !kept.loses_data => {
+                departures.push(format!("the plan does not lose the data of `{}`", resource(line)));
             }
             Some(_) => {}
         }

@@ -117,7 +117,12 @@ pub(crate) fn wish(key: &str, json: &Json) -> ResourceLifecycle {
     let rest = Lifecycle { aliases: aliases.collect(), ..lifecycle(key, json) };
     ResourceLifecycle {
         key: Key::parse(key).expect("a key"),
-        options: LifecycleOptions { protect: json["protect"].as_bool(), retain: None, rest },
+        options: LifecycleOptions {
+            protect: json["protect"].as_bool(),
+            retain: None,
+            allow_data_loss: None,
+            rest,
+        },
         location: Location::new(key, 6, 1),
     }
 }

@@ -35,12 +35,17 @@ pub struct Wish {
     pub reason: String,
 }
 
+/// The keyword of a schema of inputs by which a driver says that a resource holds data, which is
+/// lost when it is deleted: `true`, or what is lost, in a few words.
+pub const HOLDS_DATA: &str = "x-purlin-holds-data";
+
 /// What a driver says about one resource type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeSchema {
     /// Resource type, or `*`.
     pub type_name: String,
-    /// JSON Schema of `{values, secrets, params}`.
+    /// JSON Schema of `{values, secrets, params}`. Where it says [`HOLDS_DATA`], deleting loses
+    /// data.
     pub inputs: serde_json::Value,
     /// JSON Schema of the outputs; `"x-purlin-outputs": "inputs"` mirrors the inputs.
     pub outputs: serde_json::Value,

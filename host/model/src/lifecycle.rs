@@ -15,6 +15,8 @@ pub struct Lifecycle {
     pub protect: bool,
     /// It is forgotten where it would be deleted.
     pub retain: bool,
+    /// Its data may be lost without asking a second time.
+    pub allow_data_loss: bool,
     /// `Some(true)`: the old one goes before the new one is made. `Some(false)`: that the new one
     /// is made first is demanded. `None`: as the driver demands, else the new one first.
     pub delete_before_replace: Option<bool>,
@@ -74,8 +76,10 @@ pub struct LifecycleOptions {
     pub protect: Option<bool>,
     /// See [`Lifecycle::retain`].
     pub retain: Option<bool>,
-    /// Everything that says by itself whether it was written; its `protect` and `retain` are not
-    /// looked at.
+    /// See [`Lifecycle::allow_data_loss`].
+    pub allow_data_loss: Option<bool>,
+    /// Everything that says by itself whether it was written; its `protect`, `retain` and
+    /// `allow_data_loss` are not looked at.
     pub rest: Lifecycle,
 }
 
@@ -93,6 +97,7 @@ impl LifecycleOptions {
         Lifecycle {
             protect: self.protect.unwrap_or(base.protect),
             retain: self.retain.unwrap_or(base.retain),
+            allow_data_loss: self.allow_data_loss.unwrap_or(base.allow_data_loss),
             delete_before_replace: rest.delete_before_replace.or(base.delete_before_replace),
             ignore_changes: joined(&base.ignore_changes, &rest.ignore_changes),
             replace_on_changes: joined(&base.replace_on_changes, &rest.replace_on_changes),
@@ -138,6 +143,7 @@ mod tests {
         let base = Lifecycle {
             protect: true,
             retain: true,
+            allow_data_loss: true,
             delete_before_replace: Some(true),
             ignore_changes: paths(&["/values/a"]),
             ..Lifecycle::default()
@@ -145,6 +151,7 @@ mod tests {
         let options = LifecycleOptions {
             protect: Some(false),
             retain: None,
+            allow_data_loss: Some(false),
             rest: Lifecycle {
                 delete_before_replace: Some(false),
                 ignore_changes: paths(&["/values/b"]),
@@ -154,6 +161,7 @@ mod tests {
         };
         let merged = options.over(&base);
         assert_eq!((merged.protect, merged.retain, merged.delete_before_replace), (false, true, Some(false)));
+        assert!(!merged.allow_data_loss);
         assert_eq!(merged.ignore_changes, paths(&["/values/a", "/values/b"]));
         assert_eq!(merged.import.as_deref(), Some("i-1"));
         assert_eq!(LifecycleOptions::default().over(&base), base);

@@ -263,7 +263,8 @@ impl Purlin {
         let graph = self.graph_in(documents, Arc::clone(&documents.context)).await?;
         let base = base.protected(self.protection(&documents.environment()));
         let options = PlanOptions { parallelism: self.parallelism, stores: self.secret_stores()?, ..options };
-        Ok(purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?)
+        let plan = purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
+        self.allow_as_recorded(plan, &documents.environment()).await
     }
 
     /// What plans start from. Takes no lock.

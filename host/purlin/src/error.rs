@@ -73,6 +73,7 @@ impl Error {
                 purlin_engine::Error::Unknown(_)
                     | purlin_engine::Error::Taken(_)
                     | purlin_engine::Error::InUse { .. }
+                    | purlin_engine::Error::DataLoss(_)
             ),
             _ => false,
         }

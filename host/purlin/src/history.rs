@@ -16,10 +16,13 @@ use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 impl Session<'_> {
     /// Carries out a plan and writes down in the history what came of it, with the documents it was
-    /// made from. A plan in which nothing happens leaves no entry.
+    /// made from. A plan in which nothing happens leaves no entry, unless its documents may allow or
+    /// forbid another loss of data than the last ones.
     ///
     /// # Errors
-    /// When the plan was made offline, or the history cannot be written.
+    /// When the plan was made offline, or the history cannot be written;
+    /// [`purlin_engine::Error::DataLoss`] when it loses data that nobody allowed to be lost
+    /// ([`Plan::allow_losses`]).
     pub async fn deploy(
         &self,
         plan: Plan,
@@ -43,9 +46,11 @@ impl Session<'_> {
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
         };
         let environment = self.environment().clone();
-        // A change of the context counts although no resource changes, or it would be asked about
-        // at each run.
-        let counted = !plan.is_empty() || self.changes_context(documents).await?;
+        // A change of the context or of what is permitted counts although no resource changes, or
+        // it would be asked about at each run.
+        let counted = !plan.is_empty()
+            || self.changes_context(documents).await?
+            || self.permits_otherwise(archive.as_deref()).await?;
         let run = self.apply(plan, cancel).await?;
         if counted {
             let change = Change::Deployed {

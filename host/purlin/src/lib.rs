@@ -12,7 +12,12 @@
 //! let purlin = Purlin::builder().state_folder(".purlin").cache_folder(".purlin/cache").build();
 //! let session = purlin.begin(&documents.environment()).await?;
 //! session.recover(&documents.context, Default::default()).await?;
-//! let plan = session.plan(&documents, Default::default()).await?;
+//! let mut plan = session.plan(&documents, Default::default()).await?;
+//! let losses = plan.losses_not_allowed();
+//! if !losses.is_empty() {
+//!     // Name them to a person first: without this call, the plan is refused.
+//!     plan.allow_losses(&losses);
+//! }
 //! let mut run = session.deploy(plan, Some(&documents), Default::default()).await?;
 //! while let Some(event) = run.next().await {
 //!     println!("{event:?}");
@@ -33,6 +38,7 @@ mod drivers;
 mod error;
 mod history;
 mod last;
+mod losses;
 mod outputs;
 mod probed;
 mod saved;

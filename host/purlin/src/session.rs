@@ -116,14 +116,16 @@ impl Session<'_> {
     /// something that stays depends on what goes.
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
         let base = self.base().await?.protected(self.purlin.protection(self.environment()));
-        Ok(purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?)
+        let plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
+        self.purlin.allow_as_recorded(plan, self.environment()).await
     }
 
     /// Carries out a plan that this session made. The stream ends with the summary; nothing
     /// happens while nobody polls it.
     ///
     /// # Errors
-    /// When the plan was made offline.
+    /// When the plan was made offline, or loses data that nobody allowed to be lost
+    /// ([`Plan::allow_losses`]).
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
         let options = self.purlin.apply_options(cancel)?;
         Ok(purlin_engine::apply(plan, self.purlin.store().await?, options)?)

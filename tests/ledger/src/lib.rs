@@ -10,6 +10,7 @@ use purlin_sdk::{
     TypeSchema, Update, UpdateImpact, UpdateRequest, Wish, operation,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// Where the operator grants a folder.
 const FOLDER: &str = "/data";
@@ -50,7 +51,11 @@ impl Driver for Ledger {
     type Inputs = Given;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(true.into(), true.into())]
+        // A thing with `data: true` holds data.
+        let data =
+            json!({"if": {"const": true}, "then": {"x-purlin-holds-data": "what was entered into it"}});
+        let inputs = json!({"properties": {"values": {"properties": {"data": data}}}});
+        vec![TypeSchema::any(inputs, true.into())]
     }
 
     fn wishes() -> Vec<Wish> {

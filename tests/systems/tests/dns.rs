@@ -151,9 +151,9 @@ fn a_zone_and_its_records_live() {
     assert_eq!(dns.dig("web.shop.example", "A"), ["192.0.2.8"]);
     assert!(dns.dig("www.shop.example", "A").is_empty());
 
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(dns.api("GET", "/zones/shop.example.", &Value::Null).0, 404);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn what_another_owns_is_left_alone() {
         .expect(1)
         .says("marked as another resource's");
     assert_eq!(dns.dig("www.taken.example", "TXT"), ["\"x\""]);
-    by_hand.purlin(&["destroy", "--yes"]);
+    by_hand.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(dns.dig("www.taken.example", "TXT").is_empty());
     assert_eq!(dns.dig("www.taken.example", "A"), ["192.0.2.1"]);
 }
@@ -233,7 +233,7 @@ fn what_exists_is_imported() {
         "{comments}"
     );
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(dns.api("GET", "/zones/old.example.", &Value::Null).0, 404);
 }
 
@@ -248,13 +248,13 @@ fn a_zone_with_records_of_others_is_not_deleted() {
         204
     );
     workspace
-        .run(&["destroy", "--yes"])
+        .run(&["destroy", "--yes", "--allow-data-loss"])
         .expect(1)
-        .says("there are records in the zone `full.example.`: www.full.example./A");
+        .says("the zone `full.example.` is not empty, there are records in it: www.full.example./A");
     assert_eq!(dns.dig("www.full.example", "A"), ["192.0.2.1"]);
     let gone = json!({"rrsets": [{"name": "www.full.example.", "type": "A", "changetype": "DELETE"}]});
     assert_eq!(dns.api("PATCH", "/zones/full.example.", &gone).0, 204);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn a_kill_at_any_message_makes_nothing_twice() {
         workspace.purlin(&["up", "--yes"]);
         workspace
     };
-    at_every_message(&proxy, &["destroy", "--yes"], made, |number, _| {
+    at_every_message(&proxy, &["destroy", "--yes", "--allow-data-loss"], made, |number, _| {
         assert_eq!(dns.api("GET", &format!("/zones/{}.", name(number + 2000)), &Value::Null).0, 404);
     });
 }

@@ -153,7 +153,7 @@ fn a_deployment_lives_its_life() {
     assert_ne!(replaced["metadata"]["uid"], made["metadata"]["uid"]);
     unchanged(&workspace);
 
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("deployments", "default", "web"), None);
     assert!(k8s.names("pods", "default").is_empty(), "its pods went before it");
 }
@@ -232,7 +232,7 @@ fn what_nobody_has_seen_is_a_conflict() {
     let other = self::workspace(&[k8s.port()], &inputs);
     other.run(&["up", "--yes", "--env", "prod"]).expect(1).says("belongs to another resource of Purlin");
     other.run(&["import", "--yes", "k8s#shared.it", id, "--env", "prod"]).says("belongs to another resource");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("configmaps", "default", "settings"), None);
 }
 
@@ -312,7 +312,7 @@ fn several_objects_are_one_resource() {
     up(&workspace).says("ConfigMap shop/more stay in the cluster");
     assert_eq!(k8s.names("configmaps", "shop"), ["more"]);
 
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("namespaces", "", "shop"), None, "with all that was in it");
     assert_eq!(k8s.get("configmaps", "shop", "more"), None);
 }
@@ -352,7 +352,7 @@ fn a_kind_and_its_objects_come_and_go_together() {
         .expect(1)
         .says("/values/manifests/0")
         .says(".spec.size: expected numeric");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("customresourcedefinitions", "", "gadgets.shop.example"), None);
 
     give(&workspace, &one(k8s.port(), &gadget(json!(3))));
@@ -414,7 +414,7 @@ fn what_does_not_become_ready_is_told_and_not_forgotten() {
     job["spec"]["template"]["spec"]["containers"][0]["image"] = "good".into();
     give(&workspace, &one(k8s.port(), &job));
     up(&workspace).says("replaced");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("jobs", "default", "migrate"), None);
 }
 
@@ -437,7 +437,7 @@ fn what_is_made_in_part_is_finished_or_deleted() {
     up(&workspace).says("updated");
     unchanged(&workspace);
     assert_eq!(k8s.made("configmaps", "default", "a"), 1);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!((k8s.get("configmaps", "default", "a"), k8s.get("configmaps", "nowhere", "b")), (None, None));
 
     // What the rehearsal finds leaves nothing behind.
@@ -462,18 +462,23 @@ fn a_finalizer_holds_up_a_deletion() {
     k8s.edit("somebody", "configmaps", "default", "held", |object| {
         object["metadata"]["finalizers"] = json!(["shop.example/hold"]);
     });
-    workspace.run(&["destroy", "--yes"]).expect(1).says("it waits for its finalizers `shop.example/hold`");
+    workspace
+        .run(&["destroy", "--yes", "--allow-data-loss"])
+        .expect(1)
+        .says("it waits for its finalizers `shop.example/hold`");
     k8s.edit("somebody", "configmaps", "default", "held", |object| {
         object["metadata"]["finalizers"] = json!([])
     });
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     // Deleted and made by somebody else in between: it is theirs, and stays.
     up(&workspace);
     k8s.delete("configmaps", "default", "held");
     k8s.edit("kubectl-create", "configmaps", "default", "held", |object| {
         object["data"] = json!({"theirs": "1"})
     });
-    workspace.purlin(&["destroy", "--yes"]).says("is not this resource's any more, and stays");
+    workspace
+        .purlin(&["destroy", "--yes", "--allow-data-loss"])
+        .says("is not this resource's any more, and stays");
     assert_eq!(k8s.get("configmaps", "default", "held").expect("there")["data"], json!({"theirs": "1"}));
 }
 
@@ -500,7 +505,7 @@ fn a_renamed_resource_keeps_its_objects() {
     assert_eq!(managers.len(), 1, "the former manager left: {managers:?}");
     assert_eq!(managers[0]["manager"], "platform");
     unchanged(&workspace);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
 }
 
@@ -538,7 +543,7 @@ fn a_forced_replacement_never_deletes_what_it_made() {
         after["metadata"]["uid"]
     );
     unchanged(&workspace);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
 }
 
@@ -638,7 +643,7 @@ fn a_call_ends_in_time() {
     give(&workspace, &inputs);
     up(&workspace);
     unchanged(&workspace);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("deployments", "default", "web"), None);
 }
 
@@ -755,7 +760,7 @@ fn killed_at_any_message_it_makes_nothing_twice() {
     assert!(kills > 10, "{kills}");
     let kills = at_every_message(
         &proxy,
-        &["destroy", "--yes"],
+        &["destroy", "--yes", "--allow-data-loss"],
         |attempt| {
             let workspace = workspace(&[proxy.port()], &manifests(attempt + 2000, "shop:1", false));
             up(&workspace);
@@ -874,7 +879,7 @@ fn the_cluster_has_to_prove_who_it_is() {
     if let Some(seen) = kubectl_with(&workspace, &arguments) {
         assert_eq!(seen.expect(0).json()["data"]["k"], "1");
     }
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(k8s.names("configmaps", "default").is_empty());
 }
 

@@ -114,7 +114,7 @@ fn a_role_a_database_and_privileges_live() {
         json!({
             "role": role("shop", json!({"connection_limit": limit, "database": "shop", "valid_until": "2099-01-31T00:00:00Z"})),
             "reader": reader(),
-            "db": database("shop", json!({"owner": ROLE, "extensions": ["pg_trgm", "hstore"], "connection_limit": 20})),
+            "db": database("shop", json!({"owner": ROLE, "extensions": ["pg_trgm", "hstore"], "connection_limit": 20, "force_destroy": true})),
             "connect": connect(),
             "tables": grant(privileges),
         })
@@ -167,9 +167,9 @@ fn a_role_a_database_and_privileges_live() {
     assert_eq!(postgres.ask("SELECT oid FROM pg_database WHERE datname = 'shop'"), oid);
 
     // What the role owns elsewhere stands in the way of its deletion.
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
             .says("password authentication failed for user \"postgres\"")
             .says("28P01");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), PASSWORD);
-        workspace.purlin(&["destroy", "--yes"]);
+        workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     }
 }
 
@@ -327,19 +327,19 @@ fn what_is_anothers_is_left_alone() {
     let theirs = workspace("prod", &at, PASSWORD);
     wanted(&theirs, &only);
     theirs.run(&["up", "--yes"]).expect(1).says("the database `shop` exists already, and is another's");
-    theirs.purlin(&["destroy", "--yes"]);
+    theirs.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // Whoever replaces ours by his own has not given us his.
     ours.purlin(&["up", "--yes"]);
     postgres.ask("DROP DATABASE shop");
     postgres.ask("CREATE DATABASE shop");
-    ours.purlin(&["destroy", "--yes"]);
+    ours.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // A person may say that it is to be ours.
     ours.purlin(&["import", "--yes", "pg-database#shared.db", "shop"]);
     ours.purlin(&["up", "--full", "--yes"]);
     assert_eq!(postgres.ask("SELECT shobj_description(oid, 'pg_database') LIKE 'purlin:%' FROM pg_database WHERE datname = 'shop'"), "t");
-    ours.purlin(&["destroy", "--yes"]);
+    ours.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(postgres.databases().is_empty());
 }
 
@@ -383,7 +383,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         |attempt, workspace| {
             only(attempt, 5);
             workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-            workspace.purlin(&["destroy", "--yes"]);
+            workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
             assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
         },
     );
@@ -399,12 +399,12 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         },
         |attempt, workspace| {
             only(attempt + 1000, 9);
-            workspace.purlin(&["destroy", "--yes"]);
+            workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         },
     );
     let deleted = at_every_message(
         &proxy,
-        &["destroy", "--yes"],
+        &["destroy", "--yes", "--allow-data-loss"],
         |attempt| {
             let workspace = prepared(attempt + 2000, 5);
             workspace.purlin(&["up", "--yes"]);
@@ -438,14 +438,14 @@ fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
             slow += postgres.ask(busy).parse::<usize>().expect("a number");
             // At once, and with another wish: nothing is to be left behind.
             if at % 2 == 0 {
-                workspace.purlin(&["destroy", "--yes"]);
+                workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
                 assert_eq!(postgres.databases(), ["mould"]);
             }
             workspace.purlin(&["up", "--yes"]);
             done
         });
         assert_eq!(postgres.databases(), ["mould".to_owned(), name(at)]);
-        workspace.purlin(&["destroy", "--yes"]);
+        workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         assert_eq!(postgres.databases(), ["mould"]);
         if done.is_some() {
             break;
@@ -488,9 +488,9 @@ fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behi
             assert_eq!(postgres.ask(&there), format!("shop_{cuts}|9|shop_{cuts}"));
             assert_eq!(postgres.databases().len() + postgres.roles().len(), 2);
             wire.cut_at(at, when);
-            workspace.run(&["destroy", "--yes"]);
+            workspace.run(&["destroy", "--yes", "--allow-data-loss"]);
             let deleted = !wire.was_cut();
-            workspace.purlin(&["destroy", "--yes"]);
+            workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
             assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
             if made && changed && deleted {
                 break;
@@ -527,7 +527,7 @@ fn any_name_is_a_name_and_nothing_else() {
         postgres.try_as(name, "the app's secret: %&/?", name, "SELECT 1").expect("it may log in");
         workspace.purlin(&["refresh"]);
         workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-        workspace.purlin(&["destroy", "--yes"]);
+        workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
     }
     // What PostgreSQL would cut off in silence is refused, and so is what is not a name.
@@ -569,14 +569,67 @@ fn who_may_little_is_told_what_is_missing_and_who_may_enough_needs_no_superuser(
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     // A new name keeps what is in it.
     postgres.ask_in("shop", "CREATE TABLE wares (name text)");
-    let all = json!({"role": role("shop2", json!({})), "db": database("shop2", json!({"owner": ROLE, "encoding": "latin-1"}))});
+    let all = json!({"role": role("shop2", json!({})), "db": database("shop2", json!({"owner": ROLE, "encoding": "latin-1", "force_destroy": true}))});
     wanted(&workspace, &all);
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(postgres.ask_in("shop2", "SELECT count(*) FROM wares"), "0");
     assert_eq!(postgres.databases(), ["shop2"]);
     postgres.try_as("shop2", "the app's secret: %&/?", "shop2", "SELECT 1").expect("the same password");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.roles(), ["strong", "weak"]);
+}
+
+#[test]
+fn a_database_that_is_not_empty_is_not_dropped() {
+    let Some(postgres) = Postgres::start() else { return };
+    let workspace = workspace("dev", &server(postgres.port), PASSWORD);
+    let all = |more: Value| wanted(&workspace, &json!({"db": database("shop", more)}));
+    let destroy = ["destroy", "--yes", "--allow-data-loss"];
+    // Without consent nobody even looks.
+    all(json!({"extensions": ["hstore"]}));
+    workspace.purlin(&["up", "--yes"]);
+    workspace
+        .run(&["destroy", "--yes"])
+        .expect(2)
+        .says("loses data: every table of the database, and everything else in it")
+        .says("1 resource would lose its data")
+        .says("pg-database.default#shared.db");
+    assert_eq!(postgres.databases(), ["shop"]);
+    // Whatever it is that people made in it.
+    for (make, said, drop) in [
+        ("CREATE TABLE orders (id serial)", "the table `public.orders`", "DROP TABLE orders"),
+        ("CREATE SCHEMA s; CREATE VIEW s.v AS SELECT 1", "the view `s.v`", "DROP SCHEMA s CASCADE"),
+        ("CREATE TYPE mood AS ENUM ('good')", "the type `public.mood`", "DROP TYPE mood"),
+        ("CREATE SEQUENCE numbers", "the sequence `public.numbers`", "DROP SEQUENCE numbers"),
+        (
+            "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            "the function `public.f`",
+            "DROP FUNCTION f",
+        ),
+        ("SELECT lo_create(4711)", "the large object `4711`", "SELECT lo_unlink(4711)"),
+    ] {
+        postgres.ask_in("shop", make);
+        workspace.run(&destroy).expect(1).says("conflict").says(said).says("database.force_destroy: true");
+        assert_eq!(postgres.databases(), ["shop"], "{make}");
+        postgres.ask_in("shop", drop);
+    }
+    // Neither does a replacement drop it, and the old one stays as it is.
+    postgres.ask_in(
+        "shop",
+        "CREATE TABLE orders (id int); CREATE TABLE wares (id int); INSERT INTO orders VALUES (7)",
+    );
+    all(json!({"extensions": ["hstore"], "encoding": "LATIN1"}));
+    workspace.run(&["up", "--yes"]).expect(2).says("1 to replace").says("1 loses data");
+    let refused = workspace.run(&["up", "--yes", "--allow-data-loss"]).expect(1);
+    refused.says("the table `public.orders`, the table `public.wares`");
+    assert_eq!(postgres.ask_in("shop", "SELECT id FROM orders"), "7");
+    // To allow it in the documents takes a deployment, too.
+    all(json!({"extensions": ["hstore"], "force_destroy": true}));
+    workspace.run(&destroy).expect(1).says("is not empty");
+    workspace.purlin(&["up", "--yes"]);
+    assert_eq!(postgres.ask_in("shop", "SELECT id FROM orders"), "7");
+    workspace.purlin(&destroy);
+    assert!(postgres.databases().is_empty());
 }
 
 #[test]
@@ -590,20 +643,24 @@ fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
         while postgres.ask("SELECT count(*) FROM pg_stat_activity WHERE datname = 'shop'") == "0" {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        let refused = workspace.run(&["destroy", "--yes"]).expect(1);
+        let refused = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
         refused.says("is being accessed by other users").says("values.database.force: true");
         wanted(&workspace, &json!({"db": database("shop", json!({"force": true}))}));
         workspace.purlin(&["up", "--yes"]);
-        workspace.purlin(&["destroy", "--yes"]);
+        workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         assert!(postgres.databases().is_empty());
     });
     // What a role owns elsewhere stands in the way of the role.
     wanted(&workspace, &json!({"role": role("shop", json!({}))}));
     workspace.purlin(&["up", "--yes"]);
     postgres.ask("CREATE TABLE of_shop (x int); ALTER TABLE of_shop OWNER TO shop");
-    workspace.run(&["destroy", "--yes"]).expect(1).says("conflict").says("owner of table of_shop");
+    workspace
+        .run(&["destroy", "--yes", "--allow-data-loss"])
+        .expect(1)
+        .says("conflict")
+        .says("owner of table of_shop");
     postgres.ask("DROP TABLE of_shop");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
 
 #[test]

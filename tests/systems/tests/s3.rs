@@ -135,14 +135,16 @@ fn a_bucket_lives_and_drift_is_repaired() {
 
     // Another name is another bucket.
     rewrite(&moto, &workspace, "{name: shop-pics-2}");
-    workspace.purlin(&["up", "--yes"]).says("replaced");
+    workspace.run(&["up", "--yes"]).expect(2).says("1 resource would lose its data");
+    assert_eq!(moto.buckets(), ["shop-pics"]);
+    workspace.purlin(&["up", "--yes", "--allow-data-loss"]).says("replaced");
     assert_eq!(moto.buckets(), ["shop-pics-2"]);
 
     // It goes by hand, and comes again.
     moto.ask("s3", "delete_bucket", bucket("shop-pics-2"));
     workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3.default#shared.pics");
     assert_eq!(moto.buckets(), ["shop-pics-2"]);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
 }
 
@@ -162,7 +164,10 @@ fn a_bucket_that_is_not_empty_goes_only_when_that_is_said() {
     for number in 0..1040 {
         put(&format!("many/{number}"));
     }
-    workspace.run(&["destroy", "--yes"]).expect(1).says("the bucket `full` is not empty");
+    workspace
+        .run(&["destroy", "--yes", "--allow-data-loss"])
+        .expect(1)
+        .says("the bucket `full` is not empty");
     assert_eq!(moto.buckets(), ["full"]);
     let kept = moto.ask("s3", "list_object_versions", bucket("full"));
     assert_eq!(kept["IsTruncated"], true, "nothing was deleted");
@@ -171,9 +176,9 @@ fn a_bucket_that_is_not_empty_goes_only_when_that_is_said() {
     workspace.purlin(&["up", "--yes"]);
     // Without its mark it could be another's.
     moto.ask("s3", "delete_bucket_tagging", bucket("full"));
-    workspace.run(&["destroy", "--yes"]).expect(1).says("has lost the tag");
+    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).says("has lost the tag");
     workspace.purlin(&["up", "--yes", "--refresh"]);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
 }
 
@@ -206,7 +211,7 @@ fn another_s_bucket_is_left_alone_until_somebody_takes_it_over() {
     mine.write("documents.yaml", &text.replace("shared: {pics:", "shared: {photos:"));
     mine.purlin(&["state", "rename", "s3#shared.pics", "s3#shared.photos"]);
     mine.purlin(&["up", "--yes", "--refresh"]);
-    mine.purlin(&["destroy", "--yes"]);
+    mine.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
 }
 
@@ -230,7 +235,7 @@ fn killed_at_any_message_there_is_one_bucket_and_no_orphan() {
             assert_eq!(versioning["Status"], "Enabled");
             moto.ask("s3", "get_public_access_block", bucket(name));
             workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
-            workspace.purlin(&["destroy", "--yes"]);
+            workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
             assert_eq!(moto.buckets(), Vec::<String>::new());
         });
         assert!(kills >= 10, "{kills} kills");
@@ -260,7 +265,7 @@ fn killed_at_any_message_of_a_change_it_is_made_in_the_end() {
         assert_eq!((&tags["a"], &versioning["Status"]), (&json!("b"), &json!("Suspended")));
         assert_eq!(block["PublicAccessBlockConfiguration"]["BlockPublicPolicy"], true);
         workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
-        workspace.purlin(&["destroy", "--yes"]);
+        workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     });
     assert!(kills >= 10, "{kills} kills");
 }
@@ -282,7 +287,7 @@ fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
                 assert_eq!(moto.bucket_tags(&name)["a"], "b");
                 moto.ask("s3", "get_public_access_block", bucket(&name));
                 workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
-                workspace.purlin(&["destroy", "--yes"]);
+                workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
                 assert_eq!(moto.buckets(), Vec::<String>::new());
             });
         assert!(places >= 4, "{places} places");
@@ -309,7 +314,7 @@ fn killed_at_any_message_of_a_deletion_everything_goes() {
         }
         workspace
     };
-    let kills = at_every_message(&proxy, &["destroy", "--yes"], scene, |_, _| {
+    let kills = at_every_message(&proxy, &["destroy", "--yes", "--allow-data-loss"], scene, |_, _| {
         assert_eq!(moto.buckets(), Vec::<String>::new());
     });
     assert!(kills >= 6, "{kills} kills");
@@ -390,7 +395,7 @@ fn a_bucket_s_policy_is_compared_by_what_it_means() {
     moto.ask("s3", "delete_bucket_policy", bucket("guarded"));
     workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3-policy");
     assert_eq!(policy(), made);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
 }
 
@@ -466,7 +471,7 @@ spec:
         &std::fs::read_to_string(workspace.path("deployment.json")).expect("a file"),
     );
     other.run(&["up", "--yes"]).expect(1).says("the object `keys/plain` exists already");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(moto.ask("s3", "list_objects_v2", bucket("keys")).get("Contents").is_none());
 }
 
@@ -505,7 +510,7 @@ spec:
     workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(3).says("1 to update");
     workspace.purlin(&["up", "--yes", "--refresh"]).says("updated object");
     assert_eq!(moto.ask("s3", "get_object", object)["Body"], "very-secret-content");
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
 
 #[test]
@@ -538,7 +543,7 @@ fn temporary_credentials_come_with_their_token() {
     workspace.write("secrets/token", &text("SessionToken"));
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(moto.buckets(), ["by-token"]);
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
 
 #[test]

@@ -76,15 +76,15 @@ fn the_shop_lives_on_real_servers() {
     assert_eq!(versioning["Status"], "Enabled");
 
     // A bucket with something in it is not thrown away unasked.
-    let kept = workspace.run(&["destroy", "--yes"]).expect(1);
+    let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
     let kept = kept.says("shop-development-images");
     assert!(kept.to_string().contains("not empty") || kept.to_string().contains("objects"), "{kept}");
     for version in versions(&shop) {
         shop.aws.ask("s3", "delete_object", version);
     }
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(shop.inventory(), Vec::<String>::new(), "nothing is left behind");
-    workspace.purlin(&["destroy", "--yes"]).says("Nothing is recorded");
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]).says("Nothing is recorded");
 }
 
 fn versions(shop: &Shop) -> Vec<Value> {

@@ -40,6 +40,7 @@ pub(crate) fn inputs() -> Json {
                 "type": ["object", "null"],
                 "additionalProperties": false,
                 "description": "A database.",
+                "x-purlin-holds-data": "every table of the database, and everything else in it",
                 "properties": {
                     "name": name("Its name; one that no other resource has by default. A change renames it."),
                     "owner": name("The role that owns it; the driver's own where none is named."),
@@ -47,6 +48,7 @@ pub(crate) fn inputs() -> Json {
                     "template": name("The database that it begins as a copy of. A change replaces the database."),
                     "connection_limit": limit,
                     "extensions": names("Extensions that it has. One that is taken from here stays in the database."),
+                    "force_destroy": truth("Whether a database that is not empty is deleted with all that is in it; false by default."),
                     "force": truth("Whether a deletion ends the sessions of others; false by default."),
                 }
             },

@@ -13,7 +13,7 @@ use purlin_host::{Documents, Purlin, Session};
 
 use self::interrupts::Interrupts;
 use crate::app::App;
-use crate::consent::Consent;
+use crate::consent::{Answer, Consent};
 use crate::events;
 use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
@@ -148,7 +148,7 @@ pub(super) async fn nothing_recorded(place: &Place, shown: &Shown<'_>, app: &App
 /// Shows a plan, asks, and carries it out.
 pub(super) async fn carry_out(
     session: &Session<'_>,
-    plan: Plan,
+    mut plan: Plan,
     documents: Option<&Documents>,
     (consent, question): (&Consent, &str),
     shown: &Shown<'_>,
@@ -156,9 +156,22 @@ pub(super) async fn carry_out(
 ) -> Result<Status, purlin_host::Error> {
     let report = report::plan::Plan::new(&plan);
     shown.plan(&report);
-    if report.summary.changes() > 0 && !consent.agrees(question, app) {
-        app.ui.say("Nothing was changed.");
-        return Ok(Status::Failed);
+    let losses = plan.losses_not_allowed();
+    let answer = if !losses.is_empty() {
+        consent.agrees_to_lose(&losses, question, &session.environment().env, app)
+    } else if report.summary.changes() > 0 && !consent.agrees(question, app) {
+        Answer::No
+    } else {
+        Answer::Yes
+    };
+    match answer {
+        Answer::Yes => plan.allow_losses(&losses),
+        Answer::No => {
+            app.ui.say("Nothing was changed.");
+            return Ok(Status::Failed);
+        }
+        // The library refuses it in words that name each of them.
+        Answer::Refused => {}
     }
     drop(report);
     run(session, plan, documents, shown, app).await

@@ -1,6 +1,6 @@
 //! A plan as text: what is to happen to each resource, why, and in which inputs.
 
-use crate::report::plan::{Change, Plan, Step};
+use crate::report::plan::{Change, Loss, Plan, Step};
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
@@ -128,7 +128,22 @@ fn summary(plan: &Plan) -> String {
     .filter(|(number, _)| *number > 0)
     .map(|(number, what)| format!("{number} {what}"))
     .collect();
-    format!("{} {}.", paint(STRONG, "Plan:"), parts.join(", "))
+    let losses = match tally.loses_data {
+        0 => String::new(),
+        1 => format!("; {}", paint(DELETE, "1 loses data")),
+        many => format!("; {}", paint(DELETE, format!("{many} lose data"))),
+    };
+    format!("{} {}{losses}.", paint(STRONG, "Plan:"), parts.join(", "))
+}
+
+/// What is said of data that is lost.
+fn loss(loss: &Loss) -> String {
+    let said = match (&loss.what, loss.unknown) {
+        (_, true) => "may lose data: there is no driver to ask".to_owned(),
+        (Some(what), _) => format!("loses data: {}", text::line(what)),
+        (None, _) => "loses data".to_owned(),
+    };
+    if loss.allowed { format!("{said} (allowed by `allow_data_loss`)") } else { said }
 }
 
 /// The sign and the word of an action, in its colour.
@@ -156,6 +171,11 @@ fn one_line(out: &mut String, step: &Step, look: Look) {
         remark = paths.join(", ");
     }
     let room = look.columns.map(|columns| columns.saturating_sub(INDENT + text::width(&key) + 2));
+    if let Some(lost) = &step.loss {
+        // Room for that comes before room for reasons.
+        let rest = if remark.is_empty() { String::new() } else { format!("; {remark}") };
+        remark = format!("{}{rest}", if lost.unknown { "may lose data" } else { "loses data" });
+    }
     let remark = text::line(&remark);
     let remark = match room {
         Some(room) if room < 12 => "".into(),
@@ -189,6 +209,12 @@ fn in_full(out: &mut String, step: &Step, look: Look) {
         let room = look.columns.unwrap_or(usize::MAX).saturating_sub(INDENT).max(20);
         for line in text::wrap(&reason, room) {
             out.push_str(&format!("{:INDENT$}{}\n", "", paint(DIM, line)));
+        }
+    }
+    if let Some(lost) = &step.loss {
+        let room = look.columns.unwrap_or(usize::MAX).saturating_sub(INDENT).max(20);
+        for line in text::wrap(&loss(lost), room) {
+            out.push_str(&format!("{:INDENT$}{}\n", "", paint(DELETE, line)));
         }
     }
     let limit = match step.action {
@@ -281,6 +307,8 @@ mod tests {
             action,
             moved_from: None,
             delete_before_replace: false,
+            loses_data: false,
+            loss: None,
             reasons: reasons.iter().map(|r| (*r).into()).collect(),
             changes,
         }
@@ -400,6 +428,61 @@ mod tests {
             assert!(text::width(line) <= 80, "{line}");
         }
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn losses_of_data_stand_out_at_80_columns() {
+        let losing = |step: Step, what: Option<&str>, unknown, allowed| Step {
+            loses_data: true,
+            loss: Some(Loss { what: what.map(Into::into), unknown, allowed }),
+            ..step
+        };
+        let replaces = Change {
+            replaces: true,
+            ..change("/values/encoding", Some("UTF8".into()), Some("LATIN1".into()))
+        };
+        let mut plan = plan(vec![
+            losing(
+                step(
+                    "replace",
+                    "postgres.default#modules.web.externals.db",
+                    &["`/values/encoding` cannot be changed in place"],
+                    vec![replaces],
+                ),
+                Some("every table of the database and everything in it, such as rows, views and functions"),
+                false,
+                false,
+            ),
+            losing(
+                step("delete", "s3.default#shared.files", &["everything goes"], vec![]),
+                None,
+                false,
+                true,
+            ),
+            losing(step("delete", "queue.default#shared.q", &["everything goes"], vec![]), None, true, false),
+            step("delete", "dns.default#shared.www", &["everything goes"], vec![]),
+        ]);
+        plan.summary.loses_data = 3;
+        let text = plain(&plan, Some(80));
+        assert!(text.lines().all(|line| text::width(line) <= 80), "{text}");
+        for line in [
+            "           loses data: every table of the database",
+            "           loses data (allowed by `allow_data_loss`)",
+            "           may lose data: there is no driver to ask",
+            "Plan: 1 to replace, 3 to delete; 3 lose data.",
+        ] {
+            assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{text}");
+        }
+        let brief = |step: &Step| {
+            let mut out = String::new();
+            one_line(&mut out, step, Look { columns: Some(80), everything: false });
+            anstream::adapter::strip_str(&out).to_string()
+        };
+        assert_eq!(
+            brief(&plan.steps[1]),
+            "  - delete s3.default#shared.files  loses data; everything goes\n"
+        );
+        assert_eq!(brief(&plan.steps[3]), "  - delete dns.default#shared.www  everything goes\n");
     }
 
     #[test]

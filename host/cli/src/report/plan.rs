@@ -57,8 +57,38 @@ pub(crate) struct Step {
     /// Whether the old one goes before the new one is made.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) delete_before_replace: bool,
+    /// Whether its data is lost, or may be.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) loses_data: bool,
+    /// What is lost; the fields above say it for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loss: Option<Loss>,
     pub(crate) reasons: Vec<String>,
     pub(crate) changes: Vec<Change>,
+}
+
+/// Data that goes with a resource.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Loss {
+    /// In the words of the driver, where it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) what: Option<String>,
+    /// Whether there is a driver to say.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) unknown: bool,
+    /// Whether documents allow it.
+    pub(crate) allowed: bool,
+}
+
+impl Loss {
+    fn new(loss: &engine::Loss) -> Self {
+        let (what, unknown) = match loss.what() {
+            engine::Lost::Named(what) => (Some(what.clone()), false),
+            engine::Lost::Data => (None, false),
+            engine::Lost::Unknown => (None, true),
+        };
+        Self { what, unknown, allowed: loss.is_allowed() }
+    }
 }
 
 /// One place that changes.
@@ -93,6 +123,9 @@ pub(crate) struct Tally {
     /// Resources that only get another name.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) moved: usize,
+    /// Of those to delete or replace: the ones that lose data.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) loses_data: usize,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -117,6 +150,8 @@ impl Plan {
                 .as_ref()
                 .map(|urn| urn.key().map_or_else(|| urn.to_string(), |key| key.to_string())),
             delete_before_replace: step.delete_before_replace,
+            loses_data: step.loss().is_some(),
+            loss: step.loss().map(Loss::new),
             reasons: step.reasons.clone(),
             changes: step.changes.iter().map(Change::new).collect(),
         });
@@ -152,6 +187,7 @@ impl From<engine::Tally> for Tally {
             adopt: tally.adopt,
             none: tally.none,
             moved: 0,
+            loses_data: tally.loses_data,
         }
     }
 }

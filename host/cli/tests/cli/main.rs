@@ -13,6 +13,7 @@ mod life;
 mod lifecycle;
 mod lock;
 mod look;
+mod loss;
 mod paint;
 mod plans;
 mod project;

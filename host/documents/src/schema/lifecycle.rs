@@ -57,6 +57,9 @@ fn fields(descriptor: &str) -> Value {
     json!({
         "protect": flag("Deleting or replacing it is refused."),
         "retain": flag("It is forgotten where it would be deleted."),
+        "allow_data_loss": flag(
+            "Deleting or replacing it may lose its data: `--allow-data-loss` is not needed for it."
+        ),
         "delete_before_replace": flag(
             "True: the old one goes before the new one is made. False: the new one has to be made first. As the driver demands when left out."
         ),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_model::{Context, Urn};
 
-use super::{Base, Scope, drivers, operations, protection, to_delete, undecided};
+use super::{Base, Scope, drivers, losses, operations, protection, to_delete, undecided};
 use crate::driver::Drivers;
 use crate::error::Error;
 use crate::plan::{DriverSet, Plan};
@@ -40,7 +40,7 @@ pub async fn destroy(
     }
     let mut warnings = undecided(&recorded);
     let going: Vec<Urn> = going.into_iter().collect();
-    let (steps, operations) =
+    let (mut steps, operations) =
         operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
     let mut set = DriverSet::default();
@@ -48,6 +48,7 @@ pub async fn destroy(
     if !errors.is_empty() {
         return Err(Error::Documents(errors));
     }
+    losses::mark(&recorded, &mut steps, &operations, None, drivers, &set).await;
     Ok(Plan {
         context: context.clone(),
         steps,

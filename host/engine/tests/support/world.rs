@@ -77,7 +77,11 @@ impl Scripted {
 
     /// One with a schema of its outputs.
     pub(crate) fn with_outputs(name: &str, implements: Implements, outputs: serde_json::Value) -> Arc<Self> {
-        let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs }];
+        // What has a param `data` holds data.
+        let inputs = serde_json::json!({"properties": {"params": {"properties": {
+            "data": {"x-purlin-holds-data": "what it keeps"},
+        }}}});
+        let types = vec![TypeSchema { type_name: "*".into(), inputs, outputs }];
         let manifest = Manifest {
             // A driver may well call itself something else than its operator does.
             name: "author/scripted".into(),

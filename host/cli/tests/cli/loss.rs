@@ -1,0 +1,173 @@
+//! Data is not lost before somebody agreed to that, besides to the rest (SPEC §9).
+
+use serde_json::Value;
+
+use crate::terminal::typed;
+use crate::world::{World, thing};
+
+/// A definition of what holds data, made by the driver whose effects can be counted.
+const STORE: &str = "
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: store}
+spec:
+  type: store
+  driver: acme/ledger
+  inputs: {values: {value: '${params.value}', fixed: '${params.fixed}', data: true}, secrets: {password: correct-horse}}
+  criteria: [{}]
+";
+
+const KEY: &str = "store.default#shared.db";
+
+fn with(fixed: &str, beside: &str) -> String {
+    format!(
+        "db: {{type: store, params: {{value: v, fixed: {fixed}}}}}\n\
+         beside: {{type: thing, params: {{value: {beside}}}}}"
+    )
+}
+
+fn world() -> World {
+    let world = World::new("", "");
+    world.project().write("store.yaml", STORE);
+    world.write(&with("one", "a"), "");
+    world.up();
+    assert_eq!(world.effects(), (2, 0, 0));
+    world
+}
+
+/// The command is refused, names the resource, and calls nothing, also not for other resources.
+#[track_caller]
+fn refuses(world: &World, arguments: &[&str]) {
+    let before = world.effects();
+    let refused = world.run(arguments).status(2);
+    let hint =
+        "hint: nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data";
+    let error = format!("error: 1 resource would lose its data, which needs consent of its own:\n  {KEY}\n");
+    assert!(refused.err.contains(&error) && refused.err.contains(hint), "{}", refused.err);
+    assert!(refused.err.contains("loses data: what was entered into it"), "{}", refused.err);
+    assert!(refused.err.contains("; 1 loses data."), "{}", refused.err);
+    let json = world.run(&[arguments, &["--format", "json"]].concat()).status(2).events();
+    assert_eq!(json.len(), 1, "{json:?}");
+    assert_eq!(json[0]["event"], "error");
+    assert!(json[0]["error"]["message"].as_str().expect("a message").contains(KEY), "{json:?}");
+    assert_eq!(world.effects(), before);
+}
+
+#[test]
+fn a_yes_alone_deletes_and_replaces_nothing_that_holds_data() {
+    let world = world();
+    // Replaced, and something else changed beside.
+    world.write(&with("two", "b"), "");
+    refuses(&world, &["up", "--yes"]);
+    world.run(&["plan", "--out", "kept.plan"]).status(0);
+    refuses(&world, &["apply", "--yes", "kept.plan"]);
+    refuses(&world, &["destroy", "--yes"]);
+    refuses(&world, &["destroy", "--yes", "--target", KEY]);
+    // Gone from the documents.
+    world.write("beside: {type: thing, params: {value: a}}", "");
+    refuses(&world, &["up", "--yes"]);
+    // What does not touch it needs no more than before.
+    let done = world.done(&["up", "--yes", "--keep-removed"], 0);
+    assert!(done.is_empty(), "{done:?}");
+    assert_eq!(world.done(&["destroy", "--yes", "--target", &thing("beside")], 0), ["delete beside"]);
+    assert_eq!(world.real().len(), 1);
+}
+
+#[test]
+fn with_consent_of_its_own_it_goes() {
+    let world = world();
+    world.write(&with("two", "b"), "");
+    world.run(&["plan", "--out", "kept.plan"]).status(0);
+    let done = world.done(&["apply", "--yes", "--allow-data-loss", "kept.plan"], 0);
+    assert_eq!(done.iter().filter(|line| line.ends_with(" db")).count(), 2, "{done:?}");
+    assert_eq!(world.real()["db"], ("v".into(), "two".into()));
+    // Back to what was before is another replacement.
+    refuses(&world, &["rollback", "--yes", "1"]);
+    world.run(&["rollback", "--yes", "--allow-data-loss", "1"]).status(0);
+    assert_eq!(world.real()["db"], ("v".into(), "one".into()));
+    // The consent to lose data does not do without the other one.
+    let refused = world.run(&["destroy", "--allow-data-loss"]).status(2);
+    assert!(refused.err.starts_with("error: there is no terminal to ask on"), "{}", refused.err);
+    world.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
+    assert!(world.real().is_empty());
+}
+
+#[test]
+fn a_plan_tells_losses_apart() {
+    let world = world();
+    world.write(&with("two", "a"), "");
+    let plan = world.plan(&[]);
+    assert_eq!(plan["summary"]["loses_data"], 1, "{plan}");
+    let steps = plan["steps"].as_array().expect("steps");
+    let losing: Vec<&Value> = steps.iter().filter(|step| step["loses_data"] == true).collect();
+    assert_eq!(losing.len(), 1, "{plan}");
+    assert_eq!(losing[0]["key"], KEY);
+    assert_eq!(losing[0]["loss"], serde_json::json!({"what": "what was entered into it", "allowed": false}));
+    let text = world.run(&["plan"]).status(0).out;
+    assert!(text.contains("loses data: what was entered into it\n"), "{text}");
+    assert!(text.ends_with("Plan: 1 to replace, 2 unchanged; 1 loses data.\n"), "{text}");
+    // A change in place loses nothing.
+    world.write(
+        "db: {type: store, params: {value: w, fixed: one}}\nbeside: {type: thing, params: {value: a}}",
+        "",
+    );
+    let plan = world.plan(&[]);
+    assert_eq!((&plan["summary"]["update"], &plan["summary"]["loses_data"]), (&1.into(), &Value::Null));
+    world.run(&["up", "--yes"]).status(0);
+}
+
+#[test]
+fn documents_allow_it_also_after_the_resource_left_them() {
+    let world = world();
+    let allowed = "store#shared.db: {allow_data_loss: true}";
+    world.write(&with("two", "a"), allowed);
+    world.run(&["up", "--yes"]).status(0);
+    assert_eq!(world.real()["db"], ("v".into(), "two".into()));
+    // Withdrawn, and deployed: from then on it is asked for again.
+    world.write(&with("two", "a"), "");
+    assert!(world.done(&["up", "--yes"], 0).is_empty());
+    refuses(&world, &["destroy", "--yes"]);
+    // The newest deployment that had it decides, although there is a newer one without it.
+    world.write(&with("two", "c"), allowed);
+    world.run(&["up", "--yes"]).status(0);
+    world.write("beside: {type: thing, params: {value: d}}", "");
+    world.run(&["up", "--yes", "--keep-removed"]).status(0);
+    let text = world.run(&["plan"]).status(0).out;
+    assert!(text.contains("(allowed by `allow_data_loss`)"), "{text}");
+    assert_eq!(world.done(&["up", "--yes"], 0), ["delete db"]);
+}
+
+#[test]
+fn a_definition_allows_it_for_all_that_it_makes() {
+    let world = World::new("", "");
+    world.project().write("store.yaml", format!("{STORE}  lifecycle: {{allow_data_loss: true}}\n"));
+    world.write(&with("one", "a"), "");
+    world.up();
+    world.run(&["destroy", "--yes"]).status(0);
+    assert!(world.real().is_empty());
+}
+
+#[test]
+fn on_a_terminal_the_name_of_the_environment_is_typed_in() {
+    let world = world();
+    for answer in ["y\n", "yes\n", "\n", "prod\n", "DEV\n"] {
+        let Some(refused) = typed(world.project(), &["destroy"], answer) else { return };
+        let refused = refused.status(1);
+        assert!(refused.out.contains("1 resource loses its data:"), "{}", refused.out);
+        assert!(refused.out.contains(KEY), "{}", refused.out);
+        assert!(refused.out.contains("type the name of the environment, `dev`:"), "{}", refused.out);
+        assert!(refused.out.contains("Nothing was changed."), "{}", refused.out);
+        assert_eq!(world.effects(), (2, 0, 0));
+    }
+    // A yes beforehand is an answer, and not to this question.
+    let Some(refused) = typed(world.project(), &["destroy", "--yes"], "dev\n") else { return };
+    refused.status(2);
+    // What was agreed to beforehand is asked about as anything else.
+    let Some(refused) = typed(world.project(), &["destroy", "--allow-data-loss"], "dev\n") else { return };
+    let refused = refused.status(1);
+    assert!(refused.out.contains("[y/N]"), "{}", refused.out);
+    assert_eq!(world.effects(), (2, 0, 0));
+    let Some(done) = typed(world.project(), &["destroy"], "dev\n") else { return };
+    done.status(0);
+    assert!(world.real().is_empty());
+}

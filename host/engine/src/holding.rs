@@ -1,0 +1,124 @@
+//! Whether a resource holds data, as its driver's manifest says: the keyword
+//! `x-purlin-holds-data` in the schema of a type's inputs (SPEC §8).
+//!
+//! The keyword counts where its schema describes something that the inputs have: at the root it is
+//! about every resource of the type, at a property about those that have the property, below an
+//! `if` about those that it fits. In doubt a resource holds data.
+
+use std::collections::HashMap;
+
+use purlin_model::driver::{HOLDS_DATA, Inputs, TypeSchema};
+use serde_json::{Value as Json, json};
+
+/// What is lost when a resource is deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// This, in the words of the driver.
+    Named(String),
+    /// Data; the driver does not say which.
+    Data,
+    /// Perhaps data: there is no driver to say.
+    Unknown,
+}
+
+/// Schemas may refer to themselves; no description of inputs is nested deeper than this.
+const DEEPEST: usize = 64;
+
+/// Reads manifests, each condition in them compiled once.
+#[derive(Default)]
+pub(crate) struct Holding<'a> {
+    /// Schemas by address, and whether the keyword stands anywhere in them.
+    marked: HashMap<*const Json, bool>,
+    /// Conditions by address; none for one that is no schema.
+    conditions: HashMap<*const Json, Option<jsonschema::Validator>>,
+    schemas: std::marker::PhantomData<&'a Json>,
+}
+
+impl<'a> Holding<'a> {
+    /// What is lost when a resource of this type with these inputs goes.
+    pub(crate) fn of(&mut self, schema: &'a TypeSchema, inputs: &Inputs) -> Option<Lost> {
+        let root = &schema.inputs;
+        if !*self.marked.entry(std::ptr::from_ref(root)).or_insert_with(|| mentions(root)) {
+            return None;
+        }
+        let inputs = json!({
+            "values": inputs.values.redact(),
+            "secrets": inputs.secrets.redact(),
+            "params": inputs.params.redact(),
+        });
+        let mut found = None;
+        self.walk(root, root, &inputs, DEEPEST, &mut found);
+        found
+    }
+
+    fn walk(
+        &mut self,
+        root: &'a Json,
+        schema: &'a Json,
+        value: &Json,
+        left: usize,
+        found: &mut Option<Lost>,
+    ) {
+        let (Some(fields), Some(left)) = (schema.as_object(), left.checked_sub(1)) else { return };
+        match fields.get(HOLDS_DATA) {
+            None | Some(Json::Bool(false)) => {}
+            // The first words that are found are as good as others, and better than none.
+            Some(Json::String(what)) if !what.trim().is_empty() => match found {
+                Some(Lost::Named(_)) => {}
+                _ => *found = Some(Lost::Named(what.trim().to_owned())),
+            },
+            Some(_) => {
+                found.get_or_insert(Lost::Data);
+            }
+        }
+        let local =
+            fields.get("$ref").and_then(Json::as_str).and_then(|reference| reference.strip_prefix('#'));
+        if let Some(target) = local.and_then(|pointer| root.pointer(pointer)) {
+            self.walk(root, target, value, left, found);
+        }
+        for name in ["allOf", "anyOf", "oneOf"] {
+            for part in fields.get(name).and_then(Json::as_array).into_iter().flatten() {
+                self.walk(root, part, value, left, found);
+            }
+        }
+        if let Some(condition) = fields.get("if") {
+            let branch = if self.fits(condition, value) { "then" } else { "else" };
+            if let Some(branch) = fields.get(branch) {
+                self.walk(root, branch, value, left, found);
+            }
+        }
+        let named = fields.get("properties").and_then(Json::as_object);
+        for (name, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+            let own = named.and_then(|named| named.get(name)).or_else(|| fields.get("additionalProperties"));
+            let patterns = fields.get("patternProperties").and_then(Json::as_object);
+            for schema in own.into_iter().chain(patterns.into_iter().flat_map(|all| all.values())) {
+                self.walk(root, schema, value, left, found);
+            }
+        }
+        let first = fields.get("prefixItems").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+        for (index, value) in value.as_array().into_iter().flatten().enumerate() {
+            if let Some(schema) = first.get(index).or_else(|| fields.get("items")) {
+                self.walk(root, schema, value, left, found);
+            }
+        }
+    }
+
+    fn fits(&mut self, condition: &'a Json, value: &Json) -> bool {
+        let compiled = self.conditions.entry(std::ptr::from_ref(condition));
+        let compiled = compiled.or_insert_with(|| jsonschema::draft202012::new(condition).ok());
+        // What cannot be told is taken for true: a resource that may hold data does.
+        compiled.as_ref().is_none_or(|compiled| compiled.is_valid(value))
+    }
+}
+
+fn mentions(schema: &Json) -> bool {
+    match schema {
+        Json::Object(fields) => fields.iter().any(|(name, schema)| name == HOLDS_DATA || mentions(schema)),
+        Json::Array(items) => items.iter().any(mentions),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "holding/tests.rs"]
+mod tests;

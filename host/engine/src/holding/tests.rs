@@ -1,0 +1,77 @@
+use purlin_model::Value;
+use serde_json::json;
+
+use super::*;
+
+fn lost(schema: Json, values: Json) -> Option<Lost> {
+    let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
+    let inputs = Inputs { values: values.into(), ..Inputs::default() };
+    Holding::default().of(&schema, &inputs)
+}
+
+fn named(what: &str) -> Option<Lost> {
+    Some(Lost::Named(what.into()))
+}
+
+#[test]
+fn at_the_root_it_is_about_every_resource() {
+    assert_eq!(lost(json!({HOLDS_DATA: true}), json!({})), Some(Lost::Data));
+    assert_eq!(lost(json!({HOLDS_DATA: "its rows"}), json!({})), named("its rows"));
+    assert_eq!(lost(json!({HOLDS_DATA: false}), json!({})), None);
+    assert_eq!(lost(json!({"type": "object"}), json!({"a": 1})), None);
+    assert_eq!(lost(json!(true), json!({"a": 1})), None);
+}
+
+#[test]
+fn at_a_property_it_is_about_those_that_have_it() {
+    let schema = || {
+        json!({"properties": {"values": {"properties": {
+            "database": {"type": "object", HOLDS_DATA: "all tables"},
+            "role": {"type": "object"},
+        }}}})
+    };
+    assert_eq!(lost(schema(), json!({"database": {}})), named("all tables"));
+    assert_eq!(lost(schema(), json!({"role": {}})), None);
+    assert_eq!(lost(schema(), json!({"database": null, "role": {}})), None);
+}
+
+#[test]
+fn conditions_lists_and_references_are_followed() {
+    let schema = || {
+        json!({
+            "properties": {"values": {"properties": {
+                "manifests": {"items": {"$ref": "#/$defs/manifest"}},
+                "holds_data": {"if": {"const": true}, "then": {HOLDS_DATA: true}},
+            }}},
+            "$defs": {"manifest": {
+                "if": {"properties": {"kind": {"enum": ["Volume"]}}, "required": ["kind"]},
+                "then": {HOLDS_DATA: "what the volume holds"},
+            }},
+        })
+    };
+    let kinds = |kinds: &[&str]| json!({"manifests": kinds.iter().map(|kind| json!({"kind": kind})).collect::<Vec<_>>()});
+    assert_eq!(lost(schema(), kinds(&["Pod", "Volume"])), named("what the volume holds"));
+    assert_eq!(lost(schema(), kinds(&["Pod"])), None);
+    assert_eq!(lost(schema(), json!({"holds_data": true})), Some(Lost::Data));
+    assert_eq!(lost(schema(), json!({"holds_data": false})), None);
+}
+
+#[test]
+fn a_secret_is_there_and_says_nothing() {
+    let schema = json!({"properties": {"secrets": {"additionalProperties": {HOLDS_DATA: true}}}});
+    let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
+    let secrets: Value = json!({"key": "k"}).into();
+    let inputs = Inputs { secrets: secrets.into_secret(), ..Inputs::default() };
+    assert_eq!(Holding::default().of(&schema, &inputs), None, "one secret, not a map");
+    let secrets = Value::Map([("key".into(), Value::from("k").into_secret())].into_iter().collect());
+    let inputs = Inputs { secrets, ..Inputs::default() };
+    assert_eq!(Holding::default().of(&schema, &inputs), Some(Lost::Data));
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_ends_and_one_that_is_wrong_counts() {
+    let endless = json!({"$ref": "#", "properties": {"values": {HOLDS_DATA: 7}}});
+    assert_eq!(lost(endless, json!({})), Some(Lost::Data), "not true, not text, and not false");
+    let wrong = json!({"if": {"type": 5}, "then": {HOLDS_DATA: true}});
+    assert_eq!(lost(wrong, json!({})), Some(Lost::Data));
+}

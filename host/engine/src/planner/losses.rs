@@ -1,0 +1,87 @@
+//! Which steps lose data (SPEC §9): a resource that its driver says holds data is deleted, or goes
+//! with another one that is. What is forgotten, retained or observed loses nothing.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use purlin_graph::Graph;
+use purlin_model::Urn;
+use purlin_state::{Record, RecordId};
+
+use super::drivers::recorded_name;
+use crate::driver::{Driver, Drivers, Needed};
+use crate::holding::{Holding, Lost};
+use crate::plan::{DriverSet, Loss, Operation, Step, Work};
+use crate::recorded::{Recorded, exists};
+
+/// Marks the steps that lose data, and allows what the documents allow
+/// (`lifecycle.allow_data_loss`).
+pub(super) async fn mark(
+    recorded: &Recorded,
+    steps: &mut [Step],
+    operations: &[Operation],
+    graph: Option<&Graph>,
+    drivers: &dyn Drivers,
+    set: &DriverSet,
+) {
+    let going = going(recorded, steps, operations);
+    if going.is_empty() {
+        return;
+    }
+    // Who goes with another needs no driver to go; where there is none, nobody knows what it holds.
+    let mut others: HashMap<Arc<str>, Option<Arc<dyn Driver>>> = HashMap::new();
+    for (_, record) in &going {
+        let slot = recorded_name(record);
+        if !set.contains_key(&slot) && !others.contains_key(&slot) {
+            let driver = drivers.find(Needed::Recorded(&record.driver.name, &record.driver.version)).await;
+            others.insert(slot, driver.ok());
+        }
+    }
+    let mut holding = Holding::default();
+    for (step, record) in going {
+        let slot = recorded_name(&record);
+        let driver = set.get(&slot).or_else(|| others.get(&slot)?.as_ref());
+        let lost = match driver {
+            None => Some(Lost::Unknown),
+            Some(driver) => record.urn.key().and_then(|key| {
+                let schema = driver.manifest().schema(key.type_name())?;
+                holding.of(schema, &record.inputs)
+            }),
+        };
+        let (Some(what), Some(step)) = (lost, steps.get_mut(step as usize)) else { continue };
+        let node = graph.and_then(|graph| graph.node(graph.find(step.key.as_str())?));
+        let allowed = node.is_some_and(|node| node.lifecycle.allow_data_loss);
+        step.loss = Some(Loss { what, allowed });
+    }
+}
+
+/// What really goes, each with the step that says so.
+fn going(recorded: &Recorded, steps: &[Step], operations: &[Operation]) -> Vec<(u32, Arc<Record>)> {
+    // By the time that it goes, what is recorded now may be an old copy.
+    let record = |id: &RecordId| recorded.get(id).or_else(|| recorded.current(&id.urn)).cloned();
+    let counts = |record: &Arc<Record>| exists(record) && !record.external;
+    let mut going = Vec::new();
+    let mut company = Vec::new();
+    for operation in operations {
+        let Work::Delete { id, call: true, also, .. } = &operation.work else { continue };
+        going.extend(record(id).filter(counts).map(|record| (operation.step, record)));
+        company.extend(also.iter().map(|companion| &companion.id));
+    }
+    if company.is_empty() {
+        return going;
+    }
+    let mut deleted: HashMap<&RecordId, u32> = HashMap::new();
+    for operation in operations {
+        if let Work::Delete { id, .. } = &operation.work {
+            deleted.insert(id, operation.step);
+        }
+    }
+    let named: HashMap<&Urn, u32> = (0u32..).zip(steps).map(|(index, step)| (&step.urn, index)).collect();
+    for id in company {
+        let step = deleted.get(id).or_else(|| named.get(&id.urn));
+        if let (Some(step), Some(record)) = (step, record(id).filter(counts)) {
+            going.push((*step, record));
+        }
+    }
+    going
+}

@@ -1,0 +1,79 @@
+//! What documents that are deployed say about losing data: of a resource that left them, the ones
+//! that had it last decide (`lifecycle.allow_data_loss`).
+
+use std::collections::HashSet;
+
+use purlin_engine::Plan;
+use purlin_model::Key;
+use purlin_state::Environment;
+use sha2::{Digest as _, Sha256};
+
+use crate::{Error, Purlin, Session};
+
+/// How many different sets of documents are read at most, the newest first.
+const FURTHEST: usize = 8;
+
+/// The field, as documents spell it.
+const FIELD: &[u8] = b"allow_data_loss";
+
+impl Session<'_> {
+    /// Whether documents may say something else about losing data than those of the latest
+    /// deployment: then they are kept, also where there is nothing else to do.
+    pub(crate) async fn permits_otherwise(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
+        let Some(archive) = archive else { return Ok(false) };
+        let history = self.purlin.history(self.environment()).await?;
+        let latest = history.iter().rev().find_map(|deployment| deployment.documents);
+        if latest.is_some_and(|latest| latest[..] == Sha256::digest(archive)[..]) {
+            return Ok(false);
+        }
+        let mentions = |bytes: &[u8]| bytes.windows(FIELD.len()).any(|window| window == FIELD);
+        if mentions(archive) {
+            return Ok(true);
+        }
+        let Some(latest) = latest else { return Ok(false) };
+        let before = self.purlin.store().await?.documents(&latest).await?;
+        Ok(before.is_some_and(|before| mentions(&before)))
+    }
+}
+
+impl Purlin {
+    /// Allows the losses of a plan that the documents of earlier deployments allow. Costs nothing
+    /// where none is in question.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the history cannot be read.
+    pub(crate) async fn allow_as_recorded(
+        &self,
+        mut plan: Plan,
+        environment: &Environment,
+    ) -> Result<Plan, Error> {
+        let mut open: HashSet<Key> = plan.losses_not_allowed().into_iter().collect();
+        // What the documents of this plan have, they decide themselves.
+        open.retain(|key| plan.graph().is_none_or(|graph| graph.find(key.as_str()).is_none()));
+        if open.is_empty() {
+            return Ok(plan);
+        }
+        let mut read = HashSet::new();
+        for deployment in self.history(environment).await?.iter().rev() {
+            if open.is_empty() || read.len() >= FURTHEST {
+                break;
+            }
+            if !deployment.documents.is_some_and(|digest| read.insert(digest)) {
+                continue;
+            }
+            // Documents that do not read any more allow nothing.
+            let Ok(documents) = self.documents_of(deployment, &deployment.id).await else { continue };
+            let Ok(graph) = self.graph(&documents).await else { continue };
+            let mut allowed = Vec::new();
+            open.retain(|key| {
+                let Some(node) = graph.find(key.as_str()).and_then(|id| graph.node(id)) else { return true };
+                if node.lifecycle.allow_data_loss {
+                    allowed.push(key.clone());
+                }
+                false
+            });
+            plan.allow_losses(&allowed);
+        }
+        Ok(plan)
+    }
+}
