@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use purlin_documents::Loaded;
+use purlin_engine::Rules;
 use purlin_graph::Catalogue;
 use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, EnvironmentId, Workspace};
 use purlin_state::Environment;
 
 use crate::Error;
+use crate::written::Written;
 
 /// Documents that were read, found right, and put into a context.
 pub struct Documents {
@@ -17,6 +19,8 @@ pub struct Documents {
     pub context: Arc<Context>,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
+    /// What their resource types say.
+    pub(crate) rules: Arc<Rules>,
 }
 
 impl Documents {
@@ -48,6 +52,7 @@ impl Documents {
         };
         match catalogue {
             Some(catalogue) if faults.is_empty() => Ok(Self {
+                rules: Arc::new(rules(&loaded)),
                 deployment: Arc::new(std::mem::take(&mut loaded.deployment)),
                 loaded,
                 context: Arc::new(context),
@@ -71,6 +76,11 @@ impl Documents {
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
+}
+
+fn rules(loaded: &Loaded) -> Rules {
+    let written = Written::new(loaded.sources.clone());
+    Rules::new(&loaded.resource_types, Some(Arc::new(written)))
 }
 
 fn context(

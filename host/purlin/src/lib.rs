@@ -36,6 +36,7 @@ mod probed;
 mod saved;
 mod secrets;
 mod session;
+mod written;
 
 pub use builder::{Builder, Purlin};
 pub use documents_in_context::Documents;
