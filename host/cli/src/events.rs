@@ -124,6 +124,7 @@ fn fail(cause: &Cause) -> Fail {
         Cause::State(_) => ("state", Vec::new()),
         Cause::MoreThanPlanned { .. } => ("more-than-planned", Vec::new()),
         Cause::Inconsistent { .. } => ("inconsistent", Vec::new()),
+        Cause::Outputs { .. } => ("outputs", Vec::new()),
         Cause::NotFound(_) => ("not-found", Vec::new()),
         Cause::Undecided => ("undecided", Vec::new()),
         Cause::NoDriver(_) => ("no-driver", Vec::new()),

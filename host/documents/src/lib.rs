@@ -10,6 +10,7 @@ mod deployment_set;
 mod driver_cases;
 mod lifecycle;
 mod load;
+mod locate;
 mod lock;
 mod names;
 mod plain;

@@ -9,6 +9,7 @@ use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
 use crate::driver::{Call, Driver, Look};
+use crate::rules::keep_secret;
 
 /// A resource whose driver has to be asked.
 pub(crate) struct Question {
@@ -197,7 +198,9 @@ fn pruned(value: &Value) -> Option<Value> {
 
 /// A record with what was found in the place of what was recorded.
 pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
-    Record { inputs: found_inputs(&record.inputs, found), state: found.state.clone(), ..record.clone() }
+    let mut state = found.state.clone();
+    state.outputs = keep_secret(&record.state.outputs, state.outputs);
+    Record { inputs: found_inputs(&record.inputs, found), state, ..record.clone() }
 }
 
 /// Inputs with the values that were found in the place of those given.
@@ -206,7 +209,11 @@ pub(crate) fn found_inputs(inputs: &Inputs, found: &Observed) -> Inputs {
     if let Some(Value::Map(found)) = &found.values {
         let mut values = inputs.values.as_map().cloned().unwrap_or_default();
         for (name, value) in found {
-            values.insert(name.clone(), value.clone());
+            let value = match values.get(name) {
+                Some(known) => keep_secret(known, value.clone()),
+                None => value.clone(),
+            };
+            values.insert(name.clone(), value);
         }
         inputs.values = Value::Map(values);
     }

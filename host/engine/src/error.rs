@@ -87,6 +87,14 @@ pub enum Cause {
         /// JSON Pointer into the outputs.
         path: String,
     },
+    /// The driver returned outputs that are not those of the resource type.
+    #[error("the driver `{driver}` returned outputs that do not fit the resource type: {}", .faults.join("; "))]
+    Outputs {
+        /// Its name.
+        driver: String,
+        /// What does not fit, a fragment each.
+        faults: Vec<String>,
+    },
     /// What is only observed does not exist.
     #[error("there is no `{0}`")]
     NotFound(String),

@@ -24,6 +24,7 @@ mod outputs;
 mod plan;
 mod planner;
 mod recorded;
+mod rules;
 mod saved;
 mod schedule;
 mod secrets;
@@ -41,8 +42,10 @@ pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
     Base, DestroyOptions, Drawn, PlanOptions, Scope, Scratch, destroy, plan, recover, refresh,
+    validate,
 };
 pub use purlin_sandbox::CancelToken;
+pub use rules::{Places, Rules};
 pub use saved::{Line, Saved, departures, drawn};
 pub use secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
 pub use workload::{WorkloadDocument, WorkloadError, workload_document};

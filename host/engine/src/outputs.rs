@@ -47,7 +47,10 @@ impl purlin_graph::OutputNames for KnownOutputs {
 
 /// The properties of a schema that allows no others.
 fn closed(schema: &serde_json::Value) -> Option<Vec<String>> {
-    if schema["additionalProperties"] != false {
+    let closed = schema["additionalProperties"] == false || schema["unevaluatedProperties"] == false;
+    // What names match a pattern cannot be listed, nor what other schemas add.
+    let open = ["patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
+    if !closed || open.iter().any(|keyword| !schema[*keyword].is_null()) {
         return None;
     }
     Some(schema["properties"].as_object()?.keys().cloned().collect())

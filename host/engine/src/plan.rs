@@ -346,6 +346,8 @@ pub struct Plan {
     /// What `check` made of inputs that were not all known: what it drew then is to be used once
     /// they are.
     pub(crate) drafts: HashMap<NodeId, Prepared>,
+    /// What the schemas of resource types and drivers say.
+    pub(crate) rules: Arc<crate::rules::Rules>,
     /// What was read from secret stores, and reads what is still needed.
     pub(crate) vault: Arc<Vault>,
     /// Of the state before the prelude.

@@ -17,6 +17,7 @@ pub(crate) mod predict;
 mod protection;
 mod scope;
 mod upkeep;
+mod validate;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -32,12 +33,14 @@ use crate::error::{Cause, Error};
 use crate::evaluate::{self, Board};
 use crate::plan::{DriverSet, Operation, Plan, Prepared, Step, Suggestion, Warning, Work};
 use crate::recorded::Recorded;
+use crate::rules::{self, Rules};
 use crate::secrets::{self, NoStores, SecretStores, Vault};
 
 pub use base::{Base, Scratch};
 pub use destroy::{DestroyOptions, destroy};
 pub use scope::Scope;
 pub use upkeep::{recover, refresh};
+pub use validate::validate;
 
 /// How a plan is made.
 #[derive(Clone, Debug)]
@@ -63,6 +66,8 @@ pub struct PlanOptions {
     /// What drivers' `check` returned when the plan was first made, so that what it drew then is
     /// used now.
     pub drawn: Drawn,
+    /// What the schemas of resource types and drivers say.
+    pub rules: Arc<Rules>,
     /// Where secrets are read that definitions only name; offline none is.
     pub stores: Arc<dyn SecretStores>,
 }
@@ -82,6 +87,7 @@ impl Default for PlanOptions {
             import: Vec::new(),
             import_only: false,
             drawn: Drawn::default(),
+            rules: Arc::default(),
             stores: Arc::new(NoStores),
         }
     }
@@ -128,8 +134,8 @@ pub async fn plan(
     if !options.offline {
         let is_in_scope = |key| in_scope.as_ref().is_none_or(|scope| scope.contains(&Urn::new(context, key)));
         let nodes = || graph.nodes().filter(|node| is_in_scope(node.key));
-        let mut errors = secrets::check_secrets(nodes(), &*options.stores);
-        errors.extend(drivers::of_recipes(nodes(), drivers, &mut available).await);
+        let mut errors = secrets::check_secrets(nodes(), &*options.stores, &options.rules);
+        errors.extend(drivers::of_recipes(nodes(), drivers, &options.rules, &mut available).await);
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
@@ -159,12 +165,13 @@ pub async fn plan(
             forced: &forced,
             import: &import,
             options: &options,
+            validating: false,
         };
         for level in graph.levels() {
             planner.level(level).await?;
         }
         if !planner.errors.is_empty() {
-            return Err(Error::Documents(planner.errors));
+            return Err(Error::Documents(rules::once(planner.errors)));
         }
         let Planner { decided, step_of, drafts, mut warnings, .. } = planner;
         warnings.extend(undecided(&recorded));
@@ -180,6 +187,7 @@ pub async fn plan(
         }
         forced.extend(homeless);
     };
+    let rules = Arc::clone(&options.rules);
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
     let suggestions = alike(&recorded, &steps, &mut operations);
@@ -208,6 +216,7 @@ pub async fn plan(
         recorded: Arc::new(recorded),
         drivers: set,
         drafts,
+        rules,
         vault: Arc::new(vault),
         fingerprint,
     })
@@ -366,6 +375,8 @@ struct Planner<'a> {
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
     warnings: Vec<Warning>,
+    /// Nothing is planned, only documents are checked: no driver is asked for what exists.
+    validating: bool,
 }
 
 impl Planner<'_> {
@@ -387,6 +398,8 @@ impl Planner<'_> {
                 Err((question, CallError::Failure(Failure::InvalidInputs(inputs)))) => {
                     self.invalid(&question, &inputs);
                 }
+                // Whether it can be provisioned is not the question yet.
+                Err(_) if self.validating => {}
                 Err((question, error)) => {
                     return Err(Error::Driver { key: question.key, cause: Cause::from(error) });
                 }

@@ -16,6 +16,7 @@ use purlin_model::Context;
 use secrecy::SecretString;
 
 pub use check::check as check_secrets;
+pub(crate) use check::outline;
 pub(crate) use tree::{references, resolve, wanted};
 pub(crate) use vault::Vault;
 

@@ -235,11 +235,11 @@ async fn without_a_grant_nothing_is_read() {
     let platform = Platform::with(FULL);
     let stores = Scripted::with(&[("a", WORD)]);
     let documents = things("{p: {store: other, ref: a}, q: {store: vault, ref: a}}", &[("a", "v: 1")]);
-    let errors = check_secrets(platform.graph(&documents).nodes(), &*stores);
+    let errors = check_secrets(platform.graph(&documents).nodes(), &*stores, &Default::default());
     assert_eq!(errors, platform.refused(&documents, options(&stores)).await);
     // Where a placeholder names the store, it is found out when that is known.
     let documents = things("{p: {store: '${params.v}', ref: a}}", &[("a", "v: other")]);
-    assert_eq!(check_secrets(platform.graph(&documents).nodes(), &*stores), []);
+    assert_eq!(check_secrets(platform.graph(&documents).nodes(), &*stores, &Default::default()), []);
     platform.refused(&documents, options(&stores)).await;
     assert_eq!(stores.asked(), [""; 0]);
 }

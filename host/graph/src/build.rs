@@ -81,6 +81,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         adjacency,
         selections,
         levels: Vec::new(),
+        secret_params: None,
     };
     match order {
         Ok(levels) => {

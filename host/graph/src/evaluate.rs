@@ -81,6 +81,7 @@ impl Graph {
                 document(workload, metadata, fill(&workload.spec, scope))
             }
         };
+        let params = self.seal_params(node, &Path::default(), params);
         *run.own.borrow_mut() = Some(params.clone());
         let Some(recipe) = docs.recipe(&self.nodes, node) else { return Err(faults) };
         let scope = Scope::Recipe(node);
@@ -304,6 +305,16 @@ impl Reader<'_> {
             let fault = Diagnostic::error("unknown-root", "there are no `params` here");
             return Err(Box::new(docs::at(placeholder, fault)));
         };
+        let value = self.param_of(giver, path, placeholder)?;
+        Ok(self.run.graph.seal_params(giver, path, value))
+    }
+
+    fn param_of(
+        &self,
+        giver: NodeId,
+        path: &Path,
+        placeholder: &Placeholder,
+    ) -> Result<Value, Box<Diagnostic>> {
         let wrong = |error| wrong_path("unknown-param", error, "", placeholder);
         if giver == self.run.owner
             && let Some(own) = &*self.run.own.borrow()

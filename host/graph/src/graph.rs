@@ -25,6 +25,7 @@ pub struct Graph {
     pub(crate) adjacency: Adjacency,
     pub(crate) selections: Selections,
     pub(crate) levels: Vec<Vec<NodeId>>,
+    pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,
 }
 
 /// A resource in the graph.

@@ -18,6 +18,7 @@ mod reasons;
 #[cfg(test)]
 mod testing;
 mod text;
+mod written;
 
 pub use build::build;
 pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason};
@@ -27,3 +28,4 @@ pub use input::{Input, OutputNames, UnknownOutputs};
 pub use node::{EdgeKind, EdgeKinds, NodeId};
 pub use purlin_expression::nearest;
 pub use reasons::{EdgeReason, Origin};
+pub use written::SecretParams;

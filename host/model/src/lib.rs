@@ -25,6 +25,7 @@ mod secret_store;
 mod template;
 mod urn;
 mod value;
+mod within;
 mod workspace;
 
 pub use context::{Context, ContextField, EnvironmentId};
@@ -46,6 +47,7 @@ pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind
 pub use template::{Access, Path, Piece, Placeholder, Reference, Template, Text};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Map, Secret, Unknown, Value};
+pub use within::{Spot, Within};
 pub use workspace::{
     ContextDefaults, ContextPlaces, DeclaredEnvironment, DriverConfig, DriverSource, GivenValue, KeySource,
     Limits, ValueOrigin, Workspace,

@@ -209,7 +209,11 @@ impl Purlin {
             deployment: Arc::clone(&documents.deployment),
             outputs: &known,
         };
-        Ok(Arc::new(purlin_graph::build(&input).map_err(Error::Documents)?))
+        let graph = purlin_graph::build(&input).map_err(Error::Documents)?;
+        Ok(Arc::new(match documents.rules.has_secret_params() {
+            true => graph.with_secret_params(Arc::clone(&documents.rules) as _),
+            false => graph,
+        }))
     }
 
     /// What the definitions of a graph want of secret stores that are not there, or that their
@@ -217,8 +221,44 @@ impl Purlin {
     ///
     /// # Errors
     /// When the sandbox cannot be set up.
-    pub fn check_secrets(&self, graph: &Graph) -> Result<Vec<Diagnostic>, Error> {
-        Ok(purlin_engine::check_secrets(graph.nodes(), &*self.secret_stores()?))
+    pub fn check_secrets(&self, documents: &Documents, graph: &Graph) -> Result<Vec<Diagnostic>, Error> {
+        Ok(purlin_engine::check_secrets(graph.nodes(), &*self.secret_stores()?, &documents.rules))
+    }
+
+    /// What the schemas of resource types and drivers, and the drivers themselves, find wrong in
+    /// documents and in the workspace. Needs no state, reads no secret, and looks at nothing that
+    /// exists. Offline, whatever takes a driver is left out.
+    ///
+    /// # Errors
+    /// When the sandbox cannot be set up.
+    pub async fn validate(
+        &self,
+        documents: &Documents,
+        graph: Arc<Graph>,
+        offline: bool,
+    ) -> Result<Vec<Diagnostic>, Error> {
+        let registry = self.registry()?;
+        let options = PlanOptions {
+            offline,
+            parallelism: self.parallelism,
+            rules: Arc::clone(&documents.rules),
+            ..PlanOptions::default()
+        };
+        let context = &documents.context;
+        let mut faults =
+            purlin_engine::validate(graph, &documents.catalogue, context, &**registry, options).await?;
+        if !offline {
+            for stray in registry.strays().await {
+                let known = faults.iter().any(|fault| {
+                    (fault.code, &fault.message) == (stray.code, &stray.message)
+                        && fault.location == stray.location
+                });
+                if !known {
+                    faults.push(stray);
+                }
+            }
+        }
+        Ok(faults)
     }
 
     /// Why a resource is provisioned as it is: the definition that wins, and why the others lost.
@@ -262,7 +302,12 @@ impl Purlin {
         self.check_context_at(documents, changes, &base).await?;
         let graph = self.graph_in(documents, Arc::clone(&documents.context)).await?;
         let base = base.protected(self.protection(&documents.environment()));
-        let options = PlanOptions { parallelism: self.parallelism, stores: self.secret_stores()?, ..options };
+        let options = PlanOptions {
+            parallelism: self.parallelism,
+            stores: self.secret_stores()?,
+            rules: Arc::clone(&documents.rules),
+            ..options
+        };
         let plan = purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
         self.allow_as_recorded(plan, &documents.environment()).await
     }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use purlin_documents::Loaded;
+use purlin_engine::Rules;
 use purlin_graph::Catalogue;
 use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, Location, Workspace};
 use purlin_state::Environment;
 
 use crate::settle::settle;
+use crate::written::Written;
 use crate::{ContextChanges, Error, values};
 
 /// Documents that were read, found right, and put into a context.
@@ -25,6 +27,8 @@ pub struct Documents {
     pub(crate) undeclared: Option<Box<Diagnostic>>,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
+    /// What their resource types say.
+    pub(crate) rules: Arc<Rules>,
 }
 
 impl Documents {
@@ -73,6 +77,7 @@ impl Documents {
         }
         match catalogue {
             Some(catalogue) if faults.is_empty() => Ok(Self {
+                rules: Arc::new(rules(&loaded)),
                 deployment: Arc::new(std::mem::take(&mut loaded.deployment)),
                 loaded,
                 context: Arc::new(settled.context),
@@ -101,4 +106,9 @@ impl Documents {
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
+}
+
+fn rules(loaded: &Loaded) -> Rules {
+    let written = Written::new(loaded.sources.clone());
+    Rules::new(&loaded.resource_types, Some(Arc::new(written)))
 }

@@ -46,6 +46,7 @@ mod secrets;
 mod session;
 mod settle;
 mod values;
+mod written;
 
 pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;

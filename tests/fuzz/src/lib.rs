@@ -23,7 +23,24 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("grants", grants),
     ("state", state),
     ("answers", answers),
+    ("schemas", schemas),
 ];
+
+/// A schema, as a driver may have one, and a value that is held against it: `[SCHEMA, VALUE]`.
+fn schemas(bytes: &[u8]) {
+    let Ok((schema, value)) = serde_json::from_slice::<(serde_json::Value, serde_json::Value)>(bytes) else {
+        return;
+    };
+    let Ok(schema) = purlin_schema::Schema::new(&schema) else { return };
+    let value = purlin_model::Value::from(value);
+    for misfit in schema.hold(&value).into_iter().flatten() {
+        let said = purlin_schema::say(purlin_schema::Subject::Inputs("a/driver"), &misfit);
+        assert!(!said.message.is_empty());
+    }
+    let sealed = schema.seal(value.clone());
+    assert_eq!(sealed.reveal().ok(), value.reveal().ok(), "a sealed value is the same value");
+    schema.fill(&["values"], &mut value.clone(), &|_| true);
+}
 
 fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()

@@ -14,13 +14,15 @@ use crate::text;
 
 /// Check documents and the graph they make; nothing is provisioned.
 ///
-/// Reads every document, matches definitions, builds the graph, and shows all faults, warnings and
-/// notes at once. Needs no state.
+/// Reads every document, matches definitions, builds the graph, checks params and inputs by the
+/// schemas of resource types and drivers, and asks the drivers to check the rest. Shows all faults,
+/// warnings and notes at once. Needs no state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin validate                  the workspace's folder
   purlin validate platform/ app/   two folders as one deployment
+  purlin validate --offline        without the drivers
   cat all.yaml | purlin validate - --format json
 
 With `--format json`:
@@ -30,6 +32,11 @@ With `--format json`:
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
+
+    /// Ask no driver: inputs are not checked, and missing drivers do not matter.
+    #[arg(long)]
+    offline: bool,
+
     #[command(flatten)]
     pub(super) format: FormatArg,
 }
@@ -56,7 +63,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             match app.timings.wait("build graph", purlin.graph(&documents)).await {
                 Ok(graph) => {
                     found = Some((documents.catalogue().definitions().len(), graph.len()));
-                    all.extend(purlin.check_secrets(&graph).map_err(|error| Failure::host(error, &sources))?);
+                    let fail = |error| Failure::host(error, &sources);
+                    all.extend(purlin.check_secrets(&documents, &graph).map_err(fail)?);
+                    let checked = purlin.validate(&documents, graph, args.offline);
+                    all.extend(app.timings.wait("ask drivers", checked).await.map_err(fail)?);
                 }
                 Err(purlin_host::Error::Documents(faults)) => all.extend(faults),
                 Err(other) => return Err(Failure::host(other, &sources)),

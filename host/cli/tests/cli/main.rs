@@ -20,6 +20,7 @@ mod project;
 #[path = "../common/reality.rs"]
 mod reality;
 mod reference;
+mod schemas;
 mod scope;
 mod secrets;
 mod state;

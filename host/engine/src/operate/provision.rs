@@ -17,6 +17,7 @@ use crate::fate::{self, Case, Fate};
 use crate::plan::{Action, InsteadOf, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
+use crate::rules::Rules;
 use crate::{ask, diff, digest, ignore};
 
 /// What is to be done, now that everything is known.
@@ -68,8 +69,10 @@ impl Task<'_> {
                     patiently(&self.shared.cancel, || driver.create(&call, &prepared.inputs, &made.name))
                         .await;
                 drop(turn);
-                let certain = predict::outputs(&**driver, &self.step.key, &prepared.inputs, None, &[]);
-                let (made, failure) = match finish(made, result, &certain, &**driver) {
+                let rules = &self.shared.plan.rules;
+                let certain =
+                    predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
+                let (made, failure) = match finish(made, result, &certain, &**driver, rules, self.step.key.type_name()) {
                     Ok(finished) => finished,
                     Err(error) => return Err(self.failed(id, error).await),
                 };
@@ -136,6 +139,14 @@ impl Task<'_> {
         {
             return Ok(Decision::Keep(None));
         }
+        // What was not known when the plan was made.
+        let rules = &plan.rules;
+        let mut misfits = rules.params(graph, node, &inputs.params);
+        misfits.extend(rules.inputs(graph, node, driver, &inputs));
+        if !misfits.is_empty() {
+            return Err(Cause::Inputs(misfits));
+        }
+        rules.fill(driver, node.key.type_name(), &mut inputs, record.map(|record| &record.inputs));
         if driver.manifest().implements.check {
             let current = self.current();
             let draft = self.shared.plan.drafts.get(&node.id).map(|draft| &draft.inputs);
@@ -189,8 +200,9 @@ impl Task<'_> {
             pinned: record.pinned,
             ..changed
         };
+        let rules = &self.shared.plan.rules;
         let certain =
-            predict::outputs(driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
+            predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
         let id = self.intend(Operation::Update(Box::new(changed.clone())), &mut call).await?;
         let change = purlin_sandbox::Change {
             state: &record.state,
@@ -200,7 +212,7 @@ impl Task<'_> {
         };
         let result = patiently(&self.shared.cancel, || driver.update(&call, change)).await;
         drop(turn);
-        let (changed, failure) = match finish(changed, result, &certain, driver) {
+        let (changed, failure) = match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
             Ok(finished) => finished,
             Err(error) => return Err(self.failed(id, error).await),
         };
@@ -235,16 +247,25 @@ fn finish(
     result: Result<ResourceState, CallError>,
     certain: &purlin_model::Value,
     driver: &dyn Driver,
+    rules: &Rules,
+    type_name: &str,
 ) -> Result<(Record, Option<Cause>), CallError> {
     match result {
-        Ok(state) => match predict::broken(certain, &state.outputs) {
-            None => Ok((Record { state, ..record }, None)),
-            Some(path) => {
-                let cause = Cause::Inconsistent { driver: driver.known_as().into(), path };
+        Ok(state) => {
+            let broken = rules.outputs(type_name, &state.outputs);
+            match predict::broken(certain, &state.outputs) {
+            None if broken.is_empty() => Ok((Record { state, ..record }, None)),
+            path => {
+                let driver = driver.known_as().to_owned();
+                let cause = match path {
+                    Some(path) => Cause::Inconsistent { driver, path },
+                    None => Cause::Outputs { driver, faults: broken },
+                };
                 let status = Status::Partial { message: cause.to_string() };
                 Ok((Record { state, status, ..record }, Some(cause)))
             }
-        },
+            }
+        }
         Err(CallError::Failure(Failure::Partial { state, message })) => {
             let status = Status::Partial { message: message.clone() };
             let record = Record { state: ResourceState::clone(&state), status, ..record };

@@ -51,7 +51,7 @@ impl Planner<'_> {
         let mut changes = diff::inputs(record.as_deref().map(|record| &record.inputs), &inputs);
         let step = |action| Step::new(key.clone(), urn.clone(), action);
         let Some(record) = record else {
-            let outputs = predict::outputs(&*driver, &key, &inputs, None, &[]);
+            let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
             self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
             let reasons = vec![self.why_create(&urn)];
             let work = Work::Create {
@@ -99,7 +99,7 @@ impl Planner<'_> {
             }
             Fate::Update => {
                 let outputs =
-                    predict::outputs(&*driver, &key, &inputs, Some(&record), &impact.stable_outputs);
+                    predict::outputs(&self.options.rules, &*driver, &key, &inputs, Some(&record), &impact.stable_outputs);
                 self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
                 let reasons = taken_over(&record).into_iter().chain(reasons).collect();
@@ -109,7 +109,7 @@ impl Planner<'_> {
                 self.push(Decided { node: node.id, step, work, adopt, forced_order: false });
             }
             Fate::Replace => {
-                let outputs = predict::outputs(&*driver, &key, &inputs, None, &[]);
+                let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
                 self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
                 // In which order, and what becomes of the old one, is decided over all of them.
                 let certain = forced || record.tainted;
@@ -196,7 +196,7 @@ impl Planner<'_> {
         reasons.extend(why);
         let outputs = match fate {
             Fate::Keep => record.state.outputs.clone(),
-            _ => predict::outputs(&*driver, &key, &inputs, Some(&record), &impact.stable_outputs),
+            _ => predict::outputs(&self.options.rules, &*driver, &key, &inputs, Some(&record), &impact.stable_outputs),
         };
         self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
         let work = match fate {
@@ -274,20 +274,9 @@ impl Planner<'_> {
     }
 
     pub(super) fn invalid(&mut self, question: &Question, inputs: &[InvalidInput]) {
-        let location = self.graph.node(question.node).map(|node| node.recipe.location.clone());
-        let fault = |what: String| {
-            Diagnostic::error("invalid-inputs", format!("the inputs of `{}` are wrong{what}", question.key))
-                .at(&location.clone().unwrap_or_default())
-                .fact(format!("says the driver `{}`", question.driver.known_as()))
-        };
-        for input in inputs {
-            let place =
-                if input.pointer.is_empty() { String::new() } else { format!(" at `{}`", input.pointer) };
-            self.errors.push(fault(format!("{place}: {}", input.message)));
-        }
-        if inputs.is_empty() {
-            self.errors.push(fault(String::new()));
-        }
+        let graph = Arc::clone(&self.graph);
+        let Some(node) = graph.node(question.node) else { return };
+        self.errors.extend(self.options.rules.said_by(&graph, node, question.driver.known_as(), inputs));
     }
 }
 

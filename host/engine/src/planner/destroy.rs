@@ -61,6 +61,7 @@ pub async fn destroy(
         recorded: Arc::new(recorded),
         drivers: set,
         drafts: HashMap::new(),
+        rules: Arc::default(),
         vault: Arc::default(),
         fingerprint,
     })

@@ -9,6 +9,7 @@ use purlin_state::Record;
 
 use crate::driver::{Drivers, Needed};
 use crate::plan::DriverSet;
+use crate::rules::Rules;
 
 /// The slot of a requirement: two recipes that want the same versions share a driver.
 pub(crate) fn requirement_name(requirement: &DriverRequirement) -> Arc<str> {
@@ -27,6 +28,7 @@ pub(crate) fn recorded_name(record: &Record) -> Arc<str> {
 pub(super) async fn of_recipes(
     nodes: impl Iterator<Item = Node<'_>>,
     drivers: &dyn Drivers,
+    rules: &Arc<Rules>,
     set: &mut DriverSet,
 ) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
@@ -42,7 +44,7 @@ pub(super) async fn of_recipes(
         }
         match drivers.find(Needed::For(requirement)).await {
             Ok(driver) => {
-                set.insert(slot, driver);
+                set.insert(slot, rules.sealing(driver));
             }
             Err(error) => errors.push(*error),
         }
@@ -57,6 +59,8 @@ pub(super) async fn of_records(
     drivers: &dyn Drivers,
     set: &mut DriverSet,
 ) -> Vec<Diagnostic> {
+    // What drivers themselves say about their outputs; documents may be gone.
+    let own = Arc::<Rules>::default();
     let mut errors = Vec::new();
     let mut missing = HashSet::new();
     for record in records {
@@ -66,7 +70,7 @@ pub(super) async fn of_records(
         }
         match drivers.find(Needed::Recorded(&record.driver.name, &record.driver.version)).await {
             Ok(driver) => {
-                set.insert(slot, driver);
+                set.insert(slot, own.sealing(driver));
             }
             Err(error) => {
                 let key = record.urn.key().map_or_else(|| record.urn.to_string(), |key| key.to_string());

@@ -39,6 +39,11 @@ impl Planner<'_> {
         if self.is_undecided(node, &urn, &inputs, record.as_deref()) {
             return None;
         }
+        let misfits = self.options.rules.params(&graph, node, &inputs.params);
+        if !misfits.is_empty() {
+            self.errors.extend(misfits);
+            return None;
+        }
         if let Some(record) = &record {
             self.ignore(node, record, &mut inputs);
         }
@@ -83,6 +88,15 @@ impl Planner<'_> {
             let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
             self.settle(node.id, step, Work::Observe { id: Arc::clone(id), found: None });
             return None;
+        }
+        if !matches!(ask, Ask::Observe(_)) {
+            let misfits = self.options.rules.inputs(&graph, node, &*driver, &inputs);
+            if !misfits.is_empty() {
+                self.errors.extend(misfits);
+                return None;
+            }
+            let before = record.as_deref().map(|record| &record.inputs);
+            self.options.rules.fill(&*driver, node.key.type_name(), &mut inputs, before);
         }
         let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == asked);
         let drawn = drawn.map(|(_, inputs)| inputs.clone());
@@ -172,6 +186,9 @@ impl Planner<'_> {
 
     /// What a driver is asked about a resource; none where documents and records collide.
     fn what_to_ask(&mut self, node: Node<'_>, urn: &Urn, record: Option<&Record>) -> Option<Ask> {
+        if self.validating {
+            return Some(Ask::Change);
+        }
         let lifecycle = node.lifecycle;
         let import = self.import.get(urn).or(lifecycle.import.as_ref()).cloned();
         let (id, ask) = match (&lifecycle.observe, &import) {

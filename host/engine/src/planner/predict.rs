@@ -5,9 +5,11 @@ use purlin_model::{Key, Map, Value};
 use purlin_state::Record;
 
 use crate::driver::Driver;
+use crate::rules::Rules;
 
 /// The outputs as far as they are certain. `record` is what stays in place, if anything.
 pub(crate) fn outputs(
+    rules: &Rules,
     driver: &dyn Driver,
     key: &Key,
     inputs: &Inputs,
@@ -25,7 +27,7 @@ pub(crate) fn outputs(
             };
             outputs.insert(name.clone(), value.into_secret());
         }
-        return Value::Map(outputs);
+        return rules.seal_outputs(key.type_name(), driver, Value::Map(outputs));
     }
     // What is not among the stable outputs is unknown; a map says only what it has, so a map of
     // stable outputs would make the others look absent.

@@ -113,6 +113,7 @@ fn upkeep(
         recorded: Arc::new(base.recorded),
         drivers,
         drafts: HashMap::new(),
+        rules: Arc::default(),
         vault: Arc::default(),
         fingerprint: base.fingerprint,
     }

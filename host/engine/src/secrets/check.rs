@@ -3,15 +3,20 @@
 use std::collections::HashSet;
 
 use purlin_graph::Node;
-use purlin_model::{Diagnostic, Template, Value};
+use purlin_model::{Diagnostic, Template, Value, Within};
 
 use super::SecretStores;
 use super::tree::{self, Leaf};
+use crate::rules::Rules;
 
 /// What recipes of a graph want of stores that are not there, or that their drivers are not
 /// granted: a fault for each, at the place of its recipe. Stores that placeholders name are looked
 /// at when they are known.
-pub fn check<'a>(nodes: impl Iterator<Item = Node<'a>>, stores: &dyn SecretStores) -> Vec<Diagnostic> {
+pub fn check<'a>(
+    nodes: impl Iterator<Item = Node<'a>>,
+    stores: &dyn SecretStores,
+    rules: &Rules,
+) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
     let mut faults = Vec::new();
     for node in nodes {
@@ -30,13 +35,16 @@ pub fn check<'a>(nodes: impl Iterator<Item = Node<'a>>, stores: &dyn SecretStore
         };
         let mut found = Vec::new();
         tree::walk(&outline(refs), &mut String::new(), &mut visit, &mut found);
-        faults.extend(found.into_iter().map(|fault| fault.at(&node.recipe.location)));
+        faults.extend(found.into_iter().map(|(place, fault)| {
+            let pointer = format!("/secrets{}", place.replace('.', "/"));
+            rules.at(fault, Within::Definition(&node.recipe.location), &pointer, false)
+        }));
     }
     faults
 }
 
 /// What is written in a template; what placeholders say is not known.
-fn outline(template: &Template) -> Value {
+pub(crate) fn outline(template: &Template) -> Value {
     match template {
         Template::Constant(value) => value.clone(),
         Template::Text(_) => Value::unknown(),

@@ -70,7 +70,7 @@ pub(crate) fn resolve(
     let resolved = walk(refs, &mut String::new(), &mut visit, &mut faults);
     match faults.is_empty() {
         true => Ok(resolved),
-        false => Err(faults.into_iter().map(|fault| fault.at(location)).collect()),
+        false => Err(faults.into_iter().map(|(_, fault)| fault.at(location)).collect()),
     }
 }
 
@@ -91,17 +91,17 @@ pub(super) fn diagnostic(place: Place<'_>, what: &str, store: &str, fault: Secre
     })
 }
 
-/// Puts what `visit` says in the place of each leaf.
+/// Puts what `visit` says in the place of each leaf. Faults come with their places.
 pub(super) fn walk(
     value: &Value,
     place: &mut String,
     visit: &mut Visit<'_>,
-    faults: &mut Vec<Diagnostic>,
+    faults: &mut Vec<(String, Diagnostic)>,
 ) -> Value {
     match value {
         Value::Map(map) => match leaf(map).filter(|_| !place.is_empty()) {
             Some(leaf) => leaf.and_then(|leaf| visit(place, leaf)).unwrap_or_else(|fault| {
-                faults.push(named(*fault, place));
+                faults.push((place.clone(), named(*fault, place)));
                 Value::Null
             }),
             None => {
@@ -120,7 +120,8 @@ pub(super) fn walk(
         Value::Null if place.is_empty() => Value::map(),
         Value::Unknown(_) => Value::unknown().into_secret(),
         other => {
-            faults.push(named(*wrong(format!("is {}, not a reference", other.kind())), place));
+            let fault = wrong(format!("is {}, not a reference", other.kind()));
+            faults.push((place.clone(), named(*fault, place)));
             Value::Null
         }
     }
@@ -131,7 +132,7 @@ fn below(
     value: &Value,
     place: &mut String,
     visit: &mut Visit<'_>,
-    faults: &mut Vec<Diagnostic>,
+    faults: &mut Vec<(String, Diagnostic)>,
 ) -> Value {
     let length = place.len();
     place.push('.');

@@ -21,7 +21,7 @@ pub(super) enum Missing {
     /// There is nothing in its folder.
     Empty { path: PathBuf },
     /// It is there in other versions.
-    NoVersion { versions: String, passed_over: Vec<PathBuf> },
+    NoVersion { versions: Vec<semver::Version>, wanted: String, passed_over: Vec<PathBuf> },
     /// It is not what was approved.
     Unapproved(Box<Unapproved>),
 }
@@ -57,6 +57,10 @@ impl Missing {
         let what = match self {
             Self::Unusable { .. } => format!("the driver `{name}` cannot be used"),
             Self::Unapproved(_) => format!("the driver `{name}` is not used"),
+            Self::Unknown { .. } => return format!("there is no driver `{name}`"),
+            Self::NoVersion { wanted, .. } if !wanted.is_empty() => {
+                return format!("no version of `{name}` fits {wanted}; there is {}", self.versions());
+            }
             _ => format!("no driver `{name}`"),
         };
         format!("{what}: {}", self.reason())
@@ -65,7 +69,7 @@ impl Missing {
     /// Why, in half a sentence.
     fn reason(&self) -> String {
         match self {
-            Self::Unknown { .. } => "nobody has it".to_owned(),
+            Self::Unknown { .. } => "there is none of this name".to_owned(),
             Self::Oci(reference) => format!(
                 "it is to come from the registry reference `{reference}`, and this version reads files and folders only"
             ),
@@ -74,7 +78,7 @@ impl Missing {
                 format!("the folder `{}` cannot be read: {error}", path.display())
             }
             Self::Empty { path } => format!("the folder `{}` holds no `.wasm` file", path.display()),
-            Self::NoVersion { versions, .. } => format!("no version of it fits; there is {versions}"),
+            Self::NoVersion { .. } => format!("no version of it fits; there is {}", self.versions()),
             Self::Unapproved(unapproved) => unapproved.reason().to_owned(),
         }
     }
@@ -90,9 +94,18 @@ impl Missing {
         reason
     }
 
+    /// The versions that there are.
+    fn versions(&self) -> String {
+        let Self::NoVersion { versions, .. } = self else { return String::new() };
+        versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+
     fn explain(&self, name: &str, fault: Diagnostic) -> Box<Diagnostic> {
         let add = format!("dd it to purlin.yaml: `drivers: {{{name}: {{source: ./driver.wasm}}}}`");
         Box::new(match self {
+            Self::Unknown { .. } if is_of_terraform(name) => fault
+                .fact("Purlin has no Terraform runner")
+                .help("name a driver that provisions this itself (`purlin driver list` shows those that there are), or write one with `purlin driver new`"),
             Self::Unknown { near: Some(near) } => {
                 fault.help(format!("did you mean `{near}`? Otherwise a{add}"))
             }
@@ -102,14 +115,28 @@ impl Missing {
                 fault.help("`source` is a path from the folder of purlin.yaml")
             }
             Self::Empty { .. } => fault.help("put components into it, or name a file as `source`"),
-            Self::NoVersion { passed_over, .. } => passed_over.iter().fold(fault, |fault, file| {
-                let file = file.display();
-                fault.fact(format!("`{file}` was passed over: it is not approved in purlin.lock"))
-            }),
+            Self::NoVersion { versions, passed_over, .. } => {
+                let fault = passed_over.iter().fold(fault, |fault, file| {
+                    let file = file.display();
+                    fault.fact(format!("`{file}` was passed over: it is not approved in purlin.lock"))
+                });
+                match versions.first() {
+                    Some(newest) => fault.help(format!(
+                        "write `{name}@^{newest}`, or leave the version out to use any"
+                    )),
+                    None => fault,
+                }
+            }
             Self::Unapproved(unapproved) => unapproved.explain(name, fault),
             Self::Unusable { .. } => fault,
         })
     }
+}
+
+/// Whether people look for something that runs Terraform.
+fn is_of_terraform(name: &str) -> bool {
+    let own = name.rsplit('/').next().unwrap_or(name);
+    ["terraform", "opentofu", "tofu"].iter().any(|word| own.contains(word))
 }
 
 /// What is wrong with a component, as half a sentence about it.

@@ -119,6 +119,29 @@ impl Registry {
         known
     }
 
+    /// What the workspace says of drivers that are not there, or not in such a version.
+    pub(crate) async fn strays(&self) -> Vec<Diagnostic> {
+        let mut faults = Vec::new();
+        for (name, config) in &self.configured {
+            let is_there = config.source.is_some() || built_in(name).is_some();
+            let missing = match (&config.version, is_there) {
+                (_, false) => self.unknown(name),
+                (Some(range), true) => match self.candidates(name).await {
+                    Ok(found) if !found.drivers.iter().any(|d| range.matches(&d.manifest().version)) => {
+                        let versions = found.drivers.iter().map(|d| d.manifest().version.clone()).collect();
+                        let (wanted, passed_over) = (format!("`{range}`"), found.passed_over);
+                        Missing::NoVersion { versions, wanted, passed_over }
+                    }
+                    // What cannot be used is told to those who use it.
+                    _ => continue,
+                },
+                (None, true) => continue,
+            };
+            faults.push(*missing.diagnostic(name, None, Some(&config.location)));
+        }
+        faults
+    }
+
     /// Every driver, each loaded.
     pub(crate) async fn list(&self) -> Vec<DriverInfo> {
         let mut names: Vec<Arc<str>> = purlin_builtin::drivers().iter().map(|b| b.name.into()).collect();
@@ -193,7 +216,9 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> Missing {
-        let known = self.configured.keys().map(|name| &**name);
+        // One that is only granted something is there for nobody.
+        let known = self.configured.iter().filter(|(_, config)| config.source.is_some());
+        let known = known.map(|(name, _)| &**name).filter(|known| *known != name);
         let known: Vec<&str> = known.chain(purlin_builtin::drivers().iter().map(|b| b.name)).collect();
         Missing::Unknown { near: nearest(name, known).map(str::to_owned) }
     }
@@ -318,9 +343,15 @@ impl Drivers for Registry {
                 })
             }
             None => {
-                let versions: Vec<String> =
-                    drivers.iter().map(|d| d.manifest().version.to_string()).collect();
-                Err(fault(Missing::NoVersion { versions: versions.join(", "), passed_over }))
+                let versions = drivers.iter().map(|d| d.manifest().version.clone()).collect();
+                let own = config.and_then(|config| config.version.as_ref());
+                let asked = match needed {
+                    Needed::For(DriverRequirement { range, .. }) => range.as_ref(),
+                    Needed::Recorded(..) => None,
+                };
+                let wanted: Vec<String> =
+                    own.into_iter().chain(asked).map(|range| format!("`{range}`")).collect();
+                Err(fault(Missing::NoVersion { versions, wanted: wanted.join(" and "), passed_over }))
             }
         }
     }

@@ -1,0 +1,234 @@
+//! Schemas hold: params by their resource type, inputs by their driver, outputs by what was
+//! promised, and what they call secret is secret. Each fault has the place of the value.
+
+use crate::project::Project;
+
+const TYPES: &str = "\
+apiVersion: purlin.dev/v1
+kind: ResourceType
+metadata: {id: dns}
+spec:
+  type: dns
+  params:
+    type: object
+    additionalProperties: false
+    properties:
+      ttl: {type: integer, minimum: 60}
+      kind: {enum: [public, private]}
+      token: {type: string, writeOnly: true, minLength: 8}
+      tags: {type: object, additionalProperties: {type: string, maxLength: 5}}
+  outputs:
+    type: object
+    required: [host]
+    properties:
+      host: {type: string}
+      port: {type: integer}
+      key: {type: string, x-secret: true}
+";
+
+const DNS: &str = "\
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: dns}
+spec:
+  type: dns
+  driver: purlin/echo
+  inputs:
+    values:
+      host: a.example
+      port: 80
+      key: from-the-definition
+  criteria: [{}]
+";
+
+fn app(params: &str) -> String {
+    format!(
+        "apiVersion: score.dev/v1b1\nmetadata: {{name: web}}\ncontainers: {{main: {{image: nginx}}}}\nresources:\n  site:\n    type: dns\n{params}"
+    )
+}
+
+fn project(params: &str) -> Project {
+    Project::with(&[("platform/types.yaml", TYPES), ("platform/dns.yaml", DNS), ("app.yaml", &app(params))])
+}
+
+/// What `validate`, `plan` and `up` say, which is the same.
+#[track_caller]
+fn refused(project: &Project) -> String {
+    let said = project.run(&["validate"]).status(2).err;
+    for command in [&["plan"][..], &["up", "--yes"]] {
+        let ran = project.run(command).status(2);
+        let faults = |text: &str| text.lines().filter(|line| line.starts_with("error[")).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(faults(&ran.err), faults(&said), "{command:?}");
+    }
+    assert!(!project.has_state(), "no state is written");
+    said
+}
+
+#[test]
+fn params_are_held_by_their_type() {
+    insta::assert_snapshot!(refused(&project(
+        "    params:\n      ttl: 30\n      kind: pubilc\n      tokn: x\n      tags: {short: ok, long: too-long}\n"
+    )));
+    // The same without drivers.
+    let project = project("    params: {ttl: \"60\"}\n");
+    insta::assert_snapshot!("params_are_held_without_drivers", project.run(&["validate", "--offline"]).status(2).err);
+    project.run(&["plan", "--offline"]).status(2);
+    project.edit("app.yaml", "\"60\"", "60");
+    project.run(&["validate"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
+    // What exists is held as well.
+    project.edit("app.yaml", "ttl: 60", "ttl: 59");
+    let said = project.run(&["up", "--yes"]).status(2).err;
+    assert!(said.contains("`ttl` is 59; `dns` allows 60 or more"), "{said}");
+    assert!(said.contains("platform/types.yaml:10:29"), "{said}");
+}
+
+#[test]
+fn params_of_what_is_provisioned_are_held() {
+    let definition = "\
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: site}
+spec:
+  type: site
+  driver: purlin/echo
+  provision:
+    dns: {params: {ttl: 5}}
+  criteria: [{}]
+";
+    let project = project("    params: {ttl: 60}\n  other: {type: site}\n");
+    project.write("platform/site.yaml", definition);
+    let said = refused(&project);
+    assert!(said.contains("platform/site.yaml:8:25"), "{said}");
+}
+
+#[test]
+fn what_is_not_known_is_held_once_it_is() {
+    let source = "\
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: source}
+spec:
+  type: source
+  driver: purlin/template
+  inputs: {values: {templates: {outputs: \"kind: hidden\"}}}
+  criteria: [{}]
+";
+    let project = project("    params: {kind: \"${resources.source.kind}\"}\n  source: {type: source}\n");
+    project.write("platform/source.yaml", source);
+    project.run(&["validate"]).status(0);
+    project.run(&["plan"]).status(0);
+    let said = project.run(&["up", "--yes"]).status(1).err;
+    assert!(said.contains("`kind` is `hidden`; `dns` takes `public` or `private`"), "{said}");
+    assert!(!project.recorded().iter().any(|key| key.starts_with("dns")), "its driver was not called");
+}
+
+#[test]
+fn what_a_type_calls_secret_is_secret() {
+    let project = project("    params: {token: hunter2-hunter2}\n");
+    project.edit("platform/dns.yaml", "      port: 80\n", "      port: 80\n      url: \"https://${params.token}@x\"\n");
+    for command in [
+        &["plan", "--verbose"][..],
+        &["plan", "--format", "json"],
+        &["up", "--yes"],
+        &["outputs"],
+        &["state", "show", "dns#modules.web.externals.site"],
+    ] {
+        let ran = project.run(command).status(0);
+        for secret in ["hunter2", "from-the-definition"] {
+            let shown = secret == "from-the-definition" && ran.out.contains("/values/key");
+            assert!(shown || !ran.out.contains(secret), "{command:?}\n{}", ran.out);
+            assert!(!ran.err.contains("hunter2"), "{command:?}\n{}", ran.err);
+        }
+    }
+    // A fault does not repeat it.
+    project.edit("app.yaml", "hunter2-hunter2", "hunter2");
+    let said = project.run(&["plan"]).status(2).err;
+    assert!(said.contains("`token` has 7 characters; `dns` allows 8 or more"), "{said}");
+}
+
+#[test]
+fn outputs_are_what_the_type_promises() {
+    let project = project("");
+    project.edit("platform/dns.yaml", "port: 80", "port: \"80\"");
+    let ran = project.run(&["up", "--yes"]).status(1);
+    let words = "the output `port` is `80`, a string; `dns` promises a whole number";
+    assert!(ran.err.contains(words), "{}", ran.err);
+    // It exists, and is not forgotten.
+    assert!(project.recorded().iter().any(|key| key.starts_with("dns")));
+    project.edit("platform/dns.yaml", "port: \"80\"", "port: 80");
+    project.run(&["up", "--yes"]).status(0);
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn an_output_that_a_type_does_not_have_is_refused() {
+    let project = project("");
+    project.edit("platform/types.yaml", "    required: [host]\n", "    required: [host]\n    additionalProperties: false\n");
+    project.edit("platform/dns.yaml", "type: dns", "type: d*");
+    project.edit("app.yaml", "{image: nginx}", "{image: nginx, variables: {A: \"${resources.site.hots}\"}}");
+    let said = refused(&project);
+    assert!(said.contains("did you mean `host`?"), "{said}");
+}
+
+fn definition(driver: &str, inputs: &str) -> Project {
+    let text = format!(
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: dns}}\nspec:\n  type: dns\n  driver: {driver}\n  inputs:\n{inputs}  criteria: [{{}}]\n"
+    );
+    Project::with(&[("dns.yaml", &text), ("app.yaml", &app(""))])
+}
+
+#[test]
+fn inputs_are_held_by_their_driver() {
+    insta::assert_snapshot!(refused(&definition(
+        "purlin/file",
+        "    values:\n      path: /out/a.txt\n      contents: hi\n      mode: rw\n    secrets: {content: 5}\n"
+    )));
+    insta::assert_snapshot!("the_kind_of_a_random_value", refused(&definition("purlin/random", "    values: {kind: pasword}\n")));
+    insta::assert_snapshot!("an_input_that_is_missing", refused(&definition("purlin/file", "    values: {content: hi}\n")));
+}
+
+#[test]
+fn what_a_schema_cannot_say_the_driver_says() {
+    insta::assert_snapshot!(refused(&definition(
+        "purlin/template",
+        "    values:\n      templates:\n        outputs: |\n          host: {{ nofunction }}\n"
+    )));
+}
+
+#[test]
+fn definitions_that_nobody_uses_are_checked_by_themselves() {
+    let project = definition("purlin/echo", "    values: {host: a}\n");
+    project.write(
+        "unused.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: unused}\nspec:\n  type: other\n  driver: purlin/file\n  inputs: {values: {path: \"/out/${context.app.id}\", contents: x}}\n  criteria: [{app_id: elsewhere}]\n",
+    );
+    let said = project.run(&["validate"]).status(2).err;
+    assert!(said.contains("unused.yaml:7:52") && said.contains("has no input `contents`"), "{said}");
+    project.run(&["validate", "--offline"]).status(0);
+    // Nothing of it is deployed here.
+    project.run(&["plan"]).status(0);
+}
+
+#[test]
+fn drivers_that_do_not_exist_are_found() {
+    insta::assert_snapshot!(refused(&definition("purlin/ecko", "    values: {}\n")));
+    insta::assert_snapshot!("a_version_that_does_not_fit", refused(&definition("purlin/echo@^2", "    values: {}\n")));
+    insta::assert_snapshot!("terraform", refused(&definition("humanitec/terraform", "    values: {}\n")));
+    let project = definition("purlin/echo", "    values: {}\n");
+    project.write(
+        "purlin.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Workspace\ndrivers:\n  purlin/htp:\n    grants: {http: [\"https://a.example\"]}\n  purlin/random: {version: ^7}\n",
+    );
+    insta::assert_snapshot!("grants_of_a_driver_that_is_not_there", project.run(&["validate"]).status(2).err);
+    project.run(&["validate", "--offline"]).status(0);
+    assert!(!project.has_state());
+}
+
+#[test]
+fn the_place_of_a_reference_to_a_secret() {
+    insta::assert_snapshot!(refused(&definition(
+        "purlin/echo",
+        "    secret_refs:\n      password: {store: vault, ref: db}\n"
+    )));
+}

@@ -1,0 +1,244 @@
+//! Where a value was written, found by reading its text once more.
+//!
+//! Constants keep no places: a graph of thousands of resources would carry them along for nothing.
+//! Only who has a fault to tell asks for one.
+
+use std::sync::Arc;
+
+use purlin_model::{Within, Spot};
+
+use crate::SourceMap;
+use crate::yaml::{self, Entry, Kind, Node, Span};
+
+impl SourceMap {
+    /// The place of what a JSON Pointer leads to, or of what is nearest above it and was written;
+    /// none where the text is not there. Of a map or a list, and with `key` of everything, it is
+    /// the place of the key.
+    pub fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot> {
+        let anchor = within.location();
+        let (file, text) = (&anchor.file, self.text(&anchor.file)?);
+        let mut found = None;
+        yaml::parse(file, text, &mut |document| {
+            let mut way = Vec::new();
+            if found.is_none() && reach(&document.root, anchor.line, anchor.column, &mut way) {
+                found = Some(spot(within, &way, pointer, key, text, file));
+            }
+        });
+        found
+    }
+}
+
+/// A step on the way from the root to the anchor.
+#[derive(Clone, Copy)]
+struct Step<'n, 't> {
+    node: &'n Node<'t>,
+    /// How it is called, where it is the value of a key.
+    key: Option<&'n Entry<'t>>,
+}
+
+/// The way to the node, or the key, that begins at a place.
+fn reach<'n, 't>(node: &'n Node<'t>, line: u32, column: u32, way: &mut Vec<Step<'n, 't>>) -> bool {
+    if way.is_empty() {
+        way.push(Step { node, key: None });
+    }
+    let is_there = |span: &Span| span.line == line && span.column == column;
+    match &node.kind {
+        Kind::Map(entries) => {
+            for entry in entries {
+                way.push(Step { node: &entry.value, key: Some(entry) });
+                // A map begins where its first key does, which is meant then.
+                let is_scalar = !matches!(entry.value.kind, Kind::Map(_) | Kind::List(_));
+                if is_there(&entry.key_span) || (is_scalar && is_there(&entry.value.span)) {
+                    return true;
+                }
+                if reach(&entry.value, line, column, way) {
+                    return true;
+                }
+                way.pop();
+            }
+        }
+        Kind::List(items) => {
+            for item in items {
+                way.push(Step { node: item, key: None });
+                if reach(item, line, column, way) {
+                    return true;
+                }
+                way.pop();
+            }
+        }
+        _ => return is_there(&node.span),
+    }
+    false
+}
+
+fn spot(
+    within: Within<'_>,
+    way: &[Step<'_, '_>],
+    pointer: &str,
+    key: bool,
+    text: &str,
+    file: &Arc<str>,
+) -> Spot {
+    let segments: Vec<String> =
+        pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
+    let mut segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let last = way.last();
+    let anchor = last.map(|step| match (within, step.key) {
+        (Within::Params(_), Some(entry)) => entry.key_span,
+        _ => step.node.span,
+    });
+    // From the innermost map around the anchor that has one of these keys.
+    let around = |names: &[&str]| {
+        way.iter().rev().map(|step| step.node).find(|node| names.iter().any(|name| node.get(name).is_some()))
+    };
+    let mut fields: Vec<&[&str]> = Vec::new();
+    let start = match within {
+        Within::Definition(_) => {
+            let first = segments.first().copied().unwrap_or("values");
+            segments = segments.split_off(1.min(segments.len()));
+            fields.push(&["spec", "entity", "object"]);
+            fields.push(&["inputs", "driver_inputs"]);
+            fields.push(match first {
+                "secrets" => &["secrets", "secret_refs"],
+                "values" => &["values"],
+                _ => &["inputs"],
+            });
+            around(&["spec", "entity", "object"])
+        }
+        Within::Params(_) => {
+            fields.push(&["params"]);
+            last.map(|step| step.node)
+        }
+        Within::Workload(_) => {
+            let written = last.map(|step| step.node).filter(|node| node.get("spec").is_some());
+            if written.is_none() && segments.first() == Some(&"spec") {
+                segments.remove(0);
+            }
+            written.or_else(|| around(&["metadata", "containers"]))
+        }
+        Within::ResourceType(_) => {
+            fields.push(&["spec"]);
+            around(&["spec"])
+        }
+    };
+    let Some(mut node) = start else { return made(anchor.unwrap_or_default(), text, file) };
+    let mut own = anchor;
+    let child = |node: &Node<'_>, name: &str| -> Option<usize> {
+        match &node.kind {
+            Kind::Map(entries) => entries.iter().position(|entry| &*entry.key == name),
+            Kind::List(items) => name.parse::<usize>().ok().filter(|index| *index < items.len()),
+            _ => None,
+        }
+    };
+    let mut complete = true;
+    let steps = fields.iter().map(|names| names.to_vec()).chain(segments.iter().map(|name| vec![*name]));
+    for names in steps {
+        let Some(index) = names.iter().find_map(|name| child(node, name)) else {
+            complete = false;
+            break;
+        };
+        match &node.kind {
+            Kind::Map(entries) => {
+                let Some(entry) = entries.get(index) else { break };
+                (node, own) = (&entry.value, Some(entry.key_span));
+            }
+            Kind::List(items) => {
+                let Some(item) = items.get(index) else { break };
+                (node, own) = (item, None);
+            }
+            _ => break,
+        }
+    }
+    let is_scalar = !matches!(node.kind, Kind::Map(_) | Kind::List(_) | Kind::Null);
+    let span = own.filter(|_| !is_scalar || (key && complete)).unwrap_or(node.span);
+    made(span, text, file)
+}
+
+fn made(span: Span, text: &str, file: &Arc<str>) -> Spot {
+    let length = u32::try_from(span.width(text)).unwrap_or(0);
+    Spot { location: span.location(file), length }
+}
+
+#[cfg(test)]
+mod tests {
+    use purlin_model::Location;
+
+    use super::*;
+
+    const TEXT: &str = "\
+apiVersion: purlin.dev/v1
+kind: ResourceType
+metadata: {id: t}
+spec:
+  type: dns
+  params:
+    properties:
+      ttl: {type: integer, minimum: 60}
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: dns}
+spec:
+  type: dns
+  driver: purlin/echo
+  inputs:
+    values:
+      host: a
+      list: [1, {x: 2}]
+      text: |
+        one
+    secret_refs:
+      password: {value: x}
+  provision:
+    s3: {params: {size: 3}}
+---
+apiVersion: score.dev/v1b1
+metadata: {name: web}
+containers: {main: {image: x}}
+resources:
+  site: {type: dns, params: {ttl: 30, \"a/b\": {c: 1}}}
+  bare: {type: dns}
+";
+
+    fn at(within: fn(&Location) -> Within<'_>, anchor: (u32, u32), pointer: &str, key: bool) -> String {
+        let mut sources = SourceMap::default();
+        sources.insert("a.yaml", TEXT);
+        let anchor = Location::new("a.yaml", anchor.0, anchor.1);
+        let spot = sources.find(within(&anchor), pointer, key).expect("a place");
+        let line = sources.line("a.yaml", spot.location.line).expect("a line");
+        let text = line.chars().skip(spot.location.column as usize - 1).take(spot.length as usize);
+        format!("{}:{} {}", spot.location.line, spot.location.column, text.collect::<String>())
+    }
+
+    #[test]
+    fn values_are_found() {
+        let definition = |pointer, key| at(|place| Within::Definition(place), (12, 16), pointer, key);
+        assert_eq!(definition("/values/host", false), "18:13 a");
+        assert_eq!(definition("/values/host", true), "18:7 host");
+        assert_eq!(definition("/values/list/1/x", false), "19:21 2");
+        assert_eq!(definition("/values/list/0", false), "19:14 1");
+        assert_eq!(definition("/values/list", false), "19:7 list");
+        assert_eq!(definition("/values/nowhere/x", false), "17:5 values");
+        assert_eq!(definition("/secrets/password", false), "23:7 password");
+        assert_eq!(definition("", false), "17:5 values");
+        let params = |anchor, pointer| at(|place| Within::Params(place), anchor, pointer, false);
+        assert_eq!(params((31, 3), "/ttl"), "31:34 30");
+        assert_eq!(params((31, 3), "/a~1b/c"), "31:49 1");
+        assert_eq!(params((31, 3), "/other"), "31:21 params");
+        assert_eq!(params((32, 3), "/other"), "32:3 bare");
+        assert_eq!(params((25, 5), "/size"), "25:25 3");
+        let rule = at(|place| Within::ResourceType(place), (5, 9), "/params/properties/ttl/minimum", true);
+        assert_eq!(rule, "8:28 minimum");
+        let workload = at(|place| Within::Workload(place), (28, 18), "/spec/containers/main/image", false);
+        assert_eq!(workload, "29:27 x");
+    }
+
+    #[test]
+    fn texts_that_are_not_there_have_no_places() {
+        let anchor = Location::new("b.yaml", 1, 1);
+        assert_eq!(SourceMap::default().find(Within::Params(&anchor), "/a", false), None);
+        let mut sources = SourceMap::default();
+        sources.insert("b.yaml", "a: [");
+        assert_eq!(sources.find(Within::Params(&anchor), "/a", false), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Checking documents by the schemas and the drivers that they name. Needs no state, reads no
+//! secret and asks for nothing that exists.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use purlin_graph::{Catalogue, Graph};
+use purlin_model::driver::Inputs;
+use purlin_model::{Context, Definition, Diagnostic, Map, Value};
+use purlin_state::Snapshot;
+
+use super::{Base, PlanOptions, Planner, drivers};
+use crate::driver::{Drivers, Needed};
+use crate::error::Error;
+use crate::evaluate::Board;
+use crate::plan::DriverSet;
+use crate::rules;
+use crate::secrets::{Vault, outline};
+
+/// Every fault that the schemas of resource types, those of drivers, and the drivers' `check` find
+/// in the resources of a graph; and in definitions that no resource uses, what can be told of them
+/// alone. Offline, no driver is needed and none is asked.
+///
+/// # Errors
+/// None for faults of documents.
+pub async fn validate(
+    graph: Arc<Graph>,
+    catalogue: &Catalogue,
+    context: &Context,
+    drivers: &dyn Drivers,
+    options: PlanOptions,
+) -> Result<Vec<Diagnostic>, Error> {
+    let recorded = Base::new(Snapshot::default())?.recorded;
+    let mut faults = Vec::new();
+    let mut available = DriverSet::default();
+    if !options.offline {
+        faults.extend(drivers::of_recipes(graph.nodes(), drivers, &options.rules, &mut available).await);
+    }
+    let vault = Vault::closed();
+    let mut planner = Planner {
+        board: Board::new(graph.len()),
+        drivers: &available,
+        vault: &vault,
+        decided: Vec::with_capacity(graph.len()),
+        drafts: std::collections::HashMap::new(),
+        step_of: vec![u32::MAX; graph.len()],
+        errors: Vec::new(),
+        warnings: Vec::new(),
+        graph: Arc::clone(&graph),
+        context,
+        recorded: &recorded,
+        in_scope: &None,
+        forced: &std::collections::HashMap::new(),
+        import: &std::collections::HashMap::new(),
+        options: &options,
+        validating: true,
+    };
+    for level in graph.levels() {
+        planner.level(level).await?;
+    }
+    faults.append(&mut planner.errors);
+    if !options.offline {
+        for definition in unused(&graph, catalogue) {
+            faults.extend(alone(definition, drivers, &options).await);
+        }
+    }
+    Ok(rules::once(faults))
+}
+
+/// Definitions that no resource of a graph is made by.
+fn unused<'a>(graph: &Graph, catalogue: &'a Catalogue) -> Vec<&'a Definition> {
+    let used: HashSet<*const Definition> =
+        graph.nodes().filter_map(|node| node.definition).map(std::ptr::from_ref).collect();
+    catalogue.definitions().iter().filter(|one| !used.contains(&std::ptr::from_ref(*one))).collect()
+}
+
+/// What is wrong with a definition whatever resource it is for.
+async fn alone(definition: &Definition, drivers: &dyn Drivers, options: &PlanOptions) -> Vec<Diagnostic> {
+    let recipe = &definition.recipe;
+    let driver = match drivers.find(Needed::For(&recipe.driver)).await {
+        Ok(driver) => driver,
+        Err(fault) => return vec![*fault],
+    };
+    let secrets = match &recipe.secret_refs {
+        Some(refs) => unknown_leaves(outline(refs), true),
+        None => secret(outline(&recipe.secrets)),
+    };
+    let inputs = Inputs { values: outline(&recipe.values), secrets, params: Value::unknown(), account: None };
+    let rules = &options.rules;
+    rules.held_inputs(
+        &*driver,
+        &definition.type_pattern,
+        &inputs,
+        &recipe.location,
+        &recipe.driver.location,
+        None,
+    )
+}
+
+fn secret(value: Value) -> Value {
+    match value {
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(name, value)| (name, value.into_secret())).collect())
+        }
+        other => other,
+    }
+}
+
+/// `secret_refs` with what is not known in the place of each leaf.
+fn unknown_leaves(value: Value, top: bool) -> Value {
+    let is_leaf = |map: &Map| map.keys().all(|key| matches!(&**key, "store" | "ref" | "version" | "value"));
+    match value {
+        Value::Map(map) if !top && is_leaf(&map) => Value::unknown().into_secret(),
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(name, value)| (name, unknown_leaves(value, false))).collect())
+        }
+        Value::List(items) => {
+            Value::List(items.into_iter().map(|value| unknown_leaves(value, false)).collect())
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,362 @@
+//! What the schemas of resource types and drivers say about a resource (SPEC §2, §8): which params,
+//! inputs and outputs fit, which have defaults, and which are secret.
+//!
+//! A driver's schema is a stranger's; each is made usable once, and what cannot be used is told as
+//! a fault of the driver. The engine knows no documents: whoever has them says where something was
+//! written, and is asked only when there is a fault.
+
+mod sealing;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use purlin_graph::{Graph, Node};
+use purlin_model::driver::{Inputs, InvalidInput};
+use purlin_model::{Diagnostic, Location, Map, Path, ResourceType, Spot, Value, Within};
+use purlin_schema::{Fault, Misfit, Schema, Subject, say};
+
+use crate::driver::Driver;
+
+pub(crate) use sealing::keep_secret;
+
+/// Finds where values were written.
+pub trait Places: fmt::Debug + Send + Sync {
+    /// The place of what a JSON Pointer leads to, or of what is nearest above it; with `key` of its
+    /// name rather than of the value. Slow: asked only when there is a fault.
+    fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot>;
+}
+
+/// Everything that schemas say. By default nothing.
+#[derive(Debug, Default)]
+pub struct Rules {
+    types: HashMap<Arc<str>, TypeRules>,
+    places: Option<Arc<dyn Places>>,
+    drivers: Mutex<HashMap<DriverType, Usable>>,
+    /// Unusable schemas that were told already.
+    told: Mutex<HashSet<DriverType>>,
+}
+
+/// Digest of a driver, and which of its schemas.
+type DriverType = (String, String);
+/// A schema, or why it cannot be used.
+type Usable = Result<Arc<Schema>, String>;
+
+#[derive(Debug)]
+struct TypeRules {
+    params: Option<Schema>,
+    outputs: Option<Schema>,
+    location: Location,
+}
+
+impl Rules {
+    /// What resource types say, and where things were written. Schemas that cannot be used were
+    /// told when they were read.
+    pub fn new(types: &[ResourceType], places: Option<Arc<dyn Places>>) -> Self {
+        let usable = |schema: &Option<serde_json::Value>| Schema::new(schema.as_ref()?).ok();
+        let rules = |one: &ResourceType| TypeRules {
+            params: usable(&one.params),
+            outputs: usable(&one.outputs),
+            location: one.location.clone(),
+        };
+        Self {
+            types: types.iter().map(|one| (Arc::from(one.type_name.as_str()), rules(one))).collect(),
+            places,
+            ..Self::default()
+        }
+    }
+
+    /// Whether any resource type says that params are secret.
+    pub fn has_secret_params(&self) -> bool {
+        let secrets = |one: &TypeRules| one.params.as_ref().is_some_and(Schema::has_secrets);
+        self.types.values().any(secrets)
+    }
+
+    /// A place for a fault, as near to the value as can be told.
+    pub(crate) fn at(&self, fault: Diagnostic, within: Within<'_>, pointer: &str, key: bool) -> Diagnostic {
+        match self.places.as_ref().and_then(|places| places.find(within, pointer, key)) {
+            Some(Spot { location, length }) => fault.at(&location).spanning(length as usize),
+            None => fault.at(within.location()),
+        }
+    }
+
+    /// Params that do not fit the schema of their type.
+    pub(crate) fn params(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
+        let name = node.key.type_name();
+        let Some(TypeRules { params: Some(schema), location, .. }) = self.types.get(name) else {
+            return Vec::new();
+        };
+        let written = graph.params_written(node.id).unwrap_or(Within::Params(&node.recipe.location));
+        let misfits = match schema.hold(params) {
+            Ok(misfits) => misfits,
+            Err(error) => {
+                let message = format!("the params of `{}` cannot be checked: {error}", node.key);
+                return vec![self.at(Diagnostic::error("params", message), written, "", false)];
+            }
+        };
+        let fault = |misfit: &Misfit| {
+            let fault = worded("params", Subject::Params(name), misfit);
+            let fault = self.at(fault, written, &misfit.at, is_about_a_name(&misfit.fault));
+            self.with_rule(fault, location, "params", misfit)
+        };
+        misfits.iter().map(fault).collect()
+    }
+
+    /// The same, with the place of the rule in the document of the resource type.
+    fn with_rule(
+        &self,
+        fault: Diagnostic,
+        location: &Location,
+        part: &str,
+        misfit: &Misfit,
+    ) -> Diagnostic {
+        // That a schema knows no such name is said by no line of it.
+        if matches!(misfit.fault, Fault::Unknown { .. }) {
+            return fault;
+        }
+        let pointer = format!("/{part}{}", misfit.rule);
+        let spot = self.places.as_ref().and_then(|places| {
+            places.find(Within::ResourceType(location), &pointer, true)
+        });
+        let keyword = misfit.rule.rsplit('/').next().unwrap_or_default();
+        let limit = match &misfit.fault {
+            Fault::Minimum(limit)
+            | Fault::ExclusiveMinimum(limit)
+            | Fault::Maximum(limit)
+            | Fault::ExclusiveMaximum(limit)
+            | Fault::MultipleOf(limit) => format!("`{keyword}: {limit}`"),
+            Fault::Fewer { least, .. } => format!("`{keyword}: {least}`"),
+            Fault::More { most, .. } => format!("`{keyword}: {most}`"),
+            _ => format!("`{keyword}`"),
+        };
+        match spot {
+            Some(spot) => fault.related(&spot.location, format!("{limit} is set here")),
+            None => fault,
+        }
+    }
+
+    /// Inputs that do not fit the schema of their driver.
+    pub(crate) fn inputs(
+        &self,
+        graph: &Graph,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        inputs: &Inputs,
+    ) -> Vec<Diagnostic> {
+        let recipe = node.recipe;
+        let written = graph.params_written(node.id);
+        self.held_inputs(driver, node.key.type_name(), inputs, &recipe.location, &recipe.driver.location, written)
+    }
+
+    /// The same for inputs of no certain resource.
+    pub(crate) fn held_inputs(
+        &self,
+        driver: &dyn Driver,
+        type_name: &str,
+        inputs: &Inputs,
+        definition: &Location,
+        asked: &Location,
+        params: Option<Within<'_>>,
+    ) -> Vec<Diagnostic> {
+        let schema = match self.of_driver(driver, type_name) {
+            Some(Ok(schema)) => schema,
+            Some(Err(reason)) => return self.unusable(driver, type_name, asked, &reason),
+            None => return Vec::new(),
+        };
+        let misfits = match schema.hold(&document(driver, type_name, inputs)) {
+            Ok(misfits) => misfits,
+            Err(error) => {
+                let message =
+                    format!("the inputs cannot be checked by the schema of `{}`: {error}", driver.known_as());
+                return vec![Diagnostic::error("invalid-inputs", message).at(definition)];
+            }
+        };
+        let fault = |misfit: &Misfit| {
+            let fault = worded("invalid-inputs", Subject::Inputs(driver.known_as()), misfit);
+            let (within, pointer) = place_of(&misfit.at, definition, params);
+            self.at(fault, within, pointer, is_about_a_name(&misfit.fault))
+        };
+        misfits.iter().map(fault).collect()
+    }
+
+    /// What a driver says is wrong with inputs, at the places of those inputs.
+    pub(crate) fn said_by(
+        &self,
+        graph: &Graph,
+        node: Node<'_>,
+        driver: &str,
+        faults: &[InvalidInput],
+    ) -> Vec<Diagnostic> {
+        let fault = |pointer: &str, message: &str| {
+            let name = input_name(pointer);
+            let what = match (name.is_empty(), message.is_empty()) {
+                (true, true) => format!("invalid inputs for `{}`", node.key),
+                (true, false) => format!("invalid inputs for `{}`: {message}", node.key),
+                (false, _) => format!("invalid input `{name}` for `{}`: {message}", node.key),
+            };
+            let fault = Diagnostic::error("invalid-inputs", what);
+            let (within, pointer) =
+                place_of(pointer, &node.recipe.location, graph.params_written(node.id));
+            let fault = match name.is_empty() {
+                true => fault.at(&node.recipe.location),
+                false => self.at(fault, within, pointer, false),
+            };
+            fault.fact(format!("reported by the driver `{driver}`"))
+        };
+        match faults {
+            [] => vec![fault("", "")],
+            some => some.iter().map(|input| fault(&input.pointer, &input.message)).collect(),
+        }
+    }
+
+    /// Fills in the defaults of a driver's schema. What exists and was made without one keeps going
+    /// without: a default is no reason to change anything.
+    pub(crate) fn fill(&self, driver: &dyn Driver, type_name: &str, inputs: &mut Inputs, before: Option<&Inputs>) {
+        let Some(Ok(schema)) = self.of_driver(driver, type_name) else { return };
+        let wanted = |pointer: &str| match before {
+            None => true,
+            Some(before) => {
+                let mut value = Some(before.values.clone());
+                for segment in pointer.split('/').skip(1) {
+                    let name = segment.replace("~1", "/").replace("~0", "~");
+                    value = value.and_then(|value| value.get(&name));
+                }
+                value.is_some()
+            }
+        };
+        schema.fill(&["values"], &mut inputs.values, &wanted);
+    }
+
+    /// Why outputs are not what the resource type promises, a fragment each. More than it promises
+    /// is no fault: nobody can read that.
+    pub(crate) fn outputs(&self, type_name: &str, outputs: &Value) -> Vec<String> {
+        let Some(schema) = self.types.get(type_name).and_then(|one| one.outputs.as_ref()) else {
+            return Vec::new();
+        };
+        match schema.hold(outputs) {
+            Ok(misfits) => {
+                let broken = misfits.iter().filter(|misfit| !matches!(misfit.fault, Fault::Unknown { .. }));
+                broken.map(|misfit| say(Subject::Outputs(type_name), misfit).message).collect()
+            }
+            Err(error) => vec![format!("the outputs cannot be checked: {error}")],
+        }
+    }
+
+    /// Makes secret what the resource type or the driver says is secret among outputs.
+    pub(crate) fn seal_outputs(&self, type_name: &str, driver: &dyn Driver, outputs: Value) -> Value {
+        let outputs = match self.types.get(type_name).and_then(|one| one.outputs.as_ref()) {
+            Some(schema) => schema.seal(outputs),
+            None => outputs,
+        };
+        let own = driver.manifest().schema(type_name);
+        match own.filter(|schema| sealing::speaks_of_secrets(&schema.outputs)) {
+            Some(schema) => match self.made(driver, "outputs", &schema.type_name, &schema.outputs) {
+                Ok(schema) => schema.seal(outputs),
+                // What is secret cannot be told, and something is.
+                Err(_) => outputs.into_secret(),
+            },
+            None => outputs,
+        }
+    }
+
+    /// Whether anything has to be done about the outputs of a driver.
+    pub(crate) fn seals_outputs_of(&self, driver: &dyn Driver) -> bool {
+        self.types.values().any(|one| one.outputs.as_ref().is_some_and(Schema::has_secrets))
+            || driver.manifest().types.iter().any(|schema| sealing::speaks_of_secrets(&schema.outputs))
+    }
+
+    fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {
+        let schema = driver.manifest().schema(type_name)?;
+        Some(self.made(driver, "inputs", &schema.type_name, &schema.inputs))
+    }
+
+    /// A schema of a driver, made usable once.
+    fn made(&self, driver: &dyn Driver, part: &str, type_name: &str, schema: &serde_json::Value) -> Usable {
+        let name = (driver.digest().to_owned(), format!("{part} {type_name}"));
+        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = drivers.entry(name).or_insert_with(|| {
+            Schema::new(schema).map(Arc::new).map_err(|error| match error.pointer.is_empty() {
+                true => error.reason,
+                false => format!("at `{}`, {}", error.pointer, error.reason),
+            })
+        });
+        made.clone()
+    }
+
+    fn unusable(&self, driver: &dyn Driver, type_name: &str, asked: &Location, why: &str) -> Vec<Diagnostic> {
+        let name = (driver.digest().to_owned(), type_name.to_owned());
+        if !self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
+            return Vec::new();
+        }
+        let message = format!("the driver `{}` has a schema of inputs that cannot be used: {why}", driver.known_as());
+        let help = "use another version of the driver, or ask its author to correct the schema";
+        vec![Diagnostic::error("driver-schema", message).at(asked).help(help)]
+    }
+}
+
+impl purlin_graph::SecretParams for Rules {
+    fn seal(&self, type_name: &str, path: &Path, value: Value) -> Value {
+        match self.types.get(type_name).and_then(|one| one.params.as_ref()) {
+            Some(schema) => schema.seal_at(path.0.iter().map(|segment| &**segment), value),
+            None => value,
+        }
+    }
+}
+
+/// The same faults, each once, in their order: a fault of a definition is one of each resource.
+pub(crate) fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut told = HashSet::new();
+    faults.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
+    faults
+}
+
+fn worded(code: &'static str, subject: Subject<'_>, misfit: &Misfit) -> Diagnostic {
+    let said = say(subject, misfit);
+    let fault = Diagnostic::error(code, said.message);
+    let fault = said.notes.into_iter().fold(fault, Diagnostic::fact);
+    match said.help {
+        Some(help) => fault.help(help),
+        None => fault,
+    }
+}
+
+/// Whether the name of an entry is meant, and not what it holds.
+fn is_about_a_name(fault: &Fault) -> bool {
+    matches!(fault, Fault::Unknown { .. } | Fault::Name { .. } | Fault::Forbidden | Fault::Missing { .. })
+}
+
+/// Which text a pointer into `{values, secrets, params}` leads to, and the pointer from there.
+fn place_of<'a, 'p>(
+    pointer: &'p str,
+    definition: &'a Location,
+    params: Option<Within<'a>>,
+) -> (Within<'a>, &'p str) {
+    match (pointer.strip_prefix("/params"), params) {
+        (Some(rest), Some(params)) if rest.is_empty() || rest.starts_with('/') => (params, rest),
+        _ => (Within::Definition(definition), pointer),
+    }
+}
+
+/// What people call the input that a pointer leads to.
+fn input_name(pointer: &str) -> String {
+    let below = ["/values/", "/secrets/", "/params/"].iter().find_map(|root| pointer.strip_prefix(root));
+    let segments = below.unwrap_or(pointer.trim_start_matches('/')).split('/');
+    let segments = segments.map(|segment| segment.replace("~1", "/").replace("~0", "~"));
+    segments.collect::<Vec<_>>().join(".")
+}
+
+/// What a schema of inputs is about. Secrets and params that nobody gave are there where the schema
+/// speaks of them.
+fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
+    let spoken = driver.manifest().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
+    let mut map = Map::with_capacity(3);
+    for (name, value) in [("values", &inputs.values), ("secrets", &inputs.secrets), ("params", &inputs.params)] {
+        let is_empty = matches!(value, Value::Null) || value.as_map().is_some_and(Map::is_empty);
+        let is_spoken_of = spoken.is_some_and(|all| all.get(name).is_some());
+        if name == "values" || !is_empty || is_spoken_of {
+            let value = if matches!(value, Value::Null) { Value::map() } else { value.clone() };
+            map.insert(name.into(), value);
+        }
+    }
+    Value::Map(map)
+}

@@ -1,0 +1,48 @@
+//! Where what a resource is made from was written, and which of it resource types call secret.
+
+use std::fmt;
+
+use purlin_model::{Path, Value, Within};
+
+use crate::docs::{Docs, Source};
+use crate::graph::Graph;
+use crate::node::NodeId;
+
+/// Knows which params are secret whatever they are made from, by the schemas of resource types.
+pub trait SecretParams: fmt::Debug + Send + Sync {
+    /// The value that lies at a path of the params of a resource of this type, with everything
+    /// secret that is.
+    fn seal(&self, type_name: &str, path: &Path, value: Value) -> Value;
+}
+
+impl Graph {
+    /// The same graph, in which some params are secret from the moment that they are read.
+    #[must_use]
+    pub fn with_secret_params(mut self, secrets: std::sync::Arc<dyn SecretParams>) -> Self {
+        self.secret_params = Some(secrets);
+        self
+    }
+
+    /// Makes secret what is, of a value at a path of the params of a resource.
+    pub(crate) fn seal_params(&self, node: NodeId, path: &Path, value: Value) -> Value {
+        match (&self.secret_params, self.nodes.key(node)) {
+            (Some(secrets), Some(key)) => secrets.seal(key.type_name(), path, value),
+            _ => value,
+        }
+    }
+
+    /// Where the params of a resource were written, or would be; none where nobody asks for it but
+    /// by a reference.
+    pub fn params_written(&self, node: NodeId) -> Option<Within<'_>> {
+        let (_, data) = self.nodes.get(node)?;
+        let docs: Docs<'_> = self.docs();
+        let from = self.sources.partition_point(|(other, _)| *other < node);
+        let first = self.sources.get(from).filter(|(other, _)| *other == node).map(|(_, source)| *source);
+        let source = data.params.or(first)?;
+        let location = docs.location(&self.nodes, source)?;
+        Some(match source {
+            Source::Workload(_) => Within::Workload(location),
+            _ => Within::Params(location),
+        })
+    }
+}

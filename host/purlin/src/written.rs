@@ -1,0 +1,53 @@
+//! Where values were written, for faults that the engine finds.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use purlin_documents::SourceMap;
+use purlin_engine::Places;
+use purlin_model::{Location, Spot, Within};
+
+/// Of more faults than these, the others are told at the place of the whole: each takes another
+/// look at a text.
+const MOST_LOOKS: usize = 500;
+
+/// The texts of documents. A place is looked for once.
+#[derive(Debug)]
+pub(crate) struct Written {
+    sources: SourceMap,
+    found: Mutex<HashMap<Asked, Option<Spot>>>,
+}
+
+/// Kind and place of the whole, pointer, and whether a name is meant.
+type Asked = (u8, Location, String, bool);
+
+impl Written {
+    pub(crate) fn new(sources: SourceMap) -> Self {
+        Self { sources, found: Mutex::default() }
+    }
+}
+
+impl Places for Written {
+    fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot> {
+        let asked = (kind_of(within), within.location().clone(), pointer.to_owned(), key);
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = found.get(&asked) {
+            return known.clone();
+        }
+        if found.len() == MOST_LOOKS {
+            return None;
+        }
+        let spot = self.sources.find(within, pointer, key);
+        found.insert(asked, spot.clone());
+        spot
+    }
+}
+
+fn kind_of(within: Within<'_>) -> u8 {
+    match within {
+        Within::Definition(_) => 0,
+        Within::Params(_) => 1,
+        Within::Workload(_) => 2,
+        Within::ResourceType(_) => 3,
+    }
+}

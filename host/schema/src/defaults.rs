@@ -1,0 +1,71 @@
+//! Filling in the defaults that a schema gives.
+
+use std::sync::Arc;
+
+use purlin_model::Value;
+use serde_json::Value as Json;
+
+use crate::compile::Schema;
+
+/// How deep defaults are filled in.
+const DEEPEST: usize = 32;
+
+impl Schema {
+    /// Fills in what is left out and has a `default`, in maps that are there, at a path of the
+    /// whole. Only what always holds counts: `properties`, `$ref` and `allOf`, no form among
+    /// several. `wanted` is asked with the JSON Pointer of each, from the path on.
+    pub fn fill(&self, path: &[&str], value: &mut Value, wanted: &dyn Fn(&str) -> bool) {
+        let mut rules = vec![&self.root];
+        for segment in path {
+            rules = self.certain(&rules).iter().filter_map(|one| one.get("properties")?.get(segment)).collect();
+        }
+        self.filled(&rules, value, &mut String::new(), wanted, 0);
+    }
+
+    fn filled(
+        &self,
+        rules: &[&Json],
+        value: &mut Value,
+        at: &mut String,
+        wanted: &dyn Fn(&str) -> bool,
+        depth: usize,
+    ) {
+        let Value::Map(map) = value else { return };
+        if rules.is_empty() || depth > DEEPEST {
+            return;
+        }
+        for one in self.certain(rules) {
+            for (name, schema) in one.get("properties").and_then(Json::as_object).into_iter().flatten() {
+                let length = at.len();
+                at.push('/');
+                at.push_str(&crate::compile::escaped(name));
+                match map.get_mut(name.as_str()) {
+                    Some(below) => self.filled(&[schema], below, at, wanted, depth + 1),
+                    None => {
+                        let default = self.certain(&[schema]).into_iter().find_map(|one| one.get("default"));
+                        if let Some(default) = default.filter(|_| wanted(at)) {
+                            map.insert(Arc::from(name.as_str()), Value::from(default.clone()));
+                        }
+                    }
+                }
+                at.truncate(length);
+            }
+        }
+    }
+
+    /// All schemas that hold for the same value whatever it is.
+    fn certain<'s>(&'s self, rules: &[&'s Json]) -> Vec<&'s Json> {
+        let mut all: Vec<&Json> = Vec::new();
+        let mut open: Vec<&Json> = rules.to_vec();
+        while let Some(one) = open.pop() {
+            if all.iter().any(|known| std::ptr::eq(*known, one)) {
+                continue;
+            }
+            all.push(one);
+            let target = one.get("$ref").and_then(Json::as_str).and_then(|target| self.follow(target));
+            open.extend(target.map(|(_, target)| target));
+            open.extend(one.get("allOf").and_then(Json::as_array).into_iter().flatten());
+        }
+        all
+    }
+}
