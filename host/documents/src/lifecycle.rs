@@ -96,7 +96,7 @@ fn plain(name: &str) -> String {
 }
 
 /// What other programs call a wish, and what it is called here.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 14] = [
     ("preventdestroy", "write `protect`: deleting or replacing is refused"),
     ("preventdelete", "write `protect`: deleting or replacing is refused"),
     ("preventdeletion", "write `protect`: deleting or replacing is refused"),
