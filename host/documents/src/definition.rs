@@ -12,6 +12,27 @@ use crate::reader::{Fields, Reader};
 use crate::template::template;
 use crate::yaml::{Entry, Kind, Node, Span};
 
+/// The fields of definitions at all levels, in each envelope.
+pub(crate) const VOCABULARY: &[&str] = &[
+    "app_id",
+    "class",
+    "criteria",
+    "driver_account",
+    "driver_inputs",
+    "driver_type",
+    "entity",
+    "env_id",
+    "env_type",
+    "is_dependent",
+    "match_dependents",
+    "provision",
+    "res_id",
+    "secret_refs",
+    "secrets",
+    "type",
+    "values",
+];
+
 /// Reads a definition; `bodies` are the fields that its body may stand under.
 pub(crate) fn read(
     reader: &mut Reader<'_>,
@@ -25,7 +46,7 @@ pub(crate) fn read(
     let id = metadata.and_then(|node| id(reader, node));
     let mut body = None;
     for name in bodies {
-        body = body.or(top.get(reader, name));
+        body = body.or(top.get(name));
     }
     if body.is_none() {
         let name = bodies.first().copied().unwrap_or("spec");
@@ -86,20 +107,20 @@ fn read_body(
     let driver = if foreign { "driver_type" } else { "driver" };
     let driver =
         fields.need(reader, driver, "ORG/NAME").and_then(|node| driver_requirement(reader, node, driver));
-    let account = fields.get(reader, "driver_account").and_then(|node| {
+    let account = fields.get("driver_account").and_then(|node| {
         reader.text(node, "`driver_account`")?;
         Some(template(reader, node, Dialect::Definition))
     });
     let inputs = if foreign { "driver_inputs" } else { "inputs" };
-    let inputs = fields.get(reader, inputs).and_then(|node| read_inputs(reader, node, inputs));
-    let provision = fields.get(reader, "provision").map(|node| provisions(reader, node)).unwrap_or_default();
+    let inputs = fields.get(inputs).and_then(|node| read_inputs(reader, node, inputs));
+    let provision = fields.get("provision").map(|node| provisions(reader, node)).unwrap_or_default();
     let inner_criteria = fields.entry("criteria");
     let criteria = criteria(reader, inner_criteria, outer_criteria);
     let mut lifecycle = None;
     if foreign {
         fields.entry("name");
     } else {
-        lifecycle = fields.get(reader, "lifecycle").map(|node| crate::lifecycle::of_definition(reader, node));
+        lifecycle = fields.get("lifecycle").map(|node| crate::lifecycle::of_definition(reader, node));
         if let Some(entry) = fields.refused("requires") {
             reader.not_yet(
                 &entry.key_span,
@@ -203,7 +224,7 @@ fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) -> Option<I
 }
 
 fn map_of(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<Template> {
-    let node = fields.get(reader, name)?;
+    let node = fields.get(name)?;
     reader.map(node, &format!("`{name}`"))?;
     Some(template(reader, node, Dialect::Definition))
 }
@@ -255,12 +276,9 @@ fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Provision> {
         params: None,
         location: reader.at(&entry.key_span),
     };
-    if entry.value.is_null() {
-        return Some(provision);
-    }
     let mut fields = reader.fields(&entry.value, &format!("`provision.{}`", entry.key))?;
     let mut flag =
-        |name| fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
+        |name| fields.get(name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
     provision.is_dependent = flag("is_dependent").unwrap_or(false);
     provision.match_dependents = flag("match_dependents").unwrap_or(false);
     provision.params = map_of(reader, &mut fields, "params").map(Arc::new);
@@ -289,7 +307,6 @@ fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&E
     }
     let Some(node) = inner.or(outer).map(|entry| &entry.value) else { return Vec::new() };
     match &node.kind {
-        Kind::Null if reader.foreign => Vec::new(),
         Kind::List(items) => items.iter().filter_map(|item| criterion(reader, item)).collect(),
         Kind::Map(_) => {
             let warning = Diagnostic::warning("criteria-map", "`criteria` is a map, read as one criterion")
@@ -306,15 +323,15 @@ fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&E
 }
 
 fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
-    let mut fields = reader.fields(node, "a criterion")?;
+    let mut fields = reader.fields(node, "a criterion")?.strict();
     let faults = reader.faults.len();
     let mut field = |name: &'static str| {
-        let node = fields.get(reader, name)?;
+        let node = fields.get(name)?;
         reader.text(node, &format!("`{name}`")).map(Arc::from)
     };
     let (env_type, app_id) = (field("env_type"), field("app_id"));
     let (env_id, res_id) = (field("env_id"), field("res_id"));
-    let class = fields.get(reader, "class").and_then(|node| reader.name(node, "`class`"));
+    let class = fields.get("class").and_then(|node| reader.name(node, "`class`"));
     fields.done(reader);
     // A criterion with a wrong field would match more than was meant.
     let wrong = reader.faults.iter().skip(faults).any(|fault| fault.severity == Severity::Error);

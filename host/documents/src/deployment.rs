@@ -63,10 +63,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     let mut top = reader.fields(root, "the Deployment")?;
     top.entry("apiVersion");
     top.entry("kind");
-    if let Some(node) = top.get(reader, "metadata")
+    if let Some(node) = top.get("metadata")
         && let Some(mut metadata) = reader.fields(node, "`metadata`")
     {
-        if let Some(name) = metadata.get(reader, "name") {
+        if let Some(name) = metadata.get("name") {
             reader.text(name, "`metadata.name`");
         }
         metadata.done(reader);
@@ -81,20 +81,20 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
         namespace: part(reader, &mut fields, "namespace"),
         ..Spec::default()
     };
-    if let Some(node) = fields.get(reader, "env") {
+    if let Some(node) = fields.get("env") {
         environment(reader, node, &mut spec);
     }
-    if let Some(node) = fields.get(reader, "values") {
+    if let Some(node) = fields.get("values") {
         let entries = reader.map(node, "`values`").unwrap_or_default();
         for entry in entries {
             let value = template(reader, &entry.value, Dialect::Definition);
             spec.values.insert(entry.key.clone(), (value, reader.at(&entry.key_span)));
         }
     }
-    if let Some(node) = fields.get(reader, "workloads") {
+    if let Some(node) = fields.get("workloads") {
         workloads(reader, node, &mut spec);
     }
-    if let Some(node) = fields.get(reader, "shared") {
+    if let Some(node) = fields.get("shared") {
         spec.shared = requests(reader, node, "`shared`", Dialect::Definition);
     }
     let inner = fields.entry("lifecycle");
@@ -117,7 +117,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
 }
 
 fn part(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Part {
-    let node = fields.get(reader, name)?;
+    let node = fields.get(name)?;
     let text = context_part(reader, node, &format!("`{name}`"))?;
     Some((text, reader.at(&node.span)))
 }

@@ -13,6 +13,7 @@ mod resource;
 use purlin_model::{Template, Value, Workload};
 
 use crate::reader::Reader;
+use crate::shape::is_requests;
 use crate::template::{Names, constant, map};
 use crate::yaml::{Kind, Node};
 
@@ -31,7 +32,7 @@ fn document(reader: &mut Reader<'_>, root: &Node<'_>, what: &str, versioned: boo
     let version = if versioned {
         fields.need(reader, "apiVersion", "score.dev/v1b1")
     } else {
-        fields.get(reader, "apiVersion")
+        fields.get("apiVersion")
     };
     if let Some(node) = version
         && let Some(text) = reader.string(node, "`apiVersion`")
@@ -72,10 +73,20 @@ fn document(reader: &mut Reader<'_>, root: &Node<'_>, what: &str, versioned: boo
 }
 
 fn metadata<'n>(reader: &mut Reader<'_>, node: &'n Node<'_>) -> Option<&'n str> {
-    // Further fields are allowed here, so nothing is reported as unknown.
+    // Further fields are allowed here, so nothing is reported as unknown but what was meant for
+    // the document itself.
     let mut fields = reader.fields(node, "`metadata`")?;
+    for entry in node.entries().unwrap_or_default() {
+        let resources = &*entry.key == "resources" && is_requests(&entry.value);
+        let service = &*entry.key == "service" && entry.value.get("ports").is_some();
+        if resources || service || (&*entry.key == "containers" && entry.value.entries().is_some()) {
+            let message = format!("`{}` stands within `metadata`, where it has no effect", entry.key);
+            let fault = reader.about(&entry.key_span, "misplaced-field", message);
+            reader.report(fault.help("indent it as far as `metadata`"));
+        }
+    }
     let name = fields.need(reader, "name", "NAME");
-    if let Some(node) = fields.get(reader, "annotations") {
+    if let Some(node) = fields.get("annotations") {
         annotations(reader, node);
     }
     let node = name?;
@@ -111,7 +122,7 @@ fn annotations(reader: &mut Reader<'_>, node: &Node<'_>) {
 
 fn service(reader: &mut Reader<'_>, node: &Node<'_>) {
     let Some(mut fields) = reader.fields(node, "`service`") else { return };
-    if let Some(node) = fields.get(reader, "ports") {
+    if let Some(node) = fields.get("ports") {
         for entry in reader.map(node, "`ports`").unwrap_or_default() {
             label(reader, &entry.key, &entry.key_span, "the name of a port");
             service_port(reader, &entry.value, &entry.key);
@@ -125,10 +136,10 @@ fn service_port(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) {
     if let Some(node) = fields.need(reader, "port", "8080") {
         port(reader, node, "`port`");
     }
-    if let Some(node) = fields.get(reader, "protocol") {
+    if let Some(node) = fields.get("protocol") {
         choice(reader, node, "`protocol`", &["TCP", "UDP"]);
     }
-    if let Some(node) = fields.get(reader, "targetPort") {
+    if let Some(node) = fields.get("targetPort") {
         port(reader, node, "`targetPort`");
     }
     fields.done(reader);

@@ -1,7 +1,7 @@
 //! Documents as they were, kept with the history and with saved plans: every text that was read,
 //! and the context that was settled.
 
-use purlin_documents::{Loaded, SourceText, load_sources};
+use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{Context, ContextDefaults};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,23 @@ struct Text {
     text: String,
     named: bool,
     scores: Vec<(String, String)>,
+    /// Files that content was taken from; none where an older program did not read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<Attached>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Attached {
+    path: String,
+    #[serde(flatten)]
+    content: Content,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Content {
+    Text(String),
+    Bytes(Vec<u8>),
 }
 
 impl Documents {
@@ -60,6 +77,7 @@ impl Documents {
                         .iter()
                         .map(|(name, text)| (name.to_string(), text.to_string()))
                         .collect(),
+                    files: source.files.as_ref().map(|files| files.iter().map(attached).collect()),
                 })
                 .collect(),
         };
@@ -92,10 +110,27 @@ impl Documents {
             text: text.text.into(),
             named: text.named,
             scores: text.scores.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
+            files: text.files.map(|files| files.into_iter().map(file).collect()),
         });
         let mut loaded: Loaded = load_sources(sources.collect());
         // The context was settled then; what the documents say about it went into that.
         loaded.context = ContextDefaults::default();
         Self::new(loaded, &flags, None, deployment_id)
     }
+}
+
+fn attached(file: &AttachedFile) -> Attached {
+    let content = match &file.content {
+        FileContent::Text(text) => Content::Text(text.to_string()),
+        FileContent::Bytes(bytes) => Content::Bytes(bytes.to_vec()),
+    };
+    Attached { path: file.path.to_string(), content }
+}
+
+fn file(file: Attached) -> AttachedFile {
+    let content = match file.content {
+        Content::Text(text) => FileContent::Text(text.into()),
+        Content::Bytes(bytes) => FileContent::Bytes(bytes.into()),
+    };
+    AttachedFile { path: file.path.into(), content }
 }

@@ -49,13 +49,13 @@ fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
     let (mut documents, mut whole) = (0, true);
     let mut wrong = yaml::parse(name, text, &mut |document| {
         documents += 1;
-        let mut reader = Reader::new(name, text, false);
+        let mut reader = Reader::new(name, text);
         reader.faults.extend(document.faults);
         let root = &document.root;
         match newer(&reader, root).map_or_else(|| recognise(&reader, root), Recognised::Wrong) {
             Recognised::Ours(Format::Lock) => locks.push(lock::read(&mut reader, root)),
             Recognised::Wrong(fault) => reader.report(fault),
-            Recognised::Ours(_) | Recognised::Other(_) => {
+            Recognised::Ours(_) | Recognised::Other(_) | Recognised::Stray(_) => {
                 let at = root.get("kind").map_or(reader.at(&root.span), |kind| reader.at(&kind.span));
                 let fault =
                     Diagnostic::error("not-a-lock", "this file holds a `kind: Lock` and nothing else");

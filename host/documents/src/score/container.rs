@@ -30,27 +30,29 @@ fn container(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Template {
         filled(reader, node, "`image`");
     }
     for name in ["command", "args"] {
-        if let Some(node) = fields.get(reader, name) {
+        if let Some(node) = fields.get(name) {
             reader.strings(node, &format!("`{name}`"));
         }
     }
-    if let Some(node) = fields.get(reader, "variables") {
+    if let Some(node) = fields.get("variables") {
         variables(reader, node);
     }
     fields.entry("files");
     fields.entry("volumes");
-    if let Some(node) = fields.get(reader, "before") {
+    if let Some(node) = fields.get("before") {
         before(reader, node);
     }
-    if let Some(node) = fields.get(reader, "resources") {
+    if let Some(node) = fields.get("resources") {
         resources(reader, node);
     }
     for name in ["livenessProbe", "readinessProbe"] {
-        if let Some(node) = fields.get(reader, name) {
+        if let Some(node) = fields.get(name) {
             probe::probe(reader, node, &format!("`{name}`"));
         }
     }
-    fields.done(reader);
+    fields.done_with(reader, &|name| {
+        ["env", "environment"].contains(&name).then(|| "did you mean `variables`?".to_owned())
+    });
     let entries = node.entries().unwrap_or_default();
     map(entries.iter().map(|entry| {
         let value = match &*entry.key {
@@ -88,7 +90,7 @@ fn before(reader: &mut Reader<'_>, node: &Node<'_>) {
 fn resources(reader: &mut Reader<'_>, node: &Node<'_>) {
     let Some(mut fields) = reader.fields(node, "`resources`") else { return };
     for name in ["limits", "requests"] {
-        if let Some(node) = fields.get(reader, name) {
+        if let Some(node) = fields.get(name) {
             amounts(reader, node, &format!("`{name}`"));
         }
     }
@@ -98,7 +100,7 @@ fn resources(reader: &mut Reader<'_>, node: &Node<'_>) {
 fn amounts(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     let Some(mut fields) = reader.fields(node, what) else { return };
     let mut amount = |name, fits: fn(&str) -> bool, help: &str| {
-        if let Some(node) = fields.get(reader, name)
+        if let Some(node) = fields.get(name)
             && let Some(text) = reader.string(node, &format!("`{name}`"))
             && !fits(text)
         {

@@ -236,8 +236,12 @@ impl<'a> Builder<'a> {
         };
         let Some(known) = known else { return };
         if !known.iter().any(|known| **known == **name) {
+            let known = known.iter().map(String::as_str);
             let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`"))
-                .help(did_you_mean(name, "outputs", known.iter().map(String::as_str)));
+                .help(match without_outputs(placeholder) {
+                    Some(written) => format!("leave `.outputs` out, as Score does: write `{written}`"),
+                    None => did_you_mean(name, "outputs", known),
+                });
             self.faults.push(docs::at(placeholder, fault));
         }
     }
@@ -262,8 +266,13 @@ impl<'a> Builder<'a> {
             0 => String::new(),
             _ => format!(" in `{}`", Path(path.0.get(..index).unwrap_or(&[]).to_vec())),
         };
-        let fault = Diagnostic::error(code, format!("there is no {what} `{name}`{place}"))
-            .help(did_you_mean(name, if index == 0 { plural } else { "names" }, names));
+        let near = did_you_mean(name, if index == 0 { plural } else { "names" }, names);
+        let fault = Diagnostic::error(code, format!("there is no {what} `{name}`{place}"));
+        let fault = if code == "unknown-value" && index == 0 && !near.starts_with("did you mean") {
+            fault.help(format!("add it to a Deployment, as in `spec: {{values: {{{name}: VALUE}}}}`; {near}"))
+        } else {
+            fault.help(near)
+        };
         self.faults.push(docs::at(placeholder, fault));
     }
 
@@ -337,4 +346,15 @@ impl<'a> Builder<'a> {
             self.faults.push(fault.help("write one of them out"));
         }
     }
+}
+
+/// A placeholder of a workload's own document without the `.outputs` that definitions write and
+/// Score leaves out.
+fn without_outputs(placeholder: &Placeholder) -> Option<String> {
+    let (Reference::Named(_, path) | Reference::Shared(_, path)) = &placeholder.reference else {
+        return None;
+    };
+    let (first, rest) = path.0.split_first()?;
+    let shorter = placeholder.source.replacen(".outputs", "", 1);
+    (&**first == "outputs" && !rest.is_empty() && shorter != *placeholder.source).then_some(shorter)
 }
