@@ -9,6 +9,7 @@ use purlin_model::{
 };
 
 use crate::reader::{Fields, Reader};
+use crate::shape::{is_criteria, is_provision};
 use crate::template::template;
 use crate::yaml::{Entry, Kind, Node, Span};
 
@@ -46,7 +47,7 @@ pub(crate) fn read(
     let id = metadata.and_then(|node| id(reader, node));
     let mut body = None;
     for name in bodies {
-        body = body.or(top.get(name));
+        body = body.or(top.get(reader, name));
     }
     if body.is_none() {
         let name = bodies.first().copied().unwrap_or("spec");
@@ -107,20 +108,20 @@ fn read_body(
     let driver = if foreign { "driver_type" } else { "driver" };
     let driver =
         fields.need(reader, driver, "ORG/NAME").and_then(|node| driver_requirement(reader, node, driver));
-    let account = fields.get("driver_account").and_then(|node| {
+    let account = fields.get(reader, "driver_account").and_then(|node| {
         reader.text(node, "`driver_account`")?;
         Some(template(reader, node, Dialect::Definition))
     });
     let inputs = if foreign { "driver_inputs" } else { "inputs" };
-    let inputs = fields.get(inputs).and_then(|node| read_inputs(reader, node, inputs));
-    let provision = fields.get("provision").map(|node| provisions(reader, node)).unwrap_or_default();
+    let inputs = fields.get(reader, inputs).and_then(|node| read_inputs(reader, node, inputs));
+    let provision = fields.get(reader, "provision").map(|node| provisions(reader, node)).unwrap_or_default();
     let inner_criteria = fields.entry("criteria");
     let criteria = criteria(reader, inner_criteria, outer_criteria);
     let mut lifecycle = None;
     if foreign {
         fields.entry("name");
     } else {
-        lifecycle = fields.get("lifecycle").map(|node| crate::lifecycle::of_definition(reader, node));
+        lifecycle = fields.get(reader, "lifecycle").map(|node| crate::lifecycle::of_definition(reader, node));
         if let Some(entry) = fields.refused("requires") {
             reader.not_yet(
                 &entry.key_span,
@@ -224,8 +225,13 @@ fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) -> Option<I
 }
 
 fn map_of(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<Template> {
-    let node = fields.get(name)?;
-    reader.map(node, &format!("`{name}`"))?;
+    let node = fields.get(reader, name)?;
+    for entry in reader.map(node, &format!("`{name}`"))? {
+        let criteria = &*entry.key == "criteria" && is_criteria(&entry.value);
+        if criteria || (&*entry.key == "provision" && is_provision(&entry.value)) {
+            reader.misplaced(entry, name, "it belongs beside `type`: check its indentation");
+        }
+    }
     Some(template(reader, node, Dialect::Definition))
 }
 
@@ -278,7 +284,7 @@ fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Provision> {
     };
     let mut fields = reader.fields(&entry.value, &format!("`provision.{}`", entry.key))?;
     let mut flag =
-        |name| fields.get(name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
+        |name| fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
     provision.is_dependent = flag("is_dependent").unwrap_or(false);
     provision.match_dependents = flag("match_dependents").unwrap_or(false);
     provision.params = map_of(reader, &mut fields, "params").map(Arc::new);
@@ -326,12 +332,12 @@ fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
     let mut fields = reader.fields(node, "a criterion")?.strict();
     let faults = reader.faults.len();
     let mut field = |name: &'static str| {
-        let node = fields.get(name)?;
+        let node = fields.get(reader, name)?;
         reader.text(node, &format!("`{name}`")).map(Arc::from)
     };
     let (env_type, app_id) = (field("env_type"), field("app_id"));
     let (env_id, res_id) = (field("env_id"), field("res_id"));
-    let class = fields.get("class").and_then(|node| reader.name(node, "`class`"));
+    let class = fields.get(reader, "class").and_then(|node| reader.name(node, "`class`"));
     fields.done(reader);
     // A criterion with a wrong field would match more than was meant.
     let wrong = reader.faults.iter().skip(faults).any(|fault| fault.severity == Severity::Error);

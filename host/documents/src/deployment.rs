@@ -35,8 +35,9 @@ use crate::names::context_part;
 use crate::reader::{Fields, Reader};
 use crate::request::requests;
 use crate::score;
+use crate::shape::is_requests;
 use crate::template::template;
-use crate::yaml::Node;
+use crate::yaml::{Kind, Node};
 
 /// A part of the context and where it was written.
 pub(crate) type Part = Option<(Arc<str>, Location)>;
@@ -63,10 +64,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     let mut top = reader.fields(root, "the Deployment")?;
     top.entry("apiVersion");
     top.entry("kind");
-    if let Some(node) = top.get("metadata")
+    if let Some(node) = top.get(reader, "metadata")
         && let Some(mut metadata) = reader.fields(node, "`metadata`")
     {
-        if let Some(name) = metadata.get("name") {
+        if let Some(name) = metadata.get(reader, "name") {
             reader.text(name, "`metadata.name`");
         }
         metadata.done(reader);
@@ -81,20 +82,24 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
         namespace: part(reader, &mut fields, "namespace"),
         ..Spec::default()
     };
-    if let Some(node) = fields.get("env") {
+    if let Some(node) = fields.get(reader, "env") {
         environment(reader, node, &mut spec);
     }
-    if let Some(node) = fields.get("values") {
+    if let Some(node) = fields.get(reader, "values") {
         let entries = reader.map(node, "`values`").unwrap_or_default();
         for entry in entries {
+            let workloads = &*entry.key == "workloads" && matches!(entry.value.kind, Kind::List(_));
+            if workloads || (&*entry.key == "shared" && is_requests(&entry.value)) {
+                reader.misplaced(entry, "values", "indent it as far as `values`");
+            }
             let value = template(reader, &entry.value, Dialect::Definition);
             spec.values.insert(entry.key.clone(), (value, reader.at(&entry.key_span)));
         }
     }
-    if let Some(node) = fields.get("workloads") {
+    if let Some(node) = fields.get(reader, "workloads") {
         workloads(reader, node, &mut spec);
     }
-    if let Some(node) = fields.get("shared") {
+    if let Some(node) = fields.get(reader, "shared") {
         spec.shared = requests(reader, node, "`shared`", Dialect::Definition);
     }
     let inner = fields.entry("lifecycle");
@@ -117,7 +122,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
 }
 
 fn part(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Part {
-    let node = fields.get(name)?;
+    let node = fields.get(reader, name)?;
     let text = context_part(reader, node, &format!("`{name}`"))?;
     Some((text, reader.at(&node.span)))
 }

@@ -15,9 +15,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> (Vec<Workload>, 
     let Some(top) = reader.fields(root, "the Deployment Set") else { return Default::default() };
     let mut top = top.losing(|node| is_module(node) || is_requests(node) || is_modules(node));
     let modules =
-        top.get("modules").and_then(|node| reader.map(node, "`modules`")).unwrap_or_default();
+        top.get(reader, "modules").and_then(|node| reader.map(node, "`modules`")).unwrap_or_default();
     let shared_entries = root.get("shared").and_then(Node::entries).unwrap_or_default();
-    let shared = match top.get("shared") {
+    let shared = match top.get(reader, "shared") {
         Some(node) => requests(reader, node, "`shared`", Dialect::DeploymentSet),
         None => Vec::new(),
     };
@@ -43,31 +43,25 @@ fn check(reader: &mut Reader<'_>, names: &Names<'_>, template: Option<&Template>
     }
 }
 
-/// Reports what stands in a module's `spec` and was meant for the Deployment Set.
-fn misplaced(reader: &mut Reader<'_>, entry: &Entry<'_>) {
-    let message = format!("`{}` stands within `spec`, where it declares nothing", entry.key);
-    let fault = reader.about(&entry.key_span, "misplaced-field", message);
-    reader.report(fault.help(match &*entry.key {
-        "externals" => "indent it as far as `spec`",
-        _ => "it belongs at the top of the Deployment Set: check its indentation",
-    }));
-}
-
 fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Option<Workload> {
     let name = names::workload(reader, &entry.key, &entry.key_span);
     let fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
     let mut fields = fields.losing(|node| is_request(node) || is_requests(node) || is_module(node));
-    let profile = fields.get("profile").and_then(|node| reader.text(node, "`profile`"));
-    let spec = fields.get("spec").and_then(|node| {
+    let profile = fields.get(reader, "profile").and_then(|node| reader.text(node, "`profile`"));
+    let spec = fields.get(reader, "spec").and_then(|node| {
         for entry in reader.map(node, "`spec`")? {
             let own = ["externals", "shared", "modules"].contains(&&*entry.key);
             if own && (is_requests(&entry.value) || is_modules(&entry.value)) {
-                misplaced(reader, entry);
+                let help = match &*entry.key {
+                    "externals" => "indent it as far as `spec`",
+                    _ => "it belongs at the top of the Deployment Set: check its indentation",
+                };
+                reader.misplaced(entry, "spec", help);
             }
         }
         Some(template(reader, node, Dialect::DeploymentSet))
     });
-    let externals = fields.get("externals");
+    let externals = fields.get(reader, "externals");
     let declared = externals.and_then(Node::entries).unwrap_or_default();
     let resources = match externals {
         Some(node) => requests(reader, node, "`externals`", Dialect::DeploymentSet),

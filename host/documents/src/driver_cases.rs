@@ -46,7 +46,7 @@ pub fn cases_in(name: &Arc<str>, text: &Arc<str>) -> (Option<DriverCases>, Vec<D
     sources.insert(name.clone(), text.clone());
     let (mut faults, mut found) = (Vec::new(), Vec::new());
     let mut wrong = yaml::parse(name, text, &mut |document| {
-        let mut reader = Reader::new(name, text);
+        let mut reader = Reader::new(name, text, false);
         reader.faults.extend(document.faults);
         found.push(read(&mut reader, &document.root));
         faults.append(&mut reader.faults);
@@ -98,14 +98,14 @@ fn case(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DriverCase> {
         let text = reader.text(node, "`name`")?;
         case.name = names::resource(reader, text, &node.span)?;
     }
-    case.type_name = fields.get("type").and_then(|node| reader.name(node, "`type`"));
-    case.class = fields.get("class").and_then(|node| reader.name(node, "`class`"));
+    case.type_name = fields.get(reader, "type").and_then(|node| reader.name(node, "`type`"));
+    case.class = fields.get(reader, "class").and_then(|node| reader.name(node, "`class`"));
     if let Some(node) = fields.need(reader, "inputs", "{values: {}}") {
         case.inputs = inputs(reader, node, "`inputs`").unwrap_or_default();
     }
-    case.update = fields.get("update").and_then(|node| inputs(reader, node, "`update`"));
-    case.replace = fields.get("replace").and_then(|node| inputs(reader, node, "`replace`"));
-    if let Some(node) = fields.get("invalid") {
+    case.update = fields.get(reader, "update").and_then(|node| inputs(reader, node, "`update`"));
+    case.replace = fields.get(reader, "replace").and_then(|node| inputs(reader, node, "`replace`"));
+    if let Some(node) = fields.get(reader, "invalid") {
         let items = reader.list(node, "`invalid`").unwrap_or_default();
         case.invalid = items.iter().filter_map(|node| invalid(reader, node)).collect();
     }
@@ -123,12 +123,12 @@ fn inputs(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<CaseIn
 
 fn parts(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> CaseInputs {
     let mut part = |reader: &mut Reader<'_>, name: &'static str| {
-        let Some(node) = fields.get(name) else { return Value::Null };
+        let Some(node) = fields.get(reader, name) else { return Value::Null };
         reader.map(node, &format!("`{name}`")).map_or(Value::Null, |_| constant(node))
     };
     let (values, params) = (part(reader, "values"), part(reader, "params"));
     let secrets = secret(part(reader, "secrets"));
-    let account = fields.get("account").and_then(|node| reader.text(node, "`account`"));
+    let account = fields.get(reader, "account").and_then(|node| reader.text(node, "`account`"));
     CaseInputs { values, secrets, params, account: account.map(str::to_owned) }
 }
 
@@ -144,7 +144,7 @@ fn secret(value: Value) -> Value {
 fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
     let mut fields = reader.fields(node, "an item of `invalid`")?;
     let at = fields.need(reader, "at", "[/values/NAME]");
-    let instead = fields.get("inputs").and_then(|node| inputs(reader, node, "`inputs`"));
+    let instead = fields.get(reader, "inputs").and_then(|node| inputs(reader, node, "`inputs`"));
     let change = parts(reader, &mut fields);
     fields.done(reader);
     let mut pointers = Vec::new();
@@ -173,7 +173,7 @@ fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
 }
 
 fn skipped(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<SkippedRule> {
-    let Some(node) = fields.get("skip") else { return Vec::new() };
+    let Some(node) = fields.get(reader, "skip") else { return Vec::new() };
     let mut skipped = Vec::new();
     for node in reader.list(node, "`skip`").unwrap_or_default() {
         let Some(mut fields) = reader.fields(node, "an item of `skip`") else { continue };

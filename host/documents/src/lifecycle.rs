@@ -84,7 +84,7 @@ const KNOWN: [&str; 11] = [
 pub(crate) fn in_a_resource(name: &str) -> Option<String> {
     let known = KNOWN.iter().any(|known| plain(known) == plain(name));
     (name == "lifecycle" || known || elsewhere(name).is_some()).then(|| {
-        "wishes stand in a Deployment, by descriptor: `lifecycle: {TYPE#ID: {protect: true}}`".to_owned()
+        "lifecycle settings belong in a Deployment, by descriptor: `lifecycle: {TYPE#ID: {protect: true}}`".to_owned()
     })
 }
 
@@ -98,7 +98,7 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("preventdestroy", "write `protect`: deleting or replacing is refused"),
     ("preventdelete", "write `protect`: deleting or replacing is refused"),
     ("preventdeletion", "write `protect`: deleting or replacing is refused"),
-    ("retainondelete", "write `retain`: it is forgotten where it would be deleted"),
+    ("retainondelete", "write `retain`: Purlin forgets the resource instead of deleting it"),
     ("createbeforedestroy", "write `delete_before_replace: false`; creating first is what happens anyway"),
     ("createbeforedelete", "write `delete_before_replace: false`; creating first is what happens anyway"),
     ("replacetriggeredby", "write `replace_with` for resources, `replace_on_changes` for inputs"),
@@ -118,7 +118,7 @@ fn elsewhere(name: &str) -> Option<String> {
 fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -> LifecycleOptions {
     let Some(mut fields) = reader.fields(node, what) else { return LifecycleOptions::default() };
     let mut flag = |name| {
-        let node = fields.get(name)?;
+        let node = fields.get(reader, name)?;
         reader.boolean(node, &format!("`{name}`"))
     };
     let (protect, retain) = (flag("protect"), flag("retain"));
@@ -126,7 +126,7 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
     rest.ignore_changes = paths(reader, &mut fields, "ignore_changes");
     rest.replace_on_changes = paths(reader, &mut fields, "replace_on_changes");
     rest.replace_with = descriptors(reader, &mut fields, "replace_with", owner);
-    rest.deleted_with = fields.get("deleted_with").and_then(|node| {
+    rest.deleted_with = fields.get(reader, "deleted_with").and_then(|node| {
         let text = reader.text(node, "`deleted_with`")?;
         Some((descriptor(reader, text, &node.span, owner)?, reader.at(&node.span)))
     });
@@ -152,7 +152,7 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
 }
 
 fn paths(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Vec<InputPath> {
-    let Some(node) = fields.get(name) else { return Vec::new() };
+    let Some(node) = fields.get(reader, name) else { return Vec::new() };
     let texts = reader.strings(node, &format!("`{name}`")).unwrap_or_default();
     texts.into_iter().filter_map(|(text, span)| path(reader, text, &span)).collect()
 }
@@ -176,7 +176,7 @@ fn descriptors(
     name: &'static str,
     owner: Owner,
 ) -> Vec<(Descriptor, Location)> {
-    let Some(node) = fields.get(name) else { return Vec::new() };
+    let Some(node) = fields.get(reader, name) else { return Vec::new() };
     let texts = reader.strings(node, &format!("`{name}`")).unwrap_or_default();
     let read = |(text, span): (&str, Span)| Some((descriptor(reader, text, &span, owner)?, reader.at(&span)));
     texts.into_iter().filter_map(read).collect()
@@ -210,7 +210,7 @@ fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span, owner: Owner) ->
 }
 
 fn aliases(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<Alias> {
-    let Some(node) = fields.get("aliases") else { return Vec::new() };
+    let Some(node) = fields.get(reader, "aliases") else { return Vec::new() };
     let texts = reader.strings(node, "`aliases`").unwrap_or_default();
     let mut aliases = Vec::with_capacity(texts.len());
     for (text, span) in texts {

@@ -176,7 +176,7 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
     let (mut workspaces, mut ours, mut others) = (0, 0, 0);
     let mut skipped: Vec<(Diagnostic, bool)> = Vec::new();
     let faults = yaml::parse(&source.name, &source.text, &mut |document| {
-        let mut reader = Reader::new(&source.name, &source.text);
+        let mut reader = Reader::new(&source.name, &source.text, false);
         reader.files = match &source.kept {
             Kept::OnDisk => Files::Folder(&source.folder),
             Kept::Never => Files::Unread,
@@ -242,7 +242,8 @@ fn skip(fault: Diagnostic) -> Diagnostic {
 }
 
 fn left_behind(fault: Diagnostic) -> Diagnostic {
-    let message = "this part of the file belongs to no document: a `---` or `...` before it ends the one above";
+    let message =
+        "this part of the file belongs to no document: a `---` or `...` before it ends the one above";
     Diagnostic { code: "left-behind", message: message.to_owned(), ..fault }
         .help("remove the `---` or `...`; a document of its own begins with `apiVersion`")
 }

@@ -116,7 +116,7 @@ fn digest(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Digest> {
 }
 
 fn items(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> BTreeSet<String> {
-    let Some(node) = fields.get(name) else { return BTreeSet::new() };
+    let Some(node) = fields.get(reader, name) else { return BTreeSet::new() };
     let items = reader.strings(node, &format!("`{name}`")).unwrap_or_default();
     items.into_iter().map(|(text, _)| text.to_owned()).collect()
 }

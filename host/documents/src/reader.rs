@@ -24,9 +24,21 @@ pub(crate) struct Reader<'a> {
     pub(crate) faults: Vec<Diagnostic>,
 }
 
+/// Texts that exports of other platforms write as null where there is none. What decides about the
+/// identity of a resource, or holds others, is not among them.
+const OPTIONAL: [&str; 3] = ["driver_account", "name", "profile"];
+
 impl<'a> Reader<'a> {
-    pub(crate) fn new(file: &'a Arc<str>, text: &'a str) -> Self {
-        Self { file, text, foreign: false, vocabulary: &[], files: Files::Unread, attached: Vec::new(), faults: Vec::new() }
+    pub(crate) fn new(file: &'a Arc<str>, text: &'a str, foreign: bool) -> Self {
+        Self {
+            file,
+            text,
+            foreign,
+            vocabulary: &[],
+            files: Files::Unread,
+            attached: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 
     pub(crate) fn at(&self, span: &Span) -> Location {
@@ -117,6 +129,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reports an entry that stands within a map of anything, where it is only one more value, and
+    /// has the form of something that belongs elsewhere.
+    pub(crate) fn misplaced(&mut self, entry: &Entry<'_>, within: &str, help: &str) {
+        let message = format!("`{}` stands within `{within}`, where it has no effect", entry.key);
+        let fault = self.about(&entry.key_span, "misplaced-field", message).help(help);
+        self.report(fault);
+    }
+
     /// Strings of a list.
     pub(crate) fn strings<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<Vec<(&'n str, Span)>> {
         let items = self.list(node, what)?;
@@ -195,9 +215,10 @@ impl<'n, 't> Fields<'n, 't> {
         self.entries.iter().find(|entry| &*entry.key == name)
     }
 
-    /// The value of a field.
-    pub(crate) fn get(&mut self, name: &'static str) -> Option<&'n Node<'t>> {
-        self.entry(name).map(|entry| &entry.value)
+    /// The value of a field. In somebody else's format, some may be written and left empty.
+    pub(crate) fn get(&mut self, reader: &Reader<'_>, name: &'static str) -> Option<&'n Node<'t>> {
+        let entry = self.entry(name)?;
+        (!(reader.foreign && OPTIONAL.contains(&name) && entry.value.is_null())).then_some(&entry.value)
     }
 
     /// The value of a field that has to be there.
@@ -207,7 +228,7 @@ impl<'n, 't> Fields<'n, 't> {
         name: &'static str,
         example: &str,
     ) -> Option<&'n Node<'t>> {
-        let found = self.get(name);
+        let found = self.get(reader, name);
         if found.is_none() {
             // A whole map is too much to underline; its first key will do.
             let span = self.entries.first().map_or(self.span, |entry| entry.key_span);

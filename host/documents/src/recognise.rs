@@ -221,19 +221,23 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     if let Some(shape) = shape::of(root) {
         return Recognised::Wrong(missing_version(reader, root, &shape));
     }
-    let slipped = |entry: &&Entry<'_>| {
-        slip(&entry.key, ["modules"]).is_some() && shape::is_modules(&entry.value)
-    };
+    let slipped =
+        |entry: &&Entry<'_>| slip(&entry.key, ["modules"]).is_some() && shape::is_modules(&entry.value);
     if let Some(entry) = entries.iter().find(slipped) {
         let message = format!("unknown field `{}` of a Deployment Set", entry.key);
         let fault = reader.about(&entry.key_span, "unknown-field", message);
         return Recognised::Wrong(fault.help("did you mean `modules`?"));
     }
     let slipped = |entry: &&Entry<'_>| {
-        (&*entry.key == "shared" || slip(&entry.key, ["shared"]).is_some()) && shape::is_requests(&entry.value)
+        (&*entry.key == "shared" || slip(&entry.key, ["shared"]).is_some())
+            && shape::is_requests(&entry.value)
     };
     if let Some(entry) = entries.iter().find(slipped) {
-        let fault = reader.about(&entry.key_span, "missing-field", "this looks like a Deployment Set and lacks `modules`");
+        let fault = reader.about(
+            &entry.key_span,
+            "missing-field",
+            "this looks like a Deployment Set and lacks `modules`",
+        );
         return Recognised::Wrong(fault.help("add `modules: {}`"));
     }
     let message = "this is not a Purlin document: it has no `apiVersion`";

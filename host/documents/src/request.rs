@@ -25,12 +25,12 @@ fn request(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Opti
     let name = names::resource(reader, &entry.key, &entry.key_span);
     let mut fields = reader.fields(&entry.value, &format!("the resource `{}`", entry.key))?;
     let type_name = fields.need(reader, "type", "TYPE").and_then(|node| reader.name(node, "`type`"));
-    let class = fields.get("class").map(|node| reader.name(node, "`class`"));
-    let id = fields.get("id").map(|node| {
+    let class = fields.get(reader, "class").map(|node| reader.name(node, "`class`"));
+    let id = fields.get(reader, "id").map(|node| {
         let text = reader.string(node, "`id`")?;
         names::resource(reader, names::shared_id(text), &node.span)
     });
-    let params = fields.get("params").and_then(|node| {
+    let params = fields.get(reader, "params").and_then(|node| {
         reader.map(node, "`params`")?;
         Some(Arc::new(template(reader, node, dialect)))
     });

@@ -10,11 +10,11 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<ResourceT
     let mut top = reader.fields(root, "the ResourceType")?;
     top.entry("apiVersion");
     top.entry("kind");
-    if let Some(node) = top.get("metadata")
+    if let Some(node) = top.get(reader, "metadata")
         && let Some(mut metadata) = reader.fields(node, "`metadata`")
     {
         for name in ["id", "name", "description"] {
-            if let Some(node) = metadata.get(name) {
+            if let Some(node) = metadata.get(reader, name) {
                 reader.text(node, &format!("`metadata.{name}`"));
             }
         }
@@ -45,7 +45,7 @@ fn schema(
     fields: &mut Fields<'_, '_>,
     name: &'static str,
 ) -> Option<serde_json::Value> {
-    let node = fields.get(name)?;
+    let node = fields.get(reader, name)?;
     reader.map(node, &format!("`{name}`"))?;
     let schema = node.to_json();
     if let Err(error) = jsonschema::draft202012::meta::validate(&schema) {

@@ -32,7 +32,7 @@ fn document(reader: &mut Reader<'_>, root: &Node<'_>, what: &str, versioned: boo
     let version = if versioned {
         fields.need(reader, "apiVersion", "score.dev/v1b1")
     } else {
-        fields.get("apiVersion")
+        fields.get(reader, "apiVersion")
     };
     if let Some(node) = version
         && let Some(text) = reader.string(node, "`apiVersion`")
@@ -80,13 +80,11 @@ fn metadata<'n>(reader: &mut Reader<'_>, node: &'n Node<'_>) -> Option<&'n str> 
         let resources = &*entry.key == "resources" && is_requests(&entry.value);
         let service = &*entry.key == "service" && entry.value.get("ports").is_some();
         if resources || service || (&*entry.key == "containers" && entry.value.entries().is_some()) {
-            let message = format!("`{}` stands within `metadata`, where it has no effect", entry.key);
-            let fault = reader.about(&entry.key_span, "misplaced-field", message);
-            reader.report(fault.help("indent it as far as `metadata`"));
+            reader.misplaced(entry, "metadata", "indent it as far as `metadata`");
         }
     }
     let name = fields.need(reader, "name", "NAME");
-    if let Some(node) = fields.get("annotations") {
+    if let Some(node) = fields.get(reader, "annotations") {
         annotations(reader, node);
     }
     let node = name?;
@@ -122,7 +120,7 @@ fn annotations(reader: &mut Reader<'_>, node: &Node<'_>) {
 
 fn service(reader: &mut Reader<'_>, node: &Node<'_>) {
     let Some(mut fields) = reader.fields(node, "`service`") else { return };
-    if let Some(node) = fields.get("ports") {
+    if let Some(node) = fields.get(reader, "ports") {
         for entry in reader.map(node, "`ports`").unwrap_or_default() {
             label(reader, &entry.key, &entry.key_span, "the name of a port");
             service_port(reader, &entry.value, &entry.key);
@@ -136,10 +134,10 @@ fn service_port(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) {
     if let Some(node) = fields.need(reader, "port", "8080") {
         port(reader, node, "`port`");
     }
-    if let Some(node) = fields.get("protocol") {
+    if let Some(node) = fields.get(reader, "protocol") {
         choice(reader, node, "`protocol`", &["TCP", "UDP"]);
     }
-    if let Some(node) = fields.get("targetPort") {
+    if let Some(node) = fields.get(reader, "targetPort") {
         port(reader, node, "`targetPort`");
     }
     fields.done(reader);

@@ -38,11 +38,9 @@ pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
         }
     }
     let kind = root.get("kind").and_then(Node::as_str).unwrap_or_default();
-    for (name, driver, shape) in [
-        ("spec", "driver", DEFINITION),
-        ("entity", "driver_type", ENTITY),
-        ("object", "driver_type", CORE),
-    ] {
+    for (name, driver, shape) in
+        [("spec", "driver", DEFINITION), ("entity", "driver_type", ENTITY), ("object", "driver_type", CORE)]
+    {
         let Some(body) = body(name) else { continue };
         let rest = ["criteria", "inputs", "driver_inputs", "provision"].iter().any(|name| has(body, name));
         if text(body, driver) && (has(body, "type") || rest) || (has(body, "type") && has(body, "criteria")) {
@@ -97,4 +95,24 @@ pub(crate) fn is_module(node: &Node<'_>) -> bool {
 pub(crate) fn is_modules(node: &Node<'_>) -> bool {
     let entries = node.entries().unwrap_or_default();
     !entries.is_empty() && entries.iter().all(|entry| is_module(&entry.value))
+}
+
+/// Whether something has the form of the criteria of a definition.
+pub(crate) fn is_criteria(node: &Node<'_>) -> bool {
+    const KNOWN: [&str; 5] = ["app_id", "class", "env_id", "env_type", "res_id"];
+    let Kind::List(items) = &node.kind else { return false };
+    let known = |node: &Node<'_>| {
+        node.entries().is_some_and(|entries| entries.iter().all(|entry| KNOWN.contains(&&*entry.key)))
+    };
+    !items.is_empty() && items.iter().all(known)
+}
+
+/// Whether something has the form of the resources that a definition brings along.
+pub(crate) fn is_provision(node: &Node<'_>) -> bool {
+    const KNOWN: [&str; 3] = ["is_dependent", "match_dependents", "params"];
+    let entries = node.entries().unwrap_or_default();
+    let known = |node: &Node<'_>| {
+        node.entries().is_some_and(|entries| entries.iter().all(|entry| KNOWN.contains(&&*entry.key)))
+    };
+    !entries.is_empty() && entries.iter().all(|entry| known(&entry.value))
 }

@@ -39,15 +39,15 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     let mut top = reader.fields(root, "the Workspace")?;
     top.entry("apiVersion");
     let kind = top.entry("kind");
-    if let Some(node) = top.get("metadata")
+    if let Some(node) = top.get(reader, "metadata")
         && let Some(mut metadata) = reader.fields(node, "`metadata`")
     {
-        if let Some(name) = metadata.get("name") {
+        if let Some(name) = metadata.get(reader, "name") {
             reader.text(name, "`metadata.name`");
         }
         metadata.done(reader);
     }
-    let spec = top.get("spec");
+    let spec = top.get(reader, "spec");
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_path_buf() };
     let location = kind.map_or(reader.at(&root.span), |kind| reader.at(&kind.key_span));
     let mut workspace = Workspace { folder, location, ..Workspace::default() };
@@ -58,14 +58,14 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
         }
         None => top,
     };
-    workspace.state = fields.get("state").and_then(|node| state(reader, node));
-    workspace.key = fields.get("key").and_then(|node| key(reader, node));
-    if let Some(node) = fields.get("defaults") {
+    workspace.state = fields.get(reader, "state").and_then(|node| state(reader, node));
+    workspace.key = fields.get(reader, "key").and_then(|node| key(reader, node));
+    if let Some(node) = fields.get(reader, "defaults") {
         workspace.defaults = defaults(reader, node);
     }
     workspace.parallelism =
-        fields.get("parallelism").and_then(|node| count(reader, node, "`parallelism`"));
-    let stores = fields.get("secret_stores");
+        fields.get(reader, "parallelism").and_then(|node| count(reader, node, "`parallelism`"));
+    let stores = fields.get(reader, "secret_stores");
     if let Some(node) = stores {
         for entry in reader.map(node, "`secret_stores`").unwrap_or_default() {
             if let Some(store) = stores::read(reader, entry) {
@@ -73,7 +73,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
             }
         }
     }
-    if let Some(node) = fields.get("drivers") {
+    if let Some(node) = fields.get(reader, "drivers") {
         for entry in reader.map(node, "`drivers`").unwrap_or_default() {
             if let Some(config) = driver::read(reader, entry) {
                 workspace.drivers.insert(entry.key.clone(), config);
@@ -95,8 +95,8 @@ fn state(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<PathBuf> {
 fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {
     const ONE: &str = "write one of `file: PATH`, `env: NAME` and `command: [PROGRAM, ARGUMENT]`";
     let mut fields = reader.fields(node, "`key`")?;
-    let (file, env) = (fields.get("file"), fields.get("env"));
-    let command = fields.get("command");
+    let (file, env) = (fields.get(reader, "file"), fields.get(reader, "env"));
+    let command = fields.get(reader, "command");
     fields.done(reader);
     match (file, env, command) {
         (Some(node), None, None) => reader.text(node, "`key.file`").map(|path| KeySource::File(path.into())),
@@ -122,7 +122,7 @@ fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {
 fn defaults(reader: &mut Reader<'_>, node: &Node<'_>) -> ContextDefaults {
     let Some(mut fields) = reader.fields(node, "`defaults`") else { return ContextDefaults::default() };
     let mut part = |name| {
-        let node = fields.get(name)?;
+        let node = fields.get(reader, name)?;
         context_part(reader, node, &format!("`{name}`"))
     };
     let defaults = ContextDefaults {

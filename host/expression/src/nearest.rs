@@ -67,7 +67,8 @@ mod tests {
         assert_eq!(did_you_mean("hots", "outputs", ["port", "host"]), "did you mean `host`?");
         assert_eq!(did_you_mean("zzz", "outputs", ["port", "host"]), "the outputs are `host`, `port`");
         assert_eq!(did_you_mean("zzz", "outputs", []), "there are no outputs");
-        let many: Vec<String> = (0..40).map(|n| format!("a_long_name_{n}")).chain(["zebra".to_owned()]).collect();
+        let many: Vec<String> =
+            (0..40).map(|n| format!("a_long_name_{n}")).chain(["zebra".to_owned()]).collect();
         let help = did_you_mean("zbr---", "outputs", many.iter().map(String::as_str));
         assert!(help.contains("`zebra`") && help.ends_with("and 29 more"), "{help}");
     }

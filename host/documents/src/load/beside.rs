@@ -49,7 +49,7 @@ fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
     let (mut documents, mut whole) = (0, true);
     let mut wrong = yaml::parse(name, text, &mut |document| {
         documents += 1;
-        let mut reader = Reader::new(name, text);
+        let mut reader = Reader::new(name, text, false);
         reader.faults.extend(document.faults);
         let root = &document.root;
         match newer(&reader, root).map_or_else(|| recognise(&reader, root), Recognised::Wrong) {

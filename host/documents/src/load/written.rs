@@ -21,7 +21,7 @@ pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
     let name = walk::display(&file);
     let mut found = Vec::new();
     yaml::parse(&name, &text, &mut |document| {
-        let mut reader = Reader::new(&name, &text);
+        let mut reader = Reader::new(&name, &text, false);
         let Recognised::Ours(Format::Workspace) = recognise(&reader, &document.root) else { return };
         let Some(workspace) = crate::workspace::read(&mut reader, &document.root, folder) else { return };
         for dir in workspace.drivers.values().flat_map(|driver| &driver.grants.dirs) {

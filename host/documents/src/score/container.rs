@@ -30,23 +30,23 @@ fn container(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Template {
         filled(reader, node, "`image`");
     }
     for name in ["command", "args"] {
-        if let Some(node) = fields.get(name) {
+        if let Some(node) = fields.get(reader, name) {
             reader.strings(node, &format!("`{name}`"));
         }
     }
-    if let Some(node) = fields.get("variables") {
+    if let Some(node) = fields.get(reader, "variables") {
         variables(reader, node);
     }
     fields.entry("files");
     fields.entry("volumes");
-    if let Some(node) = fields.get("before") {
+    if let Some(node) = fields.get(reader, "before") {
         before(reader, node);
     }
-    if let Some(node) = fields.get("resources") {
+    if let Some(node) = fields.get(reader, "resources") {
         resources(reader, node);
     }
     for name in ["livenessProbe", "readinessProbe"] {
-        if let Some(node) = fields.get(name) {
+        if let Some(node) = fields.get(reader, name) {
             probe::probe(reader, node, &format!("`{name}`"));
         }
     }
@@ -90,7 +90,7 @@ fn before(reader: &mut Reader<'_>, node: &Node<'_>) {
 fn resources(reader: &mut Reader<'_>, node: &Node<'_>) {
     let Some(mut fields) = reader.fields(node, "`resources`") else { return };
     for name in ["limits", "requests"] {
-        if let Some(node) = fields.get(name) {
+        if let Some(node) = fields.get(reader, name) {
             amounts(reader, node, &format!("`{name}`"));
         }
     }
@@ -100,7 +100,7 @@ fn resources(reader: &mut Reader<'_>, node: &Node<'_>) {
 fn amounts(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     let Some(mut fields) = reader.fields(node, what) else { return };
     let mut amount = |name, fits: fn(&str) -> bool, help: &str| {
-        if let Some(node) = fields.get(name)
+        if let Some(node) = fields.get(reader, name)
             && let Some(text) = reader.string(node, &format!("`{name}`"))
             && !fits(text)
         {

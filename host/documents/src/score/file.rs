@@ -56,10 +56,10 @@ fn map_or_list(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, item: Item)
 
 fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
     let Some(mut fields) = reader.fields(node, "a file") else { return Template::default() };
-    if let Some(node) = fields.get("target") {
+    if let Some(node) = fields.get(reader, "target") {
         filled(reader, node, "`target`");
     }
-    if let Some(node) = fields.get("mode")
+    if let Some(node) = fields.get(reader, "mode")
         && let Some(mode) = reader.string(node, "`mode`")
         && !pattern::mode(mode)
     {
@@ -69,10 +69,10 @@ fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
             "write octal digits in quotes: \"0600\"",
         );
     }
-    let source = fields.get("source");
-    let content = fields.get("content");
-    let binary = fields.get("binaryContent");
-    let plain = fields.get("noExpand").and_then(|node| reader.boolean(node, "`noExpand`"));
+    let source = fields.get(reader, "source");
+    let content = fields.get(reader, "content");
+    let binary = fields.get(reader, "binaryContent");
+    let plain = fields.get(reader, "noExpand").and_then(|node| reader.boolean(node, "`noExpand`"));
     fields.done(reader);
     if let Some(node) = source {
         filled(reader, node, "`source`");
@@ -177,11 +177,11 @@ fn volume(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
         reader.string(node, "`source`");
     }
     for name in ["path", "target"] {
-        if let Some(node) = fields.get(name) {
+        if let Some(node) = fields.get(reader, name) {
             reader.string(node, &format!("`{name}`"));
         }
     }
-    if let Some(node) = fields.get("readOnly") {
+    if let Some(node) = fields.get(reader, "readOnly") {
         reader.boolean(node, "`readOnly`");
     }
     fields.done(reader);

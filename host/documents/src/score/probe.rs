@@ -7,7 +7,7 @@ use crate::yaml::Node;
 /// Checks a probe: `httpGet`, `exec`, or both.
 pub(super) fn probe(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     let Some(mut fields) = reader.fields(node, what) else { return };
-    let (http, exec) = (fields.get("httpGet"), fields.get("exec"));
+    let (http, exec) = (fields.get(reader, "httpGet"), fields.get(reader, "exec"));
     fields.done(reader);
     if http.is_none() && exec.is_none() {
         let fault = reader
@@ -36,13 +36,13 @@ fn http_get(reader: &mut Reader<'_>, node: &Node<'_>) {
     if let Some(node) = fields.need(reader, "path", "/") {
         reader.string(node, "`path`");
     }
-    if let Some(node) = fields.get("host") {
+    if let Some(node) = fields.get(reader, "host") {
         filled(reader, node, "`host`");
     }
-    if let Some(node) = fields.get("scheme") {
+    if let Some(node) = fields.get(reader, "scheme") {
         choice(reader, node, "`scheme`", &["HTTP", "HTTPS"]);
     }
-    if let Some(node) = fields.get("httpHeaders") {
+    if let Some(node) = fields.get(reader, "httpHeaders") {
         for item in reader.list(node, "`httpHeaders`").unwrap_or_default() {
             header(reader, item);
         }

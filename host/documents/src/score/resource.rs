@@ -20,8 +20,8 @@ fn resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceReques
     let named = label(reader, &entry.key, &entry.key_span, "the name of a resource");
     let mut fields = reader.fields(&entry.value, &format!("the resource `{}`", entry.key))?;
     let type_name = fields.need(reader, "type", "TYPE").and_then(|node| reader.name(node, "`type`"));
-    let class = fields.get("class").map(|node| class(reader, node));
-    let id = fields.get("id").map(|node| {
+    let class = fields.get(reader, "class").map(|node| class(reader, node));
+    let id = fields.get(reader, "id").map(|node| {
         let text = reader.string(node, "`id`")?;
         if !pattern::id(text) {
             let help = "write 2 to 63 of a-z, 0-9 and `-`, with `.` between parts";
@@ -30,13 +30,13 @@ fn resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceReques
         }
         Some(Arc::from(names::shared_id(text)))
     });
-    if let Some(node) = fields.get("metadata")
+    if let Some(node) = fields.get(reader, "metadata")
         && let Some(mut metadata) = reader.fields(node, "`metadata`")
-        && let Some(node) = metadata.get("annotations")
+        && let Some(node) = metadata.get(reader, "annotations")
     {
         annotations(reader, node);
     }
-    let params = fields.get("params").and_then(|node| {
+    let params = fields.get(reader, "params").and_then(|node| {
         reader.map(node, "`params`")?;
         Some(Arc::new(template(reader, node, Dialect::Score)))
     });

@@ -17,19 +17,19 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverC
     }
     let mut config = DriverConfig { location: reader.at(&entry.key_span), ..DriverConfig::default() };
     let mut fields = reader.fields(&entry.value, &format!("the driver `{}`", entry.key))?;
-    if let Some(node) = fields.get("source") {
+    if let Some(node) = fields.get(reader, "source") {
         config.source = reader.text(node, "`source`").map(|text| match text.strip_prefix("oci://") {
             Some(reference) => DriverSource::Oci(reference.to_owned()),
             None => DriverSource::Path(text.into()),
         });
     }
-    if let Some(node) = fields.get("version") {
+    if let Some(node) = fields.get(reader, "version") {
         config.version = version(reader, node);
     }
-    if let Some(node) = fields.get("grants") {
+    if let Some(node) = fields.get(reader, "grants") {
         config.grants = grants::read(reader, node).unwrap_or_default();
     }
-    if let Some(node) = fields.get("limits") {
+    if let Some(node) = fields.get(reader, "limits") {
         config.limits = limits(reader, node).unwrap_or_default();
     }
     fields.done(reader);
@@ -56,11 +56,11 @@ fn limits(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Limits> {
         time: quantity(reader, &mut fields, "time", "a duration", "30s", quantity::duration),
         output: size(reader, &mut fields, "output"),
         log: size(reader, &mut fields, "log"),
-        concurrency: fields.get("concurrency").and_then(|node| count(reader, node, "`concurrency`")),
+        concurrency: fields.get(reader, "concurrency").and_then(|node| count(reader, node, "`concurrency`")),
         total: quantity(reader, &mut fields, "total", "a duration", "10m", quantity::duration),
         response: size(reader, &mut fields, "response"),
         requests: fields
-            .get("requests")
+            .get(reader, "requests")
             .and_then(|node| count(reader, node, "`requests`"))
             .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
     };
@@ -81,7 +81,7 @@ pub(super) fn quantity<T>(
     example: &str,
     read: fn(&str) -> Option<T>,
 ) -> Option<T> {
-    let node = fields.get(name)?;
+    let node = fields.get(reader, name)?;
     let text = node.as_str();
     let value = text.and_then(read);
     if value.is_none() {

@@ -23,11 +23,11 @@ use crate::yaml::{Node, Span};
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Grants> {
     let mut fields = reader.fields(node, "`grants`")?;
     let mut grants = Grants::default();
-    if let Some(node) = fields.get("env") {
+    if let Some(node) = fields.get(reader, "env") {
         let names = reader.strings(node, "`grants.env`").unwrap_or_default();
         grants.env = names.into_iter().filter_map(|(name, span)| variable(reader, name, &span)).collect();
     }
-    if let Some(node) = fields.get("dirs") {
+    if let Some(node) = fields.get(reader, "dirs") {
         let items = reader.list(node, "`grants.dirs`").unwrap_or_default();
         grants.dirs = items.iter().filter_map(|item| directory(reader, item)).collect();
     }
@@ -67,7 +67,7 @@ fn texts<'n>(
     fields: &mut Fields<'n, '_>,
     name: &'static str,
 ) -> Vec<(&'n str, Span)> {
-    let Some(node) = fields.get(name) else { return Vec::new() };
+    let Some(node) = fields.get(reader, name) else { return Vec::new() };
     let items = reader.strings(node, &format!("`grants.{name}`")).unwrap_or_default();
     let (texts, empty): (Vec<_>, Vec<_>) = items.into_iter().partition(|(text, _)| !text.trim().is_empty());
     for (_, span) in empty {
@@ -103,7 +103,7 @@ fn directory(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DirGrant> {
     let host = fields.need(reader, "host", "./data").and_then(|node| reader.text(node, "`host`"));
     let guest_node = fields.need(reader, "guest", "/data");
     let guest = guest_node.and_then(|node| reader.text(node, "`guest`"));
-    let mode = fields.get("mode");
+    let mode = fields.get(reader, "mode");
     fields.done(reader);
     let writable = match mode.map(|node| (node, reader.string(node, "`mode`"))) {
         None => false,

@@ -32,8 +32,8 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<SecretS
     let location = reader.at(&entry.key_span);
     let what = format!("the secret store `{}`", entry.key);
     let mut fields = reader.fields(&entry.value, &what)?;
-    let (file, env) = (fields.get("file"), fields.get("env"));
-    let (command, driver) = (fields.get("command"), fields.get("driver"));
+    let (file, env) = (fields.get(reader, "file"), fields.get(reader, "env"));
+    let (command, driver) = (fields.get(reader, "command"), fields.get(reader, "driver"));
     if [file, env, command, driver].iter().flatten().count() != 1 {
         for field in ["time", "values", "secrets"] {
             fields.entry(field);
@@ -105,7 +105,7 @@ fn arguments(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(String, Vec<St
 
 /// A map that a driver is given as it is written.
 fn given(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Map {
-    let Some(node) = fields.get(name) else { return Map::default() };
+    let Some(node) = fields.get(reader, name) else { return Map::default() };
     if reader.map(node, &format!("`{name}`")).is_none() {
         return Map::default();
     }

@@ -237,11 +237,12 @@ impl<'a> Builder<'a> {
         let Some(known) = known else { return };
         if !known.iter().any(|known| **known == **name) {
             let known = known.iter().map(String::as_str);
-            let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`"))
-                .help(match without_outputs(placeholder) {
+            let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`")).help(
+                match without_outputs(placeholder) {
                     Some(written) => format!("leave `.outputs` out, as Score does: write `{written}`"),
                     None => did_you_mean(name, "outputs", known),
-                });
+                },
+            );
             self.faults.push(docs::at(placeholder, fault));
         }
     }

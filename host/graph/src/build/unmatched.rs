@@ -38,7 +38,9 @@ impl<'a> Builder<'a> {
             let Some((key, spot)) = found.first().cloned() else { continue };
             let message = match (found.len(), class.as_str()) {
                 (1, _) => format!("no definition matches `{key}`"),
-                (count, "default") => format!("no definition matches {count} resources of type `{type_name}`"),
+                (count, "default") => {
+                    format!("no definition matches {count} resources of type `{type_name}`")
+                }
                 (count, class) => {
                     format!("no definition matches {count} resources of type `{type_name}.{class}`")
                 }
@@ -85,7 +87,10 @@ impl<'a> Builder<'a> {
         }
         let Some(near) = losers.first() else { return fault };
         if near.criterion.is_none() {
-            return fault.help(format!("add `criteria: [{{}}]` to `{}`: it then matches everywhere", near.definition));
+            return fault.help(format!(
+                "add `criteria: [{{}}]` to `{}`: it then matches everywhere",
+                near.definition
+            ));
         }
         let class = (key.class() != "default").then(|| format!("class: {}", key.class()));
         let id = (resources == 1).then(|| format!("res_id: {}", key.id()));
