@@ -9,8 +9,30 @@ use purlin_model::{
 };
 
 use crate::reader::{Fields, Reader};
+use crate::shape::{is_criteria, is_provision};
 use crate::template::template;
 use crate::yaml::{Entry, Kind, Node, Span};
+
+/// The fields of definitions at all levels, in each envelope.
+pub(crate) const VOCABULARY: &[&str] = &[
+    "app_id",
+    "class",
+    "criteria",
+    "driver_account",
+    "driver_inputs",
+    "driver_type",
+    "entity",
+    "env_id",
+    "env_type",
+    "is_dependent",
+    "match_dependents",
+    "provision",
+    "res_id",
+    "secret_refs",
+    "secrets",
+    "type",
+    "values",
+];
 
 /// Reads a definition; `bodies` are the fields that its body may stand under.
 pub(crate) fn read(
@@ -204,7 +226,12 @@ fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) -> Option<I
 
 fn map_of(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<Template> {
     let node = fields.get(reader, name)?;
-    reader.map(node, &format!("`{name}`"))?;
+    for entry in reader.map(node, &format!("`{name}`"))? {
+        let criteria = &*entry.key == "criteria" && is_criteria(&entry.value);
+        if criteria || (&*entry.key == "provision" && is_provision(&entry.value)) {
+            reader.misplaced(entry, name, "it belongs beside `type`: check its indentation");
+        }
+    }
     Some(template(reader, node, Dialect::Definition))
 }
 
@@ -255,9 +282,6 @@ fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Provision> {
         params: None,
         location: reader.at(&entry.key_span),
     };
-    if entry.value.is_null() {
-        return Some(provision);
-    }
     let mut fields = reader.fields(&entry.value, &format!("`provision.{}`", entry.key))?;
     let mut flag =
         |name| fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
@@ -289,7 +313,6 @@ fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&E
     }
     let Some(node) = inner.or(outer).map(|entry| &entry.value) else { return Vec::new() };
     match &node.kind {
-        Kind::Null if reader.foreign => Vec::new(),
         Kind::List(items) => items.iter().filter_map(|item| criterion(reader, item)).collect(),
         Kind::Map(_) => {
             let warning = Diagnostic::warning("criteria-map", "`criteria` is a map, read as one criterion")
@@ -306,7 +329,7 @@ fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&E
 }
 
 fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
-    let mut fields = reader.fields(node, "a criterion")?;
+    let mut fields = reader.fields(node, "a criterion")?.strict();
     let faults = reader.faults.len();
     let mut field = |name: &'static str| {
         let node = fields.get(reader, name)?;

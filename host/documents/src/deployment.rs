@@ -35,8 +35,9 @@ use crate::names::context_part;
 use crate::reader::{Fields, Reader};
 use crate::request::requests;
 use crate::score;
+use crate::shape::is_requests;
 use crate::template::template;
-use crate::yaml::Node;
+use crate::yaml::{Kind, Node};
 
 /// A part of the context and where it was written.
 pub(crate) type Part = Option<(Arc<str>, Location)>;
@@ -87,6 +88,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     if let Some(node) = fields.get(reader, "values") {
         let entries = reader.map(node, "`values`").unwrap_or_default();
         for entry in entries {
+            let workloads = &*entry.key == "workloads" && matches!(entry.value.kind, Kind::List(_));
+            if workloads || (&*entry.key == "shared" && is_requests(&entry.value)) {
+                reader.misplaced(entry, "values", "indent it as far as `values`");
+            }
             let value = template(reader, &entry.value, Dialect::Definition);
             spec.values.insert(entry.key.clone(), (value, reader.at(&entry.key_span)));
         }

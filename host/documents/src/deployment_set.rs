@@ -6,12 +6,14 @@ use purlin_model::{Map, ResourceRequest, Template, Value, Workload};
 use crate::names;
 use crate::reader::Reader;
 use crate::request::requests;
+use crate::shape::{is_module, is_modules, is_request, is_requests};
 use crate::template::{Names, template};
 use crate::yaml::{Entry, Node};
 
 /// Reads a Deployment Set: its modules and its shared resources.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> (Vec<Workload>, Vec<ResourceRequest>) {
-    let Some(mut top) = reader.fields(root, "the Deployment Set") else { return Default::default() };
+    let Some(top) = reader.fields(root, "the Deployment Set") else { return Default::default() };
+    let mut top = top.losing(|node| is_module(node) || is_requests(node) || is_modules(node));
     let modules =
         top.get(reader, "modules").and_then(|node| reader.map(node, "`modules`")).unwrap_or_default();
     let shared_entries = root.get("shared").and_then(Node::entries).unwrap_or_default();
@@ -43,10 +45,20 @@ fn check(reader: &mut Reader<'_>, names: &Names<'_>, template: Option<&Template>
 
 fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Option<Workload> {
     let name = names::workload(reader, &entry.key, &entry.key_span);
-    let mut fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
+    let fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
+    let mut fields = fields.losing(|node| is_request(node) || is_requests(node) || is_module(node));
     let profile = fields.get(reader, "profile").and_then(|node| reader.text(node, "`profile`"));
     let spec = fields.get(reader, "spec").and_then(|node| {
-        reader.map(node, "`spec`")?;
+        for entry in reader.map(node, "`spec`")? {
+            let own = ["externals", "shared", "modules"].contains(&&*entry.key);
+            if own && (is_requests(&entry.value) || is_modules(&entry.value)) {
+                let help = match &*entry.key {
+                    "externals" => "indent it as far as `spec`",
+                    _ => "it belongs at the top of the Deployment Set: check its indentation",
+                };
+                reader.misplaced(entry, "spec", help);
+            }
+        }
         Some(template(reader, node, Dialect::DeploymentSet))
     });
     let externals = fields.get(reader, "externals");

@@ -4,15 +4,18 @@
 //! parsed, together with all faults at once and the texts to show them in. It knows nothing of
 //! graphs, drivers or stores, and never prints.
 
+mod attached;
 mod definition;
 mod deployment;
 mod deployment_set;
 mod driver_cases;
+mod form;
 mod lifecycle;
 mod load;
 mod locate;
 mod lock;
 mod names;
+mod near;
 mod plain;
 mod quantity;
 mod reader;
@@ -22,6 +25,7 @@ mod request;
 mod resource_type;
 mod schema;
 mod score;
+mod shape;
 mod source;
 mod template;
 mod values;
@@ -29,6 +33,7 @@ mod walk;
 mod workspace;
 mod yaml;
 
+pub use attached::{AttachedFile, FileContent};
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use lock::LOCK_FILE;

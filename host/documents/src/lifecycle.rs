@@ -86,7 +86,7 @@ const KNOWN: [&str; 12] = [
 pub(crate) fn in_a_resource(name: &str) -> Option<String> {
     let known = KNOWN.iter().any(|known| plain(known) == plain(name));
     (name == "lifecycle" || known || elsewhere(name).is_some()).then(|| {
-        "wishes stand in a Deployment, by descriptor: `lifecycle: {TYPE#ID: {protect: true}}`".to_owned()
+        "lifecycle settings belong in a Deployment, by descriptor: `lifecycle: {TYPE#ID: {protect: true}}`".to_owned()
     })
 }
 
@@ -100,7 +100,7 @@ const ELSEWHERE: [(&str, &str); 14] = [
     ("preventdestroy", "write `protect`: deleting or replacing is refused"),
     ("preventdelete", "write `protect`: deleting or replacing is refused"),
     ("preventdeletion", "write `protect`: deleting or replacing is refused"),
-    ("retainondelete", "write `retain`: it is forgotten where it would be deleted"),
+    ("retainondelete", "write `retain`: Purlin forgets the resource instead of deleting it"),
     ("createbeforedestroy", "write `delete_before_replace: false`; creating first is what happens anyway"),
     ("createbeforedelete", "write `delete_before_replace: false`; creating first is what happens anyway"),
     ("replacetriggeredby", "write `replace_with` for resources, `replace_on_changes` for inputs"),

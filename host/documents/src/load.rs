@@ -3,6 +3,7 @@
 mod assemble;
 mod beside;
 mod stored;
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use purlin_model::{
 };
 
 use crate::SourceMap;
+use crate::attached::{AttachedFile, FileContent, Files};
 use crate::lock::LOCK_FILE;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
-use crate::walk::{Collector, Source};
+use crate::walk::{Collector, Kept, Source, WORKSPACE_FILE};
 use crate::yaml::{self, Document};
 use assemble::Assembly;
 pub use stored::{SourceText, load_sources};
@@ -33,6 +35,15 @@ pub enum Input {
         /// What it says.
         text: String,
     },
+}
+
+impl Input {
+    fn as_path(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Text { .. } => None,
+        }
+    }
 }
 
 /// What documents say.
@@ -71,7 +82,7 @@ impl Loaded {
     /// Every text that was used, in the order in which it was read, so that [`load_sources`] can
     /// read all of it again when the files have changed. Not among them are files that hold a
     /// Workspace or a Lock and nothing else, as what that says is the operator's business of the day; and
-    /// files that were found in a folder and passed over, as what they hold is nobody's business.
+    /// files that were found in a folder and skipped, as what they hold is nobody's business.
     pub fn sources(&self) -> &[SourceText] {
         &self.texts
     }
@@ -88,14 +99,20 @@ struct Reading {
 impl Reading {
     /// Keeps a text that has been read. What is somebody else's is not kept to be shown, either: it
     /// may be a file of secrets.
-    fn keep(&mut self, source: &Source, read: (bool, bool), scores: Vec<(Arc<str>, Arc<str>)>) {
-        let (used, foreign) = read;
-        if !foreign {
+    fn keep(&mut self, source: &Source, read: &mut Read, scores: Vec<(Arc<str>, Arc<str>)>) {
+        if !read.foreign {
             self.sources.insert(source.name.clone(), source.text.clone());
         }
-        if used {
+        let attached = std::mem::take(&mut read.attached);
+        for file in &attached {
+            if let FileContent::Text(text) = &file.content {
+                self.sources.insert(Files::Folder(&source.folder).name(&file.path), text.clone());
+            }
+        }
+        if read.used {
             let (name, text) = (source.name.clone(), source.text.clone());
-            self.texts.push(SourceText { name, text, named: source.named, scores });
+            let files = (!attached.is_empty()).then_some(attached);
+            self.texts.push(SourceText { name, text, named: source.named, scores, files });
         }
     }
 }
@@ -116,6 +133,9 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
 /// Deployment.
 pub fn load(inputs: &[Input]) -> Loaded {
     let mut collector = Collector::default();
+    for path in inputs.iter().filter_map(Input::as_path) {
+        collector.written.extend(written::folders(path));
+    }
     for input in inputs {
         match input {
             Input::Path(path) => collector.path(path),
@@ -127,14 +147,14 @@ pub fn load(inputs: &[Input]) -> Loaded {
     let mut next = 0;
     while let Some(source) = collector.sources.get(next).cloned() {
         next += 1;
-        let read = read_source(&source, &mut reading.assembly);
+        let mut read = read_source(&source, &mut reading.assembly);
         let mut scores = Vec::with_capacity(read.scores.len());
-        for (path, place) in read.scores {
+        for (path, place) in std::mem::take(&mut read.scores) {
             if let Some(name) = collector.referenced(&source.folder.join(&path), &place) {
                 scores.push((path.to_string_lossy().into(), name));
             }
         }
-        reading.keep(&source, (read.used, read.foreign), scores);
+        reading.keep(&source, &mut read, scores);
     }
     if let Some(workspace) = &mut reading.assembly.loaded.workspace {
         workspace.lock = beside::lock(&workspace.folder, &mut reading.sources, &mut collector.faults);
@@ -147,6 +167,8 @@ pub fn load(inputs: &[Input]) -> Loaded {
 struct Read {
     /// Score files, as written.
     scores: Vec<(PathBuf, Location)>,
+    /// Files that content was taken from.
+    attached: Vec<AttachedFile>,
     /// Something other than a Workspace was taken from it, or somebody meant that it should be.
     used: bool,
     /// It was found in a folder, and nothing in it is ours.
@@ -157,47 +179,78 @@ struct Read {
 fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
     let mut read = Read::default();
     let (mut workspaces, mut ours, mut others) = (0, 0, 0);
+    let mut skipped: Vec<(Diagnostic, bool)> = Vec::new();
     let faults = yaml::parse(&source.name, &source.text, &mut |document| {
         let mut reader = Reader::new(&source.name, &source.text, false);
+        reader.files = match &source.kept {
+            Kept::OnDisk => Files::Folder(&source.folder),
+            Kept::Never => Files::Unread,
+            Kept::All(files) => Files::Kept(&source.folder, files),
+        };
         let recognised = recognise(&reader, &document.root);
         match recognised {
             Recognised::Ours(Format::Workspace | Format::Lock) => workspaces += 1,
             Recognised::Ours(_) | Recognised::Wrong(_) => ours += 1,
-            Recognised::Other(_) => others += 1,
+            Recognised::Other(_) | Recognised::Stray(_) => others += 1,
         }
         match recognised {
             Recognised::Ours(format) => {
                 read_document(&mut reader, format, document, source, assembly, &mut read.scores);
             }
             Recognised::Wrong(fault) => reader.report(fault),
-            Recognised::Other(fault) => reader.report(if source.named { fault } else { passed_over(fault) }),
+            Recognised::Other(fault) => skipped.push((fault, false)),
+            Recognised::Stray(fault) => skipped.push((fault, true)),
         }
+        read.attached.append(&mut reader.attached);
         assembly.loaded.diagnostics.append(&mut reader.faults);
     });
-    for fault in faults {
-        assembly.loaded.diagnostics.push(if source.named || looks_like_ours(source) {
-            ours += 1;
-            fault
-        } else {
-            Diagnostic { severity: Severity::Warning, ..fault }
-                .fact("the file was found in a folder and does not look like a document of Purlin")
-        });
+    for (fault, stray) in skipped {
+        // Beside a document of ours, a part without a head is what a `---` or `...` cut off.
+        let fault = match (stray && ours + workspaces > 0, source.named) {
+            (true, _) => left_behind(fault),
+            (false, true) => fault,
+            (false, false) => skip(fault),
+        };
+        assembly.loaded.diagnostics.push(fault);
     }
-    read.foreign = !source.named && ours + workspaces == 0;
+    if workspaces == 0 && faults.is_empty() && is_workspace_file(source) {
+        let place = Location::new(source.name.clone(), 1, 1);
+        let fault = Diagnostic::error("no-workspace", format!("`{}` holds no Workspace", source.name));
+        let help = "write `apiVersion: purlin.dev/v1` and `kind: Workspace` into it, or remove the file";
+        assembly.loaded.diagnostics.push(fault.at(&place).help(help));
+        ours += 1;
+    }
+    let broken = !faults.is_empty();
+    assembly.loaded.diagnostics.extend(faults);
+    // What cannot be read and has no mark of ours may be a file of secrets.
+    read.foreign = !source.named && ours + workspaces == 0 && !(broken && has_mark(&source.text));
+    ours += usize::from(broken);
     read.used = ours > 0 || (source.named && (others > 0 || workspaces == 0));
     read
 }
 
-fn passed_over(fault: Diagnostic) -> Diagnostic {
-    let message = format!("passed over: {}", fault.message);
+/// Whether a text that cannot be read was most likely meant as a document of ours.
+fn has_mark(text: &str) -> bool {
+    let groups = ["purlin.dev/", "score.dev/", "entity.humanitec.io/", "core.api.humanitec.io/"];
+    groups.iter().any(|group| text.contains(group)) || text.lines().any(|line| line.starts_with("modules:"))
+}
+
+/// Whether the file has the name of a Workspace, and is one that is to be read as such.
+fn is_workspace_file(source: &Source) -> bool {
+    Path::new(&*source.name).file_name().is_some_and(|name| name == WORKSPACE_FILE)
+        && matches!(source.kept, Kept::OnDisk)
+}
+
+fn skip(fault: Diagnostic) -> Diagnostic {
+    let message = format!("skipped: {}", fault.message);
     Diagnostic { severity: Severity::Note, message, help: None, ..fault }
 }
 
-/// Whether a text that cannot be read was most likely meant as a document of ours.
-fn looks_like_ours(source: &Source) -> bool {
-    let groups = ["purlin.dev/", "score.dev/", "entity.humanitec.io/", "core.api.humanitec.io/"];
-    groups.iter().any(|group| source.text.contains(group))
-        || source.text.lines().any(|line| line.starts_with("modules:"))
+fn left_behind(fault: Diagnostic) -> Diagnostic {
+    let message =
+        "this part of the file belongs to no document: a `---` or `...` before it ends the one above";
+    Diagnostic { code: "left-behind", message: message.to_owned(), ..fault }
+        .help("remove the `---` or `...`; a document of its own begins with `apiVersion`")
 }
 
 fn read_document(
@@ -213,6 +266,7 @@ fn read_document(
     match format {
         Format::Definition { bodies, foreign } => {
             reader.foreign = foreign;
+            reader.vocabulary = crate::definition::VOCABULARY;
             if let Some(definition) = crate::definition::read(reader, root, bodies) {
                 assembly.definition(definition);
             }
@@ -240,8 +294,11 @@ fn read_document(
             }
         }
         Format::Workspace => {
-            if let Some(workspace) = crate::workspace::read(reader, root, &source.folder) {
-                assembly.workspace(workspace);
+            let read = crate::workspace::read(reader, root, &source.folder);
+            match read {
+                Some(workspace) if source.governs => assembly.workspace(workspace),
+                Some(workspace) => reader.report(misplaced_workspace(&workspace.location)),
+                None => {}
             }
         }
         // In force is the one beside the Workspace, which is read from there.
@@ -255,6 +312,13 @@ fn read_document(
             }
         }
     }
+}
+
+fn misplaced_workspace(place: &Location) -> Diagnostic {
+    let message = format!("a Workspace has no effect here: it is the file `{WORKSPACE_FILE}` of the folder");
+    Diagnostic::error("misplaced-document", message).at(place).help(format!(
+        "move it into the `{WORKSPACE_FILE}` at the top, or name this folder or file to work with it"
+    ))
 }
 
 /// Reads one text, for tests of the formats.

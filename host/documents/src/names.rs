@@ -18,7 +18,7 @@ pub(crate) fn workload(reader: &mut Reader<'_>, name: &str, span: &Span) -> Opti
     }
     let fault = reader
         .about(span, "bad-name", format!("`{name}` cannot be the name of a workload"))
-        .help("a name is printable, without blanks, `:`, `#`, `<`, `>`, quotes or brackets");
+        .help("a name is printable, without spaces, `:`, `#`, `<`, `>`, quotes or brackets");
     reader.report(fault);
     None
 }
@@ -30,9 +30,15 @@ pub(crate) fn resource(reader: &mut Reader<'_>, name: &str, span: &Span) -> Opti
     }
     let fault = reader
         .about(span, "bad-name", format!("`{name}` cannot be the name of a resource"))
-        .help("a name is printable, without blanks, `#`, `<`, `>`, quotes or brackets");
+        .help("a name is printable, without spaces, `#`, `<`, `>`, quotes or brackets");
     reader.report(fault);
     None
+}
+
+/// An `id` without the `shared.` that ids of shared resources have anyway, so that `db` and
+/// `shared.db` are one.
+pub(crate) fn shared_id(id: &str) -> &str {
+    id.strip_prefix("shared.").filter(|rest| !rest.is_empty()).unwrap_or(id)
 }
 
 /// A part of the context: organisation, application, environment, its type or namespace.
@@ -48,7 +54,7 @@ pub(crate) fn context_word(reader: &mut Reader<'_>, text: &str, span: &Span, wha
     if (text.is_empty() && !empty_fits) || text.contains(wrong) {
         let message =
             if text.is_empty() { format!("{what} is empty") } else { format!("`{text}` cannot be {what}") };
-        let help = "it goes into URNs: write a name without `:`, `/` or blanks";
+        let help = "it goes into URNs: write a name without `:`, `/` or spaces";
         let fault = reader.about(span, "bad-name", message).help(help);
         reader.report(fault);
         return None;

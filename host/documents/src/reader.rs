@@ -6,20 +6,39 @@ use std::sync::Arc;
 use purlin_expression::did_you_mean;
 use purlin_model::{Diagnostic, Location};
 
+use crate::attached::{AttachedFile, Files};
 use crate::yaml::{Entry, Kind, Node, Span};
+use crate::{form, near};
 
 /// One document while it is read.
 pub(crate) struct Reader<'a> {
     pub(crate) file: &'a Arc<str>,
     pub(crate) text: &'a str,
-    /// Somebody else's format: unknown fields are warnings, and nothing counts as left out.
+    /// Somebody else's format: unknown fields are warnings where they can do no harm.
     pub(crate) foreign: bool,
+    /// Field names of the format, at whatever level: where one of them is unknown, it is misplaced.
+    pub(crate) vocabulary: &'static [&'static str],
+    /// Where files beside the document come from, and those that were read so far.
+    pub(crate) files: Files<'a>,
+    pub(crate) attached: Vec<AttachedFile>,
     pub(crate) faults: Vec<Diagnostic>,
 }
 
+/// Texts that exports of other platforms write as null where there is none. What decides about the
+/// identity of a resource, or holds others, is not among them.
+const OPTIONAL: [&str; 3] = ["driver_account", "name", "profile"];
+
 impl<'a> Reader<'a> {
     pub(crate) fn new(file: &'a Arc<str>, text: &'a str, foreign: bool) -> Self {
-        Self { file, text, foreign, faults: Vec::new() }
+        Self {
+            file,
+            text,
+            foreign,
+            vocabulary: &[],
+            files: Files::Unread,
+            attached: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 
     pub(crate) fn at(&self, span: &Span) -> Location {
@@ -37,19 +56,15 @@ impl<'a> Reader<'a> {
 
     /// Reports a value of the wrong kind.
     pub(crate) fn wrong_type(&mut self, node: &Node<'_>, what: &str, expected: &str) {
-        let fault =
-            self.about(&node.span, "wrong-type", format!("{what} takes {expected}, not {}", node.describe()));
-        let help = match &node.kind {
-            Kind::Null => Some("write a value, or leave the field out".to_owned()),
-            Kind::Bool(_) | Kind::Number(_) if expected.starts_with("a string") => {
-                Some(format!("quote it: \"{}\"", node.span.slice(self.text)))
-            }
-            _ => None,
+        let help = form::right_form(node, what, expected, self.text);
+        let fault = if node.is_null() && expected.starts_with("a ") {
+            let message = format!("{what} is empty, and takes {expected}");
+            self.about(&node.span, "wrong-type", message)
+        } else {
+            let message = format!("{what} takes {expected}, not {}", node.describe());
+            self.about(&node.span, "wrong-type", message)
         };
-        self.report(match help {
-            Some(help) => fault.help(help),
-            None => fault,
-        });
+        self.report(fault.help(help));
     }
 
     /// Reports a value that is of the right kind and still wrong.
@@ -114,6 +129,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reports an entry that stands within a map of anything, where it is only one more value, and
+    /// has the form of something that belongs elsewhere.
+    pub(crate) fn misplaced(&mut self, entry: &Entry<'_>, within: &str, help: &str) {
+        let message = format!("`{}` stands within `{within}`, where it has no effect", entry.key);
+        let fault = self.about(&entry.key_span, "misplaced-field", message).help(help);
+        self.report(fault);
+    }
+
     /// Strings of a list.
     pub(crate) fn strings<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<Vec<(&'n str, Span)>> {
         let items = self.list(node, what)?;
@@ -145,6 +168,8 @@ impl<'a> Reader<'a> {
             entries,
             known: Vec::new(),
             refused: Vec::new(),
+            strict: false,
+            shaped: |_| false,
             span: node.span,
             what: what.to_owned(),
         })
@@ -156,11 +181,28 @@ pub(crate) struct Fields<'n, 't> {
     entries: &'n [Entry<'t>],
     known: Vec<&'static str>,
     refused: Vec<&'static str>,
+    /// Whether an unknown field is an error in somebody else's format, too.
+    strict: bool,
+    /// Recognises the value of an unknown field that stands for something lost.
+    shaped: fn(&Node<'_>) -> bool,
     pub(crate) span: Span,
     what: String,
 }
 
 impl<'n, 't> Fields<'n, 't> {
+    /// The same, with every unknown field an error: ignoring one would change what is meant.
+    pub(crate) fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// The same, with an unknown field an error where its value has the form of something that
+    /// would be lost.
+    pub(crate) fn losing(mut self, shaped: fn(&Node<'_>) -> bool) -> Self {
+        self.shaped = shaped;
+        self
+    }
+
     /// The entry of a field, if it is there.
     pub(crate) fn entry(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
         self.known.push(name);
@@ -173,10 +215,10 @@ impl<'n, 't> Fields<'n, 't> {
         self.entries.iter().find(|entry| &*entry.key == name)
     }
 
-    /// The value of a field. In somebody else's format, an empty one counts as left out.
+    /// The value of a field. In somebody else's format, some may be written and left empty.
     pub(crate) fn get(&mut self, reader: &Reader<'_>, name: &'static str) -> Option<&'n Node<'t>> {
         let entry = self.entry(name)?;
-        (!(reader.foreign && entry.value.is_null())).then_some(&entry.value)
+        (!(reader.foreign && OPTIONAL.contains(&name) && entry.value.is_null())).then_some(&entry.value)
     }
 
     /// The value of a field that has to be there.
@@ -209,17 +251,25 @@ impl<'n, 't> Fields<'n, 't> {
             if self.known.contains(&&*entry.key) || self.refused.contains(&&*entry.key) {
                 continue;
             }
-            let fault = reader
-                .about(
-                    &entry.key_span,
-                    "unknown-field",
-                    format!("{} has no field `{}`", self.what, entry.key),
-                )
-                .help(
-                    help(&entry.key)
-                        .unwrap_or_else(|| did_you_mean(&entry.key, "fields", self.known.iter().copied())),
-                );
-            reader.report(if reader.foreign {
+            let misplaced = reader.vocabulary.contains(&&*entry.key);
+            let harmless = reader.foreign
+                && !self.strict
+                && !misplaced
+                && near::slip(&entry.key, self.known.iter().copied()).is_none()
+                && !(self.shaped)(&entry.value);
+            let fault = reader.about(
+                &entry.key_span,
+                "unknown-field",
+                format!("{} has no field `{}`", self.what, entry.key),
+            );
+            let fault = fault.help(help(&entry.key).unwrap_or_else(|| {
+                let known = did_you_mean(&entry.key, "fields", self.known.iter().copied());
+                match misplaced && !known.starts_with("did you mean") {
+                    true => format!("`{}` belongs elsewhere: check its indentation; {known}", entry.key),
+                    false => known,
+                }
+            }));
+            reader.report(if harmless {
                 Diagnostic { severity: purlin_model::Severity::Warning, ..fault }
             } else {
                 fault

@@ -3,8 +3,10 @@
 use purlin_expression::did_you_mean;
 use purlin_model::Diagnostic;
 
+use crate::near::slip;
 use crate::reader::Reader;
-use crate::yaml::{Kind, Node};
+use crate::shape::{self, Shape};
+use crate::yaml::{Entry, Kind, Node};
 
 /// A document that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +28,10 @@ pub(crate) enum Format {
 #[derive(Debug)]
 pub(crate) enum Recognised {
     Ours(Format),
-    /// Passed over in a walked folder, an error when named.
+    /// Skipped in a walked folder, an error when named.
     Other(Diagnostic),
+    /// The same, and without a head of its own: beside a document of ours it is a part of that.
+    Stray(Diagnostic),
     /// An error everywhere.
     Wrong(Diagnostic),
 }
@@ -37,15 +41,20 @@ const OWN: Format = Format::Definition { bodies: &["spec"], foreign: false };
 const ENTITY: Format = Format::Definition { bodies: &["entity"], foreign: true };
 const CORE: Format = Format::Definition { bodies: &["object", "entity"], foreign: true };
 
-/// Recognises a document. Diagnostics come as errors; the caller lowers those that it passes over.
+/// Recognises a document. Diagnostics come as errors; the caller lowers those that it skips.
 pub(crate) fn recognise(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     let Kind::Map(_) = &root.kind else {
-        return Recognised::Other(other(reader, root, "this is no document of Purlin", None));
+        return Recognised::Stray(other(reader, root, "this is not a Purlin document", None));
     };
     let Some(version) = root.get("apiVersion") else { return without_version(reader, root) };
     let Some(text) = version.as_str() else {
-        let message = "this is no document of Purlin: its `apiVersion` is no string";
-        return Recognised::Other(other(reader, version, message, None));
+        return match shape::of(root) {
+            Some(shape) => Recognised::Wrong(missing_version(reader, version, &shape)),
+            None => {
+                let message = "this is not a Purlin document: its `apiVersion` is not a string";
+                Recognised::Other(other(reader, version, message, None))
+            }
+        };
     };
     let (group, number) = text.split_once('/').unwrap_or((text, ""));
     match (group, number) {
@@ -53,17 +62,16 @@ pub(crate) fn recognise(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         ("entity.humanitec.io", "v1b1") => definition(reader, root, ENTITY),
         ("core.api.humanitec.io", "v1") => definition(reader, root, CORE),
         ("score.dev", "v1b1") => Recognised::Ours(Format::Score),
-        ("purlin.dev", _) => unknown_version(reader, version, text, "purlin.dev/v1"),
-        ("entity.humanitec.io", _) => unknown_version(reader, version, text, "entity.humanitec.io/v1b1"),
-        ("core.api.humanitec.io", _) => unknown_version(reader, version, text, "core.api.humanitec.io/v1"),
-        ("score.dev", _) => unknown_version(reader, version, text, "score.dev/v1b1"),
         ("humanitec.org", _) => Recognised::Other(other(
             reader,
             version,
             "this is a Score extension file, which Purlin does not read",
-            Some("what it says belongs into a definition of type `workload`"),
+            Some("write its settings into a definition of type `workload`"),
         )),
-        _ => foreign(reader, root, version, text),
+        _ => match near_version(group) {
+            Some(known) => unknown_version(reader, version, text, known),
+            None => foreign(reader, root, version, text),
+        },
     }
 }
 
@@ -91,7 +99,7 @@ fn own(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         Some("Bundle") => Recognised::Other(not_yet(
             reader,
             kind,
-            "this is a bundle, and this version does not deploy them yet",
+            "this is a bundle, and this version does not deploy bundles yet",
         )),
         _ => unknown_kind(reader, kind, &OWN_KINDS),
     }
@@ -106,10 +114,18 @@ fn definition(reader: &Reader<'_>, root: &Node<'_>, format: Format) -> Recognise
 }
 
 fn missing_kind(reader: &Reader<'_>, root: &Node<'_>, kinds: &[&str]) -> Recognised {
+    let near = root.entries().unwrap_or_default().iter().find(|entry| slip(&entry.key, ["kind"]).is_some());
     let span = root.get("apiVersion").map_or(root.span, |version| version.span);
+    let fault = reader.about(
+        &near.map_or(span, |entry| entry.key_span),
+        "missing-field",
+        "the document lacks `kind`",
+    );
     let list = kinds.iter().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(", ");
-    let fault = reader.about(&span, "missing-field", "the document lacks `kind`");
-    Recognised::Wrong(fault.help(format!("add a `kind`: {list}")))
+    Recognised::Wrong(fault.help(match near {
+        Some(_) => "did you mean `kind`?".to_owned(),
+        None => format!("add a `kind`: {list}"),
+    }))
 }
 
 fn unknown_kind(reader: &Reader<'_>, kind: &Node<'_>, kinds: &[&str]) -> Recognised {
@@ -122,43 +138,111 @@ fn unknown_kind(reader: &Reader<'_>, kind: &Node<'_>, kinds: &[&str]) -> Recogni
     Recognised::Wrong(fault.help(did_you_mean(name, "kinds", kinds.iter().copied())))
 }
 
+/// The groups that are read, each with its version.
+const GROUPS: [(&str, &str); 4] = [
+    ("purlin.dev", "purlin.dev/v1"),
+    ("score.dev", "score.dev/v1b1"),
+    ("entity.humanitec.io", "entity.humanitec.io/v1b1"),
+    ("core.api.humanitec.io", "core.api.humanitec.io/v1"),
+];
+
+/// What a group stands for that is one of ours, or a slip for one: one edit away, or another end
+/// of the same name, as `purlin.io` is.
+fn near_version(group: &str) -> Option<&'static str> {
+    let stem = |group: &str| group.rsplit_once('.').map(|(stem, _)| stem.to_ascii_lowercase());
+    GROUPS
+        .iter()
+        .find(|(known, _)| {
+            let known_stem = stem(known);
+            group == *known
+                || slip(group, [*known]).is_some()
+                || stem(group).is_some_and(|stem| {
+                    let known = known_stem.as_deref().unwrap_or_default();
+                    stem == known || slip(&stem, [known]).is_some()
+                })
+                || known_stem.is_some_and(|known| group.eq_ignore_ascii_case(&known))
+        })
+        .map(|(_, version)| *version)
+}
+
 fn unknown_version(reader: &Reader<'_>, version: &Node<'_>, text: &str, known: &str) -> Recognised {
-    let fault =
-        reader.about(&version.span, "unknown-version", format!("`{text}` is no version that Purlin knows"));
-    Recognised::Wrong(fault.help(format!("write `apiVersion: {known}`")))
+    let fault = reader.about(&version.span, "unknown-version", format!("unknown version `{text}`"));
+    let near = slip(text, [known]).is_some();
+    Recognised::Wrong(fault.help(match near {
+        true => format!("did you mean `{known}`?"),
+        false => format!("write `apiVersion: {known}`"),
+    }))
 }
 
 fn not_yet(reader: &Reader<'_>, node: &Node<'_>, message: &str) -> Diagnostic {
     reader.about(&node.span, "not-supported-yet", message)
 }
 
+/// A document that has the form of one of ours, and not its head.
+fn missing_version(reader: &Reader<'_>, place: &Node<'_>, shape: &Shape) -> Diagnostic {
+    let span = match &place.kind {
+        Kind::Map(entries) => entries.first().map_or(place.span, |entry| entry.key_span),
+        _ => place.span,
+    };
+    reader
+        .about(&span, "missing-field", format!("this looks like {} and lacks `apiVersion`", shape.name))
+        .help(format!("add {}", shape.head))
+}
+
 fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
-    if root.get("modules").is_some_and(|modules| modules.entries().is_some()) {
-        return Recognised::Ours(Format::DeploymentSet);
-    }
+    let entries = root.entries().unwrap_or_default();
     let has = |name| root.get(name).is_some();
+    let near = entries.iter().find(|entry| slip(&entry.key, ["apiVersion"]).is_some());
+    if let Some(entry) = near {
+        let group = entry.value.as_str().and_then(|text| text.split('/').next());
+        if group.is_some_and(|group| near_version(group).is_some()) || shape::of(root).is_some() {
+            let message = format!("unknown field `{}`, and no `apiVersion`", entry.key);
+            let fault = reader.about(&entry.key_span, "unknown-field", message);
+            return Recognised::Wrong(fault.help("did you mean `apiVersion`?"));
+        }
+    }
+    if let Some(modules) = root.get("modules") {
+        // Something else may call other things `modules`; nothing at all is what a cut leaves.
+        let alone = entries.iter().all(|entry| ["modules", "shared"].contains(&&*entry.key));
+        if modules.entries().is_some() || alone || (modules.is_null() && has("shared")) {
+            return Recognised::Ours(Format::DeploymentSet);
+        }
+    }
     if has("schemaVersion") && has("name") && has("version") {
         let node = root.get("schemaVersion").unwrap_or(root);
-        let message = "this is a Porter bundle, and this version does not deploy them yet";
+        let message = "this is a Porter bundle, and this version does not deploy bundles yet";
         return Recognised::Other(not_yet(reader, node, message));
     }
     if root.get("cases").is_some_and(|cases| matches!(cases.kind, Kind::List(_))) {
-        let message = "these are cases that a driver is tried with, nothing to deploy";
+        let message = "these are test cases for a driver, with nothing to deploy";
         let help = "`purlin driver check` reads them";
         return Recognised::Other(other(reader, root, message, Some(help)));
     }
-    let kind = root.get("kind").and_then(Node::as_str).filter(|kind| OWN_KINDS.contains(kind));
-    let help = match kind {
-        Some(_) => "add `apiVersion: purlin.dev/v1`",
-        None if has("containers") => "add `apiVersion: score.dev/v1b1` if it is a Score file",
-        None => "a document has an `apiVersion`, or is a Deployment Set with a map `modules`",
+    if let Some(shape) = shape::of(root) {
+        return Recognised::Wrong(missing_version(reader, root, &shape));
+    }
+    let slipped =
+        |entry: &&Entry<'_>| slip(&entry.key, ["modules"]).is_some() && shape::is_modules(&entry.value);
+    if let Some(entry) = entries.iter().find(slipped) {
+        let message = format!("unknown field `{}` of a Deployment Set", entry.key);
+        let fault = reader.about(&entry.key_span, "unknown-field", message);
+        return Recognised::Wrong(fault.help("did you mean `modules`?"));
+    }
+    let slipped = |entry: &&Entry<'_>| {
+        (&*entry.key == "shared" || slip(&entry.key, ["shared"]).is_some())
+            && shape::is_requests(&entry.value)
     };
-    Recognised::Other(other(
-        reader,
-        root,
-        "this is no document of Purlin: it has no `apiVersion`",
-        Some(help),
-    ))
+    if let Some(entry) = entries.iter().find(slipped) {
+        let fault = reader.about(
+            &entry.key_span,
+            "missing-field",
+            "this looks like a Deployment Set and lacks `modules`",
+        );
+        return Recognised::Wrong(fault.help("add `modules: {}`"));
+    }
+    let message = "this is not a Purlin document: it has no `apiVersion`";
+    let help = "a document has an `apiVersion`, or is a Deployment Set with a map `modules`";
+    Recognised::Stray(other(reader, root, message, Some(help)))
 }
 
 /// A group that is none of ours: a managed resource, if it has a kind and a name.
@@ -168,8 +252,13 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
         let message = "this is a managed resource, and this version does not deploy them yet";
         return Recognised::Other(not_yet(reader, version, message));
     }
-    let known = ["purlin.dev/v1", "score.dev/v1b1", "entity.humanitec.io/v1b1", "core.api.humanitec.io/v1"];
+    if let Some(shape) = shape::of(root) {
+        let message = format!("this looks like {}, and its `apiVersion` is `{text}`", shape.name);
+        let fault = reader.about(&version.span, "unknown-version", message);
+        return Recognised::Wrong(fault.help(format!("write {}", shape.head)));
+    }
+    let known = GROUPS.map(|(_, version)| version);
     let help = did_you_mean(text, "known ones", known);
-    let message = format!("this is no document of Purlin: nobody knows `apiVersion: {text}`");
+    let message = format!("this is not a Purlin document: unknown `apiVersion: {text}`");
     Recognised::Other(other(reader, version, &message, Some(&help)))
 }

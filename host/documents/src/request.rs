@@ -28,7 +28,7 @@ fn request(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Opti
     let class = fields.get(reader, "class").map(|node| reader.name(node, "`class`"));
     let id = fields.get(reader, "id").map(|node| {
         let text = reader.string(node, "`id`")?;
-        names::resource(reader, text, &node.span)
+        names::resource(reader, names::shared_id(text), &node.span)
     });
     let params = fields.get(reader, "params").and_then(|node| {
         reader.map(node, "`params`")?;

@@ -13,6 +13,7 @@ mod resource;
 use purlin_model::{Template, Value, Workload};
 
 use crate::reader::Reader;
+use crate::shape::is_requests;
 use crate::template::{Names, constant, map};
 use crate::yaml::{Kind, Node};
 
@@ -72,8 +73,16 @@ fn document(reader: &mut Reader<'_>, root: &Node<'_>, what: &str, versioned: boo
 }
 
 fn metadata<'n>(reader: &mut Reader<'_>, node: &'n Node<'_>) -> Option<&'n str> {
-    // Further fields are allowed here, so nothing is reported as unknown.
+    // Further fields are allowed here, so nothing is reported as unknown but what was meant for
+    // the document itself.
     let mut fields = reader.fields(node, "`metadata`")?;
+    for entry in node.entries().unwrap_or_default() {
+        let resources = &*entry.key == "resources" && is_requests(&entry.value);
+        let service = &*entry.key == "service" && entry.value.get("ports").is_some();
+        if resources || service || (&*entry.key == "containers" && entry.value.entries().is_some()) {
+            reader.misplaced(entry, "metadata", "indent it as far as `metadata`");
+        }
+    }
     let name = fields.need(reader, "name", "NAME");
     if let Some(node) = fields.get(reader, "annotations") {
         annotations(reader, node);

@@ -1,13 +1,16 @@
-//! Files and folders to texts (SPEC §2): what is read, what is passed over, and what is refused
+//! Files and folders to texts (SPEC §2): what is read, what is skipped, and what is refused
 //! before it is read. Knows nothing of what the texts say.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use purlin_expression::nearest;
 use purlin_model::{Diagnostic, Location};
+
+use crate::attached::AttachedFile;
 
 /// The largest file that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 10 << 20;
@@ -24,7 +27,25 @@ pub(crate) struct Source {
     pub(crate) folder: PathBuf,
     /// Whether the user named this very file; otherwise it was found in a folder.
     pub(crate) named: bool,
+    /// Whether a Workspace in it counts: it was named, or is the `purlin.yaml` of a named folder.
+    pub(crate) governs: bool,
+    /// The files that it takes content from, where they were kept with it.
+    pub(crate) kept: Kept,
 }
+
+/// What was kept of the files that a document takes content from.
+#[derive(Clone, Debug)]
+pub(crate) enum Kept {
+    /// The document comes from disk, and so do they.
+    OnDisk,
+    /// A document of a time when they were not read.
+    Never,
+    /// All of them.
+    All(Vec<AttachedFile>),
+}
+
+/// The file that holds the Workspace.
+pub(crate) const WORKSPACE_FILE: &str = "purlin.yaml";
 
 /// Collects texts, each file once however it is reached.
 #[derive(Debug, Default)]
@@ -33,6 +54,10 @@ pub(crate) struct Collector {
     pub(crate) faults: Vec<Diagnostic>,
     /// Where each file stands in `sources`; `None` for one that could not be read.
     seen: HashMap<PathBuf, Option<usize>>,
+    /// The real folders that were walked: links may lead to one twice, or in circles.
+    walked: HashSet<PathBuf>,
+    /// The real folders that drivers may write to. What lies there is theirs.
+    pub(crate) written: HashSet<PathBuf>,
 }
 
 impl Collector {
@@ -55,7 +80,14 @@ impl Collector {
             self.faults.push(too_large(&name, Some(length)));
             return;
         }
-        self.sources.push(Source { name, text: without_mark(text), folder: PathBuf::new(), named: true });
+        self.sources.push(Source {
+            name,
+            text: without_mark(text),
+            folder: PathBuf::new(),
+            named: true,
+            governs: true,
+            kept: Kept::OnDisk,
+        });
     }
 
     /// A Score file that a Deployment names at `place`; the name of its text, if it has one.
@@ -81,6 +113,10 @@ impl Collector {
             );
             return;
         }
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        if (depth > 0 && self.written.contains(&real)) || !self.walked.insert(real) {
+            return;
+        }
         let mut entries =
             match fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>()) {
                 Ok(entries) => entries,
@@ -97,14 +133,21 @@ impl Collector {
                 continue;
             }
             let path = folder.join(entry.file_name());
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                if name != "target" && name != "node_modules" {
-                    self.folder(&path, depth + 1);
+            match fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => {
+                    if name != "target" && name != "node_modules" {
+                        self.folder(&path, depth + 1);
+                    }
                 }
-            } else if is_document_name(&name) && path.metadata().is_ok_and(|metadata| metadata.is_file()) {
-                // A link to a file counts as one; a link to a folder may lead in circles.
-                self.file(&path, false);
+                Ok(metadata) if metadata.is_file() && is_document_name(&name) => {
+                    if let Some(index) = self.file(&path, false)
+                        && let Some(source) = self.sources.get_mut(index)
+                    {
+                        source.governs |= depth == 0 && name == WORKSPACE_FILE;
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => self.faults.extend(broken_entry(&path, &name, &error)),
             }
         }
     }
@@ -115,13 +158,15 @@ impl Collector {
         if let Some(known) = self.seen.get(&identity) {
             if let Some(source) = known.and_then(|index| self.sources.get_mut(index)) {
                 source.named |= named;
+                source.governs |= named;
             }
             return *known;
         }
         let index = match read(path) {
             Ok(text) => {
                 let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-                self.sources.push(Source { name: display(path), text, folder, named });
+                let (name, governs) = (display(path), named);
+                self.sources.push(Source { name, text, folder, named, governs, kept: Kept::OnDisk });
                 Some(self.sources.len() - 1)
             }
             Err(fault) => {
@@ -150,12 +195,67 @@ fn place(path: &Path) -> Location {
     Location::new(display(path), 0, 0)
 }
 
+/// Something in a folder that cannot even be looked at: a link to nothing, most often.
+fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Option<Diagnostic> {
+    let target = fs::read_link(path).ok()?;
+    let looped = error.kind() != std::io::ErrorKind::NotFound;
+    let message = match looped {
+        true => format!("the link to `{}` cannot be followed: {}", target.display(), reason(error)),
+        false => format!("the link leads to `{}`, which does not exist", target.display()),
+    };
+    let fault = if is_document_name(name) {
+        Diagnostic::error("dangling-link", message)
+    } else {
+        Diagnostic::warning("dangling-link", message)
+    };
+    Some(fault.at(&place(path)).help("correct the link, or remove it"))
+}
+
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
-    let fault = Diagnostic::error("unreadable-file", format!("cannot be read: {error}")).at(&place(path));
+    let (message, help) = unreadable_words(path, error);
+    Diagnostic::error("unreadable-file", message).at(&place(path)).help(help)
+}
+
+/// Why a file cannot be read, and what helps.
+pub(crate) fn unreadable_words(path: &Path, error: &std::io::Error) -> (String, String) {
+    use std::io::ErrorKind;
+    let shown = display(path);
     match error.kind() {
-        std::io::ErrorKind::NotFound => fault.help("check the path"),
-        _ => fault,
+        ErrorKind::NotFound => {
+            let help = match neighbour(path) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "check the path".to_owned(),
+            };
+            (format!("there is no file or folder `{shown}`"), help)
+        }
+        ErrorKind::PermissionDenied => {
+            let help = format!("give yourself the right to read it, for example with `chmod u+r {shown}`");
+            (format!("no permission to read `{shown}`"), help)
+        }
+        _ => (format!("cannot read `{shown}`: {}", reason(error)), "check the path".to_owned()),
     }
+}
+
+/// The system's words for an error, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text.get(..end).unwrap_or(&text).to_lowercase()
+}
+
+/// The entry beside a missing one whose name is most like its.
+fn neighbour(path: &Path) -> Option<Arc<str>> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(display(&path.with_file_name(near)))
 }
 
 /// A text that others refer to and that was not given with them.
@@ -178,18 +278,24 @@ pub(crate) fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
     .help("split it into several files")
 }
 
-pub(crate) fn read(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    let size = file.metadata().map_err(|error| unreadable(path, &error))?.len();
+/// The bytes of a file; nothing where they are more than [`MAX_FILE`].
+pub(crate) fn bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
     if size > MAX_FILE {
-        return Err(Box::new(too_large(&display(path), Some(size))));
+        return Ok(None);
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     // A pipe or a device tells no size, so the limit holds while reading too.
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(Box::new(too_large(&display(path), None)));
-    }
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MAX_FILE).then_some(bytes))
+}
+
+pub(crate) fn read(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {
+    let Some(bytes) = bytes(path).map_err(|error| unreadable(path, &error))? else {
+        let size = path.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size > MAX_FILE);
+        return Err(Box::new(too_large(&display(path), size)));
+    };
     match std::str::from_utf8(&bytes) {
         Ok(text) => Ok(without_mark(text)),
         Err(error) => Err(Box::new(not_utf8(path, &bytes, error.valid_up_to()))),

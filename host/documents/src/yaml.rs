@@ -6,6 +6,7 @@
 
 mod build;
 mod fault;
+mod mistake;
 mod node;
 mod place;
 mod scalar;

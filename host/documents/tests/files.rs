@@ -1,4 +1,4 @@
-//! Files and folders: what is read, what is passed over, and what is read once.
+//! Files and folders: what is read, what is skipped, and what is read once.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -49,7 +49,7 @@ fn folders_are_walked_in_order_without_what_is_not_ours() {
     assert_eq!(
         codes(&loaded),
         [
-            ("yaml-syntax", Severity::Warning),
+            ("yaml-syntax", Severity::Error),
             ("not-a-document", Severity::Note),
             ("not-supported-yet", Severity::Note),
             ("not-a-document", Severity::Note),
@@ -67,7 +67,7 @@ fn folders_are_walked_in_order_without_what_is_not_ours() {
         Input::Path(at.join("values.yaml")),
         Input::Path(at.join("a.yml")),
     ]);
-    assert_eq!(both.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count(), 1);
+    assert_eq!(both.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count(), 2);
     assert_eq!(workloads(&both).len(), 3);
 }
 
@@ -111,10 +111,12 @@ fn the_same_document_twice_names_both_places() {
     write(folder.path(), "purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
     write(folder.path(), "x/purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
     let loaded = load_path(folder.path());
-    assert_eq!(codes(&loaded), [("duplicate-document", Severity::Error); 2]);
-    for fault in &loaded.diagnostics {
-        assert_ne!(fault.related[0].0.file, fault.location.as_ref().expect("a place").file);
-    }
+    assert_eq!(
+        codes(&loaded),
+        [("duplicate-document", Severity::Error), ("misplaced-document", Severity::Error)]
+    );
+    let fault = &loaded.diagnostics[0];
+    assert_ne!(fault.related[0].0.file, fault.location.as_ref().expect("a place").file);
     assert_eq!(loaded.workspace.expect("a workspace").folder, folder.path());
 }
 
@@ -132,4 +134,68 @@ fn texts_that_are_no_utf8_say_where() {
     assert!(fault.message.contains("offset 10"), "{}", fault.message);
     fs::write(&path, "\u{feff}".to_owned() + &SCORE.replace("NAME", "web")).expect("written");
     assert_eq!(codes(&load_path(&path)), []);
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_behind_links_are_walked_once_and_links_to_nothing_are_errors() {
+    use std::os::unix::fs::symlink;
+    let (folder, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let at = folder.path();
+    write(other.path(), "web.yaml", &SCORE.replace("NAME", "web"));
+    write(at, "b/worker.yaml", &SCORE.replace("NAME", "worker"));
+    symlink(other.path(), at.join("a")).expect("a link");
+    symlink(other.path(), at.join("c")).expect("a link");
+    symlink(at, at.join("b/up")).expect("a link");
+    let loaded = load_path(at);
+    assert_eq!(codes(&loaded), []);
+    assert_eq!(workloads(&loaded), ["web", "worker"]);
+
+    symlink(at.join("gone.yaml"), at.join("api.yaml")).expect("a link");
+    symlink(at.join("loop.yaml"), at.join("loop.yaml")).expect("a link");
+    symlink(at.join("gone"), at.join("result")).expect("a link");
+    assert_eq!(
+        codes(&load_path(at)),
+        [
+            ("dangling-link", Severity::Error),
+            ("dangling-link", Severity::Error),
+            ("dangling-link", Severity::Warning),
+        ]
+    );
+}
+
+#[test]
+fn a_workspace_counts_at_the_top_and_where_it_is_named() {
+    const WORKSPACE: &str = "apiVersion: purlin.dev/v1\nkind: Workspace\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for text in ["", "# nothing\n", "---\n", "a: 1\n", &SCORE.replace("NAME", "web")] {
+        write(at, "purlin.yaml", text);
+        let loaded = load_path(at);
+        assert!(loaded.diagnostics.iter().any(|fault| fault.code == "no-workspace"), "{text:?}");
+        assert!(load_path(at.join("purlin.yaml")).has_errors(), "{text:?}");
+    }
+    write(at, "purlin.yaml", WORKSPACE);
+    write(at, "other.yaml", WORKSPACE);
+    assert_eq!(codes(&load_path(at)), [("misplaced-document", Severity::Error)]);
+    let named = load_path(at.join("other.yaml"));
+    assert!(!named.has_errors() && named.workspace.is_some());
+}
+
+#[test]
+fn what_drivers_write_is_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let grants = "grants: {dirs: [{host: out, guest: /out, mode: rw}, {host: in, guest: /in, mode: ro}]}";
+    let workspace = format!(
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {{drivers: {{purlin/file: {{{grants}}}}}}}\n"
+    );
+    write(at, "purlin.yaml", &workspace);
+    write(at, "out/made.yaml", "a: {{ broken\n");
+    write(at, "in/web.yaml", &SCORE.replace("NAME", "web"));
+    let loaded = load_path(at);
+    assert_eq!(codes(&loaded), []);
+    assert_eq!(workloads(&loaded), ["web"]);
+    // Named, it is read.
+    assert!(load_path(at.join("out")).has_errors());
 }

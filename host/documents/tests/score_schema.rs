@@ -153,11 +153,14 @@ fn mutations(document: &Value, check: &mut dyn FnMut(&Value)) {
     }
 }
 
+/// Faults about what a document names, and not about its form.
+const ELSEWHERE: [&str; 3] = ["unknown-resource", "unreadable-file", "outside-path"];
+
 /// Whether the parser takes the form of a document; what its placeholders name is another matter.
 fn parses(document: &Value) -> Result<(), String> {
     let loaded = load(&[Input::Text { name: "score.yaml".into(), text: document.to_string() }]);
     let errors: Vec<_> =
-        loaded.diagnostics.iter().filter(|d| d.is_error() && d.code != "unknown-resource").cloned().collect();
+        loaded.diagnostics.iter().filter(|d| d.is_error() && !ELSEWHERE.contains(&d.code)).cloned().collect();
     if errors.is_empty() { Ok(()) } else { Err(loaded.sources.render(&errors, false, 100)) }
 }
 

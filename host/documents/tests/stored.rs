@@ -56,23 +56,22 @@ fn every_example_says_the_same_again() {
 }
 
 #[test]
-fn what_is_wrong_comes_again_and_what_was_passed_over_does_not() {
+fn what_is_wrong_comes_again_and_what_was_skipped_does_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write(at, "chart.yaml", "a: {{ .Values.x }}: {{\n");
     write(at, "values.yaml", "a: 1\n");
-    write(at, "mixed.yaml", &format!("{WORKSPACE}---\n{}", SCORE.replace("NAME", "mixed")));
-    write(at, "purlin.yaml", WORKSPACE);
+    write(at, "purlin.yaml", &format!("{WORKSPACE}---\n{}", SCORE.replace("NAME", "mixed")));
     write(at, "marked.yaml", &format!("\u{feff}{}", SCORE.replace("NAME", "web")));
     write(at, "wrong.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: x}\nresources: {a: {typ: b}}\n");
     let loaded = load(&[Input::Path(at.to_owned())]);
     let codes: Vec<&str> = loaded.diagnostics.iter().map(|fault| fault.code).collect();
-    assert_eq!(codes[..3], ["yaml-syntax", "duplicate-document", "not-a-document"]);
-    assert!(codes[3..].contains(&"unknown-field"), "{codes:?}");
+    assert_eq!(codes[..2], ["yaml-syntax", "not-a-document"]);
+    assert!(codes[2..].contains(&"unknown-field"), "{codes:?}");
     let again = same_again(&loaded);
     let names: Vec<&str> =
         again.sources().iter().filter_map(|source| source.name.rsplit('/').next()).collect();
-    assert_eq!(names, ["marked.yaml", "mixed.yaml", "wrong.yaml"]);
+    assert_eq!(names, ["chart.yaml", "marked.yaml", "purlin.yaml", "wrong.yaml"]);
     assert!(again.diagnostics.iter().all(|fault| fault.severity == Severity::Error));
     same_again(&load(&[Input::Path(at.join("values.yaml")), Input::Path(at.join("wrong.yaml"))]));
 }
@@ -132,4 +131,59 @@ fn texts_of_an_embedding_program_name_each_other() {
       |
       = help: give its text too, or read the files
     ");
+}
+
+#[test]
+fn files_that_content_is_taken_from_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers:\n  main:\n    image: x\n    files:\n\
+        \x20     /a: {source: conf/app.conf, mode: \"0600\"}\n      /b: {source: conf/app.conf, noExpand: true}\n\
+        \x20     /c: {source: ./logo.png}\nresources: {db: {type: postgres}}\n";
+    write(at, "apps/web.yaml", score);
+    write(at, "apps/conf/app.conf", "host = ${resources.db.host}\nname = ${metadata.name}\n");
+    fs::write(at.join("apps/logo.png"), b"\xff\xfe\x00\x10").expect("written");
+    let loaded = load(&[Input::Path(at.to_owned())]);
+    assert!(loaded.diagnostics.is_empty(), "{}", faults(&loaded));
+    let spec = format!("{:?}", loaded.deployment.workloads[0].spec);
+    assert!(
+        spec.contains("${resources.db.host}") && spec.contains("//4AEA==") && !spec.contains("source\""),
+        "{spec}"
+    );
+    drop(folder);
+    let again = same_again(&loaded);
+    assert_eq!(again.sources()[0].files.as_ref().map(Vec::len), Some(2));
+}
+
+#[test]
+fn files_have_to_lie_beside_the_score_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write(at, "secret.txt", "x");
+    write(at, "apps/broken.txt", "a ${resources.nobody.x} ${oops");
+    fs::create_dir(at.join("apps/folder")).expect("a folder");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(at.join("secret.txt"), at.join("apps/link.txt")).expect("a link");
+    for (source, code) in [
+        ("../secret.txt", "outside-path"),
+        ("a/../../secret.txt", "outside-path"),
+        ("/etc/passwd", "outside-path"),
+        #[cfg(unix)]
+        ("link.txt", "outside-path"),
+        ("gone.txt", "unreadable-file"),
+        ("folder", "unreadable-file"),
+        ("'${metadata.name}.txt'", "wrong-value"),
+        ("broken.txt", "unclosed-placeholder"),
+    ] {
+        let text = format!(
+            "{}",
+            SCORE
+                .replace("NAME", "web")
+                .replace("image: x", &format!("image: x, files: {{/a: {{source: {source}}}}}"))
+        );
+        write(at, "apps/web.yaml", &text);
+        let loaded = load(&[Input::Path(at.join("apps/web.yaml"))]);
+        let codes: Vec<&str> = loaded.diagnostics.iter().map(|fault| fault.code).collect();
+        assert_eq!(codes, [code], "{source}\n{}", faults(&loaded));
+    }
 }

@@ -23,7 +23,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// What to say to somebody who wrote an unknown name: the nearest of the known ones, or a few of
 /// them. `what` names their kind in the plural, such as `outputs`.
 pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 8;
+    const SHOWN: usize = 12;
     let mut known: Vec<&str> = candidates.into_iter().collect();
     if let Some(near) = nearest(name, known.iter().copied()) {
         return format!("did you mean `{near}`?");
@@ -34,6 +34,13 @@ pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<It
         return format!("there are no {what}");
     }
     let more = known.len().saturating_sub(SHOWN);
+    if more > 0 && name.len() <= 256 {
+        // The most alike are the last to be left out.
+        let wanted = name.to_lowercase();
+        known.sort_by_cached_key(|known| strsim::osa_distance(&wanted, &known.to_lowercase()));
+        known.truncate(SHOWN);
+        known.sort_unstable();
+    }
     let list = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match more {
         0 => format!("the {what} are {list}"),
@@ -60,5 +67,9 @@ mod tests {
         assert_eq!(did_you_mean("hots", "outputs", ["port", "host"]), "did you mean `host`?");
         assert_eq!(did_you_mean("zzz", "outputs", ["port", "host"]), "the outputs are `host`, `port`");
         assert_eq!(did_you_mean("zzz", "outputs", []), "there are no outputs");
+        let many: Vec<String> =
+            (0..40).map(|n| format!("a_long_name_{n}")).chain(["zebra".to_owned()]).collect();
+        let help = did_you_mean("zbr---", "outputs", many.iter().map(String::as_str));
+        assert!(help.contains("`zebra`") && help.ends_with("and 29 more"), "{help}");
     }
 }

@@ -52,6 +52,14 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
     if root.is_empty() {
         return Fault::new("placeholder", "a placeholder begins with a root", range, escape);
     }
+    if let Some((function, argument)) = call(body) {
+        let message = format!("`{function}(…)` is a function, and placeholders have none");
+        let help = format!(
+            "read the value itself, `${{{argument}}}`, and transform it where it is used: the driver \
+             `purlin/template` has functions such as `{{{{ … | {function} }}}}`"
+        );
+        return Fault::new("no-functions", message, range.start..range.start + body.len(), help);
+    }
     let near = nearest(root, dialect.roots().iter().map(|(known, _)| *known));
     let help = match near {
         Some(near) => format!("did you mean `{near}`? {escape}"),
@@ -61,6 +69,14 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
         }
     };
     Fault::new("unknown-root", format!("unknown root `{root}`"), range, help)
+}
+
+/// A body that is written as the call of a function: its name, and what stands in the parentheses.
+fn call(body: &str) -> Option<(&str, &str)> {
+    let (function, rest) = body.split_once('(')?;
+    let argument = rest.strip_suffix(')')?.trim();
+    let is_name = !function.is_empty() && function.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then_some((function, argument))
 }
 
 fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {

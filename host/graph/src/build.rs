@@ -46,7 +46,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         selectors: Vec::new(),
         params_read: Vec::new(),
         known_outputs: HashMap::new(),
-        unmatched: 0,
+        unmatched: Vec::new(),
         faults: Vec::new(),
         scratch: String::new(),
     };
@@ -55,6 +55,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     builder.check_params();
     builder.check_text();
     builder.wishes();
+    builder.report_unmatched();
     if !builder.faults.is_empty() {
         return Err(once(builder.faults));
     }
@@ -142,7 +143,7 @@ struct Builder<'a> {
     params_read: Vec<(NodeId, &'a Placeholder)>,
     /// Output names by definition and, for patterns, type.
     known_outputs: HashMap<(u32, Box<str>), Option<Vec<String>>>,
-    unmatched: usize,
+    unmatched: Vec<(Key, Option<Spot<'a>>)>,
     faults: Vec<Diagnostic>,
     /// For keys that are looked up.
     scratch: String,

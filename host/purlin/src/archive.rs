@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purlin_documents::{Loaded, SourceText, load_sources};
+use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
     Context, ContextDefaults, ContextPlaces, EnvironmentId, GivenValue, Location, ValueOrigin,
 };
@@ -67,6 +67,7 @@ impl Archive {
             text: text.text.into(),
             named: text.named,
             scores: text.scores.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
+            files: text.files.map(|files| files.into_iter().map(file).collect()),
         };
         self.sources.into_iter().map(text).collect()
     }
@@ -144,6 +145,23 @@ struct Text {
     text: String,
     named: bool,
     scores: Vec<(String, String)>,
+    /// Files that content was taken from; none where an older program did not read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<Attached>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Attached {
+    path: String,
+    #[serde(flatten)]
+    content: Content,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Content {
+    Text(String),
+    Bytes(Vec<u8>),
 }
 
 impl Documents {
@@ -173,6 +191,7 @@ impl Documents {
                         .iter()
                         .map(|(name, text)| (name.to_string(), text.to_string()))
                         .collect(),
+                    files: source.files.as_ref().map(|files| files.iter().map(attached).collect()),
                 })
                 .collect(),
         };
@@ -203,4 +222,20 @@ impl Documents {
         loaded.places = ContextPlaces::default();
         Self::new(loaded, &flags, None, deployment_id)
     }
+}
+
+fn attached(file: &AttachedFile) -> Attached {
+    let content = match &file.content {
+        FileContent::Text(text) => Content::Text(text.to_string()),
+        FileContent::Bytes(bytes) => Content::Bytes(bytes.to_vec()),
+    };
+    Attached { path: file.path.to_string(), content }
+}
+
+fn file(file: Attached) -> AttachedFile {
+    let content = match file.content {
+        Content::Text(text) => FileContent::Text(text.into()),
+        Content::Bytes(bytes) => FileContent::Bytes(bytes.into()),
+    };
+    AttachedFile { path: file.path.into(), content }
 }

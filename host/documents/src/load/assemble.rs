@@ -107,7 +107,7 @@ impl Assembly {
                 let fault = Diagnostic::error("lifecycle-twice", message)
                     .at(&wish.location)
                     .related(first, "the first one is here")
-                    .help("write all wishes into one of them");
+                    .help("write all settings into one of them");
                 self.loaded.diagnostics.push(fault);
             }
         }

@@ -55,7 +55,7 @@ fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
         match newer(&reader, root).map_or_else(|| recognise(&reader, root), Recognised::Wrong) {
             Recognised::Ours(Format::Lock) => locks.push(lock::read(&mut reader, root)),
             Recognised::Wrong(fault) => reader.report(fault),
-            Recognised::Ours(_) | Recognised::Other(_) => {
+            Recognised::Ours(_) | Recognised::Other(_) | Recognised::Stray(_) => {
                 let at = root.get("kind").map_or(reader.at(&root.span), |kind| reader.at(&kind.span));
                 let fault =
                     Diagnostic::error("not-a-lock", "this file holds a `kind: Lock` and nothing else");

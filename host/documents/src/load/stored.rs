@@ -7,7 +7,8 @@ use std::sync::Arc;
 use purlin_model::Diagnostic;
 
 use super::{Loaded, Reading, finish, read_source};
-use crate::walk::{MAX_FILE, Source, too_large, unreadable_source, without_mark};
+use crate::attached::AttachedFile;
+use crate::walk::{Kept, MAX_FILE, Source, too_large, unreadable_source, without_mark};
 
 /// A text that was read, with everything that it takes to read it again without its file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,12 +22,15 @@ pub struct SourceText {
     /// The Score files that its Deployments name: the path as written, and the `name` of the text
     /// that it led to.
     pub scores: Vec<(Arc<str>, Arc<str>)>,
+    /// The files that its Score documents take content from (`files.source`). Where this is none,
+    /// no such file is read, and paths stay as they are written.
+    pub files: Option<Vec<AttachedFile>>,
 }
 
 impl SourceText {
     /// A text that the user named. The paths in it count from the folder of its name.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), text: text.into(), named: true, scores: Vec::new() }
+        Self { name: name.into(), text: text.into(), named: true, scores: Vec::new(), files: None }
     }
 
     /// The name of the text that a path in this one leads to.
@@ -72,17 +76,20 @@ pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
         }
         let folder = Path::new(&*stored.name).parent().map(Path::to_path_buf).unwrap_or_default();
         let text = without_mark(&stored.text);
-        let source = Source { name: stored.name.clone(), text, folder, named: stored.named };
-        let read = read_source(&source, &mut reading.assembly);
+        let kept = stored.files.clone().map_or(Kept::Never, Kept::All);
+        // Where a Workspace counts was decided when the files were read.
+        let (name, named) = (stored.name.clone(), stored.named);
+        let source = Source { name, text, folder, named, governs: true, kept };
+        let mut read = read_source(&source, &mut reading.assembly);
         let mut scores = Vec::with_capacity(read.scores.len());
-        for (path, place) in &read.scores {
-            let name = stored.leads_to(path);
+        for (path, place) in std::mem::take(&mut read.scores) {
+            let name = stored.leads_to(&path);
             if !names.contains(&name) {
-                faults.push(unreadable_source(&name).related(place, "named here"));
+                faults.push(unreadable_source(&name).related(&place, "named here"));
             }
             scores.push((path.to_string_lossy().into(), name));
         }
-        reading.keep(&source, (read.used, read.foreign), scores);
+        reading.keep(&source, &mut read, scores);
     }
     finish(reading, faults)
 }

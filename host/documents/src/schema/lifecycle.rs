@@ -34,7 +34,8 @@ pub(super) fn of_deployment() -> Value {
     let id = |description: &str| json!({"description": description, "type": "string", "pattern": "\\S", "not": {"pattern": "\\$\\{"}});
     fields["import"] = id("Provider id of what exists and is to be adopted.");
     fields["observe"] = id("Provider id of what exists and is only read, as others manage it.");
-    let mut wishes = closed("Wishes for this resource, over those of its definition.", &[], fields);
+    let mut wishes =
+        closed("Settings for this resource; they override those of its definition.", &[], fields);
     wishes["not"] = json!({"required": ["import", "observe"]});
     json!({
         "description": "Wishes about replacing, deleting, adopting and renaming, by descriptor `TYPE[.CLASS]#ID`.",

@@ -123,7 +123,7 @@ fn secret_store() -> Value {
                 "pattern": format!("^{DRIVER}(@.+)?$"),
             },
             "values": literal("What the driver gets."),
-            "secrets": literal("What the driver gets and nobody may see."),
+            "secrets": literal("Secret inputs of the driver."),
         }),
     );
     store["oneOf"] = ["file", "env", "command", "driver"].map(|kind| json!({"required": [kind]})).into();

@@ -50,7 +50,9 @@ fn container(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Template {
             probe::probe(reader, node, &format!("`{name}`"));
         }
     }
-    fields.done(reader);
+    fields.done_with(reader, &|name| {
+        ["env", "environment"].contains(&name).then(|| "did you mean `variables`?".to_owned())
+    });
     let entries = node.entries().unwrap_or_default();
     map(entries.iter().map(|entry| {
         let value = match &*entry.key {

@@ -1,9 +1,13 @@
 //! Files and volumes of a container: maps by target path, or the older lists.
 
-use purlin_expression::Dialect;
-use purlin_model::{Diagnostic, Template};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use purlin_expression::{Dialect, parse_text};
+use purlin_model::{Diagnostic, Location, Template, Value};
 
 use super::{filled, pattern};
+use crate::attached::{AttachedFile, FileContent, Files, base64};
 use crate::reader::Reader;
 use crate::template::{constant, list, map, template};
 use crate::yaml::{Kind, Node};
@@ -87,8 +91,84 @@ fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
         };
         reader.wrong_value(&node.span, message, "give one of `content`, `binaryContent` and `source`");
     }
-    let expanded: &[&str] = if plain == Some(true) { &["source"] } else { &["source", "content"] };
-    expand(reader, node, expanded)
+    let plain = plain == Some(true);
+    let read = match (source, given) {
+        (Some(source), 1) => content_of(reader, source, plain),
+        _ => None,
+    };
+    let expanded: &[&str] = if plain { &[] } else { &["content"] };
+    let Some(content) = read else { return expand(reader, node, expanded) };
+    let mut content = Some(content);
+    map(node.entries().unwrap_or_default().iter().filter_map(|entry| match &*entry.key {
+        "source" => content.take().map(|(name, content)| (Arc::from(name), content)),
+        _ => Some((entry.key.clone(), Template::Constant(constant(&entry.value)))),
+    }))
+}
+
+/// What the file at `source` holds, as the field that it would have in the document: `content`
+/// with its placeholders parsed, or `binaryContent`. Nothing where files are not read.
+fn content_of(reader: &mut Reader<'_>, source: &Node<'_>, plain: bool) -> Option<(&'static str, Template)> {
+    let path = source.as_str().filter(|path| !path.is_empty())?;
+    if matches!(reader.files, Files::Unread) {
+        return None;
+    }
+    if path.contains("${") {
+        let help = "write the path itself, or the text as `content`";
+        reader.wrong_value(&source.span, "`source` takes no placeholder: the file is read first", help);
+        return None;
+    }
+    let name = reader.files.name(path);
+    let content = match reader.files.read(path) {
+        Ok(content) => content?,
+        Err(unread) => {
+            let fault = reader.about(&source.span, unread.code, unread.message).help(unread.help);
+            reader.report(fault);
+            return None;
+        }
+    };
+    let template = match &content {
+        FileContent::Bytes(bytes) => ("binaryContent", Template::Constant(Value::string(base64(bytes)))),
+        FileContent::Text(text) if plain => ("content", Template::Constant(Value::string(&**text))),
+        FileContent::Text(text) => {
+            let places = Places { file: &name, text, at: Cell::new((0, 1, 1)) };
+            match parse_text(text, Dialect::Score, &|offset| places.locate(offset)) {
+                Ok(template) => ("content", template),
+                Err(faults) => {
+                    let here = reader.at(&source.span);
+                    let faults = faults.into_iter();
+                    reader.faults.extend(faults.map(|fault| fault.related(&here, "the file is used here")));
+                    ("content", Template::default())
+                }
+            }
+        }
+    };
+    let path = Arc::from(path);
+    if !reader.attached.iter().any(|file| file.path == path) {
+        reader.attached.push(AttachedFile { path, content });
+    }
+    Some(template)
+}
+
+/// Where bytes of a file stand. Asking for ascending offsets costs one walk in all.
+struct Places<'a> {
+    file: &'a Arc<str>,
+    text: &'a str,
+    /// An offset, and the line and column of its byte.
+    at: Cell<(usize, u32, u32)>,
+}
+
+impl Places<'_> {
+    fn locate(&self, offset: usize) -> Location {
+        let (mut from, mut line, mut column) = self.at.get();
+        if offset < from {
+            (from, line, column) = (0, 1, 1);
+        }
+        for c in self.text.get(from..offset).unwrap_or_default().chars() {
+            (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
+        }
+        self.at.set((offset, line, column));
+        Location::new(self.file.clone(), line, column)
+    }
 }
 
 fn volume(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {

@@ -6,6 +6,7 @@ use purlin_expression::Dialect;
 use purlin_model::{Class, ResourceRequest};
 
 use super::{annotations, label, pattern};
+use crate::names;
 use crate::reader::Reader;
 use crate::template::template;
 use crate::yaml::{Entry, Node};
@@ -27,7 +28,7 @@ fn resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceReques
             reader.wrong_value(&node.span, format!("`{text}` cannot be the id of a resource"), help);
             return None;
         }
-        Some(Arc::from(text))
+        Some(Arc::from(names::shared_id(text)))
     });
     if let Some(node) = fields.get(reader, "metadata")
         && let Some(mut metadata) = reader.fields(node, "`metadata`")

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use granit_parser::{Event, Parser, ScalarStyle, Tag};
 use purlin_model::{Diagnostic, Location};
 
-use super::fault::{control_character, syntax, syntax_stops};
+use super::fault::{control_character, merge_conflict, syntax, syntax_stops};
 use super::{Entry, Kind, MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Node, Span, Style, scalar};
 
 /// How many broken documents of one file are reported.
@@ -30,7 +30,7 @@ pub(crate) fn parse<'t>(
     text: &'t str,
     each: &mut dyn FnMut(Document<'t>),
 ) -> Vec<Diagnostic> {
-    if let Some(fault) = control_character(file, text) {
+    if let Some(fault) = merge_conflict(file, text).or_else(|| control_character(file, text)) {
         return vec![fault];
     }
     // Deeper than we allow, so that our own message comes first where it can.

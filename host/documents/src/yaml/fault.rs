@@ -1,11 +1,13 @@
 //! What the YAML parser objects to, in words that say what would be right.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use granit_parser::{ErrorKind, ScanError};
 use purlin_model::{Diagnostic, Location};
 
-use super::MAX_DEPTH;
+use super::{MAX_DEPTH, mistake};
+use crate::lock::LOCK_FILE;
 
 /// Collections in collections in collections.
 pub(super) fn too_deep(location: &Location) -> Diagnostic {
@@ -51,20 +53,51 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
         return too_deep(&location);
     }
     if is_tab(error.kind()) {
-        return Diagnostic::error("yaml-tab", "a tab stands where YAML wants blanks")
+        return Diagnostic::error("yaml-tab", "YAML does not allow tabs for indentation")
             .at(&location)
             .spanning(1)
-            .help("indent with blanks");
+            .help("use spaces");
+    }
+    let line = text.lines().nth(marker.line().saturating_sub(1));
+    let template = line.is_some_and(|line| line.contains("{{"));
+    if !template && let Some(mistake) = mistake::find(text, marker.line().max(1)) {
+        let place = Location::new(file.clone(), narrow(mistake.line), narrow(mistake.column));
+        return Diagnostic::error("yaml-syntax", format!("not valid YAML: {}", mistake.message))
+            .at(&place)
+            .spanning(mistake.length)
+            .help(mistake.help);
     }
     let fault = Diagnostic::error("yaml-syntax", format!("not valid YAML: {}", error.kind())).at(&location);
-    let line = text.lines().nth(marker.line().saturating_sub(1));
-    if line.is_some_and(|line| line.contains("{{")) {
+    if template {
         return fault.help("`{{` begins a map in YAML; quote text that holds it");
     }
     match help(error.kind()) {
         Some(help) => fault.help(help),
         None => fault,
     }
+}
+
+/// A conflict that a merge left in the text. Its markers begin a line, where neither they nor
+/// anything like them can stand in a document.
+pub(super) fn merge_conflict(file: &Arc<str>, text: &str) -> Option<Diagnostic> {
+    if !text.contains("<<<<<<<") && !text.contains(">>>>>>>") {
+        return None;
+    }
+    let marker = |line: &str| {
+        ["<<<<<<<", ">>>>>>>"].iter().any(|marker| {
+            line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
+    };
+    let (index, line) = text.lines().enumerate().find(|(_, line)| marker(line))?;
+    let place = Location::new(file.clone(), u32::try_from(index + 1).unwrap_or(u32::MAX), 1);
+    let is_lock = Path::new(&**file).file_name().is_some_and(|name| name == LOCK_FILE);
+    let help = match is_lock {
+        true => "resolve it, or remove the file and run `purlin driver approve`",
+        false => "keep one of the two versions, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`",
+    };
+    let message = format!("{file} has an unresolved merge conflict");
+    let fault = Diagnostic::error("merge-conflict", message).at(&place);
+    Some(fault.spanning(line.trim_end().chars().count()).help(help))
 }
 
 fn is_tab(kind: &ErrorKind) -> bool {

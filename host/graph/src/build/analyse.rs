@@ -236,8 +236,13 @@ impl<'a> Builder<'a> {
         };
         let Some(known) = known else { return };
         if !known.iter().any(|known| **known == **name) {
-            let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`"))
-                .help(did_you_mean(name, "outputs", known.iter().map(String::as_str)));
+            let known = known.iter().map(String::as_str);
+            let fault = Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`")).help(
+                match without_outputs(placeholder) {
+                    Some(written) => format!("leave `.outputs` out, as Score does: write `{written}`"),
+                    None => did_you_mean(name, "outputs", known),
+                },
+            );
             self.faults.push(docs::at(placeholder, fault));
         }
     }
@@ -344,4 +349,15 @@ impl<'a> Builder<'a> {
             self.faults.push(fault.help("write one of them out"));
         }
     }
+}
+
+/// A placeholder of a workload's own document without the `.outputs` that definitions write and
+/// Score leaves out.
+fn without_outputs(placeholder: &Placeholder) -> Option<String> {
+    let (Reference::Named(_, path) | Reference::Shared(_, path)) = &placeholder.reference else {
+        return None;
+    };
+    let (first, rest) = path.0.split_first()?;
+    let shorter = placeholder.source.replacen(".outputs", "", 1);
+    (&**first == "outputs" && !rest.is_empty() && shorter != *placeholder.source).then_some(shorter)
 }

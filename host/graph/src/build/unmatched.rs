@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexMap;
 use purlin_expression::nearest;
 use purlin_model::{Diagnostic, Key};
 
@@ -10,19 +11,57 @@ use crate::catalogue::{Explanation, Row};
 
 /// How many candidates an error lists, and how many errors list theirs.
 const SHOWN: usize = 10;
+/// How many candidates are listed where one error is about several resources.
+const FEW: usize = 3;
+/// How many further places an error has.
+const PLACES: usize = 100;
 
 impl<'a> Builder<'a> {
+    /// Notes a resource without a definition. Reported together, as one missing definition has
+    /// most often many resources.
     pub(super) fn no_match(&mut self, key: &Key, spot: Option<Spot<'a>>) {
-        let message = format!("no definition matches `{key}`");
-        let mut fault = place(Diagnostic::error("no-match", message), spot);
-        self.unmatched += 1;
-        if self.unmatched <= SHOWN {
-            fault = self.candidates(fault, key);
-        }
-        self.faults.push(fault);
+        self.unmatched.push((key.clone(), spot));
     }
 
-    fn candidates(&self, mut fault: Diagnostic, key: &Key) -> Diagnostic {
+    /// One fault for each type and class without a definition.
+    pub(super) fn report_unmatched(&mut self) {
+        let mut groups: IndexMap<(String, String), Vec<(Key, Option<Spot<'a>>)>> = IndexMap::new();
+        for (key, spot) in std::mem::take(&mut self.unmatched) {
+            let group = (key.type_name().to_owned(), key.class().to_owned());
+            groups.entry(group).or_default().push((key, spot));
+        }
+        for (index, ((type_name, class), mut found)) in groups.into_iter().enumerate() {
+            found.sort_by(|(a, first), (b, second)| {
+                let place = |spot: &Option<Spot<'a>>| spot.map(|spot| spot.location);
+                (place(first), a).cmp(&(place(second), b))
+            });
+            let Some((key, spot)) = found.first().cloned() else { continue };
+            let message = match (found.len(), class.as_str()) {
+                (1, _) => format!("no definition matches `{key}`"),
+                (count, "default") => {
+                    format!("no definition matches {count} resources of type `{type_name}`")
+                }
+                (count, class) => {
+                    format!("no definition matches {count} resources of type `{type_name}.{class}`")
+                }
+            };
+            let mut fault = place(Diagnostic::error("no-match", message), spot);
+            if index < SHOWN {
+                fault = self.candidates(fault, &key, found.len());
+            }
+            for (key, spot) in found.iter().skip(1).take(PLACES) {
+                if let Some(spot) = spot {
+                    fault = fault.related(spot.location, format!("`{key}` needs it, too"));
+                }
+            }
+            if found.len() > PLACES + 1 {
+                fault = fault.fact(format!("and {} more resources", found.len() - PLACES - 1));
+            }
+            self.faults.push(fault);
+        }
+    }
+
+    fn candidates(&self, mut fault: Diagnostic, key: &Key, resources: usize) -> Diagnostic {
         let Explanation { mut losers, .. } = self.docs.catalogue.explain(self.docs.context, key);
         if losers.is_empty() {
             let types: BTreeSet<&str> =
@@ -30,29 +69,37 @@ impl<'a> Builder<'a> {
             let help = format!("add a definition of type `{}` with `criteria: [{{}}]`", key.type_name());
             return match nearest(key.type_name(), types) {
                 Some(near) => fault
-                    .fact("there is no definition of its type")
-                    .help(format!("did you mean `{near}`? Else {help}")),
-                None => fault.fact("there is no definition of its type").help(help),
+                    .fact("there is no definition of this type")
+                    .help(format!("did you mean `{near}`? Otherwise {help}")),
+                None => fault.fact("there is no definition of this type").help(help),
             };
         }
         // Those that lack least come first.
         losers.sort_by_key(|loser| loser.reasons.len());
-        for loser in losers.iter().take(SHOWN) {
+        let shown = if resources > 1 { FEW } else { SHOWN };
+        for loser in losers.iter().take(shown) {
             let reasons: Vec<String> = loser.reasons.iter().map(ToString::to_string).collect();
             let text = format!("`{}` does not match: {}", loser.definition, reasons.join("; "));
             fault = fault.related(loser.criterion.as_ref().map_or(&loser.location, |c| &c.location), text);
         }
-        if losers.len() > SHOWN {
-            fault = fault.fact(format!("and {} more candidates", losers.len() - SHOWN));
+        if losers.len() > shown {
+            fault = fault.fact(format!("and {} more candidates", losers.len() - shown));
         }
-        let mut fields = vec![format!("res_id: {}", key.id())];
-        if key.class() != "default" {
-            fields.push(format!("class: {}", key.class()));
+        let Some(near) = losers.first() else { return fault };
+        if near.criterion.is_none() {
+            return fault.help(format!(
+                "add `criteria: [{{}}]` to `{}`: it then matches everywhere",
+                near.definition
+            ));
         }
-        let near = losers.first().map_or("", |loser| &loser.definition);
+        let class = (key.class() != "default").then(|| format!("class: {}", key.class()));
+        let id = (resources == 1).then(|| format!("res_id: {}", key.id()));
+        let fields: Vec<String> = id.into_iter().chain(class).collect();
+        let what = if resources == 1 { "resource" } else { "resources" };
         fault.help(format!(
-            "add the criterion `{{{}}}` to `{near}`, or correct the resource",
-            fields.join(", ")
+            "add the criterion `{{{}}}` to `{}`, or correct the {what}",
+            fields.join(", "),
+            near.definition
         ))
     }
 

@@ -28,7 +28,7 @@ impl Builder<'_> {
             let Some(node) = self.nodes.id(wish.key.as_str()) else {
                 let fault = Diagnostic::error(
                     "unknown-resource",
-                    format!("`lifecycle` speaks of `{}`, which is not in the graph", wish.key),
+                    format!("`lifecycle` names `{}`, which is not in the graph", wish.key),
                 )
                 .at(&wish.location);
                 let fault = match index < NEAR {
@@ -46,7 +46,7 @@ impl Builder<'_> {
                     )
                     .at(&wish.location)
                     .related(other, "the first one is here")
-                    .help("write all wishes into one of them"),
+                    .help("write all settings into one of them"),
                 );
                 continue;
             }

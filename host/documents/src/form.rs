@@ -1,0 +1,85 @@
+//! The right form of a value that has a wrong one, as an example to copy.
+
+use crate::yaml::{Kind, Node};
+
+/// Fields and what they look like.
+const EXAMPLES: [(&str, &str); 24] = [
+    ("args", "[\"--verbose\"]"),
+    ("before", "{main: {ready: started}}"),
+    ("command", "[\"/bin/app\"]"),
+    ("containers", "{main: {image: IMAGE}}"),
+    ("criteria", "[{env_id: dev}]"),
+    ("defaults", "{app: shop, env: dev}"),
+    ("dirs", "[{host: ./data, guest: /data, mode: ro}]"),
+    ("drivers", "{acme/db: {source: db.wasm}}"),
+    ("entity", "{type: TYPE, driver_type: ORG/NAME}"),
+    ("externals", "{db: {type: postgres}}"),
+    ("files", "{/etc/app.conf: {content: TEXT}}"),
+    ("grants", "{tcp: [\"db.example:5432\"]}"),
+    ("limits", "{memory: 64MiB, time: 30s}"),
+    ("metadata", "{name: NAME}"),
+    ("modules", "{web: {externals: {db: {type: postgres}}}}"),
+    ("params", "{NAME: VALUE}"),
+    ("ports", "{http: {port: 80}}"),
+    ("provision", "{TYPE: {}}"),
+    ("resources", "{db: {type: postgres}}"),
+    ("service", "{ports: {http: {port: 80}}}"),
+    ("shared", "{db: {type: postgres}}"),
+    ("values", "{NAME: VALUE}"),
+    ("variables", "{NAME: \"value\"}"),
+    ("workloads", "[{score: web/score.yaml}]"),
+];
+
+/// What helps where `what` takes `expected` and `node` is something else.
+pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str) -> String {
+    let name = what.split('`').nth(1).unwrap_or_default();
+    let written = node.span.slice(text).trim();
+    let map = expected.starts_with("a map");
+    let list = expected.starts_with("a list");
+    match &node.kind {
+        Kind::Null if map => "write its entries, or `{}` where there are none".to_owned(),
+        Kind::Null if list => "write its items, or `[]` where there are none".to_owned(),
+        Kind::Null => "write a value, or remove the field".to_owned(),
+        Kind::Bool(_) | Kind::Number(_) if expected.starts_with("a string") => {
+            format!("quote it: \"{written}\"")
+        }
+        Kind::String(text, _) if expected == "true or false" => {
+            let yes = matches!(text.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "y" | "1");
+            let no = matches!(text.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "n" | "0");
+            match (yes, no) {
+                (true, _) => format!("write `{name}: true`, without quotes"),
+                (_, true) => format!("write `{name}: false`, without quotes"),
+                _ => format!("write `{name}: true` or `{name}: false`"),
+            }
+        }
+        Kind::String(text, _) if expected == "a number" && text.parse::<f64>().is_ok() => {
+            format!("write `{name}: {text}`, without quotes")
+        }
+        Kind::String(text, _) if list && !text.contains(['\n', '"', ',']) => {
+            format!("write a list: `{name}: [\"{text}\"]`")
+        }
+        kind => match example(kind, what, name, written) {
+            Some(example) => format!("write it as `{example}`"),
+            None if map => "a map is written as `NAME: VALUE`, one entry a line".to_owned(),
+            None if list => "a list is written as `- ITEM`, one item a line".to_owned(),
+            None => format!("write {expected}"),
+        },
+    }
+}
+
+fn example(kind: &Kind<'_>, what: &str, name: &str, written: &str) -> Option<String> {
+    let port = if matches!(kind, Kind::Number(_)) { written } else { "80" };
+    if what.starts_with("the port") {
+        return Some(format!("{name}: {{port: {port}}}"));
+    }
+    if what.starts_with("the resource") {
+        return Some(format!("{name}: {{type: TYPE}}"));
+    }
+    if what.starts_with("the container") {
+        return Some(format!("{name}: {{image: IMAGE}}"));
+    }
+    if what.starts_with("the module") {
+        return Some(format!("{name}: {{externals: {{db: {{type: postgres}}}}}}"));
+    }
+    EXAMPLES.iter().find(|(known, _)| *known == name).map(|(_, form)| format!("{name}: {form}"))
+}

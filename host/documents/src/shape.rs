@@ -1,0 +1,118 @@
+//! What a document looks like apart from its head, so that a lost head is an error and not a file
+//! of somebody else's. Strict: what others write must not look like ours.
+
+use crate::yaml::{Kind, Node};
+
+/// The kind of document that something looks like, and the head that it lacks.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// With its article.
+    pub(crate) name: &'static str,
+    pub(crate) head: &'static str,
+}
+
+const SCORE: Shape = Shape { name: "a Score file", head: "`apiVersion: score.dev/v1b1`" };
+const DEFINITION: Shape =
+    Shape { name: "a Definition", head: "`apiVersion: purlin.dev/v1` and `kind: Definition`" };
+const ENTITY: Shape =
+    Shape { name: "a Definition", head: "`apiVersion: entity.humanitec.io/v1b1` and `kind: Definition`" };
+const CORE: Shape =
+    Shape { name: "a Definition", head: "`apiVersion: core.api.humanitec.io/v1` and `kind: Definition`" };
+const DEPLOYMENT: Shape =
+    Shape { name: "a Deployment", head: "`apiVersion: purlin.dev/v1` and `kind: Deployment`" };
+const RESOURCE_TYPE: Shape =
+    Shape { name: "a ResourceType", head: "`apiVersion: purlin.dev/v1` and `kind: ResourceType`" };
+const WORKSPACE: Shape =
+    Shape { name: "a Workspace", head: "`apiVersion: purlin.dev/v1` and `kind: Workspace`" };
+
+/// What a document without a known head looks like.
+pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
+    let has = |node: &Node<'_>, name: &str| node.get(name).is_some();
+    let text = |node: &Node<'_>, name: &str| node.get(name).is_some_and(|node| node.as_str().is_some());
+    let body = |name: &str| root.get(name).filter(|body| body.entries().is_some());
+    if let Some(containers) = body("containers").and_then(Node::entries) {
+        let container = |node: &Node<'_>| text(node, "image");
+        let known = ["metadata", "resources", "service"].iter().any(|name| has(root, name));
+        if known && !containers.is_empty() && containers.iter().any(|entry| container(&entry.value)) {
+            return Some(SCORE);
+        }
+    }
+    let kind = root.get("kind").and_then(Node::as_str).unwrap_or_default();
+    for (name, driver, shape) in
+        [("spec", "driver", DEFINITION), ("entity", "driver_type", ENTITY), ("object", "driver_type", CORE)]
+    {
+        let Some(body) = body(name) else { continue };
+        let rest = ["criteria", "inputs", "driver_inputs", "provision"].iter().any(|name| has(body, name));
+        if text(body, driver) && (has(body, "type") || rest) || (has(body, "type") && has(body, "criteria")) {
+            return Some(shape);
+        }
+    }
+    match kind {
+        "Definition" if has(root, "entity") => return Some(ENTITY),
+        "Definition" if has(root, "object") => return Some(CORE),
+        "Definition" if has(root, "spec") => return Some(DEFINITION),
+        "ResourceType" => return Some(RESOURCE_TYPE),
+        "Workspace" if has(root, "spec") => return Some(WORKSPACE),
+        _ => {}
+    }
+    let spec = body("spec")?;
+    let parts = ["app", "env", "org", "namespace", "values"].iter().filter(|name| has(spec, name)).count();
+    let workloads = spec.get("workloads").is_some_and(|node| matches!(node.kind, Kind::List(_)));
+    let shared = spec.get("shared").is_some_and(is_requests);
+    if (kind == "Deployment" && !has(root, "apiVersion")) || workloads || shared || parts >= 2 {
+        return Some(DEPLOYMENT);
+    }
+    let grants = |node: &Node<'_>| ["grants", "limits", "source"].iter().any(|name| has(node, name));
+    let drivers = spec.get("drivers").and_then(Node::entries).unwrap_or_default();
+    if drivers.iter().any(|entry| entry.key.contains('/') && grants(&entry.value)) {
+        return Some(WORKSPACE);
+    }
+    None
+}
+
+/// Whether something has the form of a request for a resource: a map with a `type`.
+pub(crate) fn is_request(node: &Node<'_>) -> bool {
+    const KNOWN: [&str; 4] = ["type", "class", "id", "params"];
+    let entries = node.entries().unwrap_or_default();
+    node.get("type").is_some_and(|kind| kind.as_str().is_some())
+        && entries.iter().all(|entry| KNOWN.contains(&&*entry.key))
+}
+
+/// Whether something has the form of requests for resources.
+pub(crate) fn is_requests(node: &Node<'_>) -> bool {
+    let entries = node.entries().unwrap_or_default();
+    !entries.is_empty() && entries.iter().all(|entry| is_request(&entry.value))
+}
+
+/// Whether something has the form of a module of a Deployment Set.
+pub(crate) fn is_module(node: &Node<'_>) -> bool {
+    const KNOWN: [&str; 3] = ["profile", "spec", "externals"];
+    let entries = node.entries().unwrap_or_default();
+    !entries.is_empty() && entries.iter().all(|entry| KNOWN.contains(&&*entry.key))
+}
+
+/// Whether something has the form of the modules of a Deployment Set.
+pub(crate) fn is_modules(node: &Node<'_>) -> bool {
+    let entries = node.entries().unwrap_or_default();
+    !entries.is_empty() && entries.iter().all(|entry| is_module(&entry.value))
+}
+
+/// Whether something has the form of the criteria of a definition.
+pub(crate) fn is_criteria(node: &Node<'_>) -> bool {
+    const KNOWN: [&str; 5] = ["app_id", "class", "env_id", "env_type", "res_id"];
+    let Kind::List(items) = &node.kind else { return false };
+    let known = |node: &Node<'_>| {
+        node.entries().is_some_and(|entries| entries.iter().all(|entry| KNOWN.contains(&&*entry.key)))
+    };
+    !items.is_empty() && items.iter().all(known)
+}
+
+/// Whether something has the form of the resources that a definition brings along.
+pub(crate) fn is_provision(node: &Node<'_>) -> bool {
+    const KNOWN: [&str; 3] = ["is_dependent", "match_dependents", "params"];
+    let entries = node.entries().unwrap_or_default();
+    let known = |node: &Node<'_>| {
+        node.entries().is_some_and(|entries| entries.iter().all(|entry| KNOWN.contains(&&*entry.key)))
+    };
+    !entries.is_empty() && entries.iter().all(|entry| known(&entry.value))
+}

@@ -1,0 +1,312 @@
+//! The mistake behind a syntax error. A parser notices a wrong indentation or an open quote only
+//! when nothing fits any more, which is often a line later; people want the line to change. Reads
+//! lines alone, so it is a guess, made only where the text is known to be wrong.
+
+/// What most likely went wrong, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mistake {
+    /// From 1.
+    pub(super) line: usize,
+    /// In characters, from 1.
+    pub(super) column: usize,
+    /// In characters.
+    pub(super) length: usize,
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+/// The most likely mistake of a text that the parser gave up in line `until`.
+pub(super) fn find(text: &str, until: usize) -> Option<Mistake> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut scan = Scan::default();
+    let mut index = 0;
+    while let Some(line) = lines.get(index) {
+        if index >= until {
+            return None;
+        }
+        if let Some(found) = open_quote(line) {
+            let close = |line: &&str| closes(line, found.quote);
+            let next = lines.iter().skip(index + 1).find(|line| !line.trim().is_empty());
+            if next.is_none_or(|next| is_entry(next.trim_start())) {
+                return Some(Mistake {
+                    line: index + 1,
+                    column: found.column,
+                    length: line.chars().count().saturating_sub(found.column - 1),
+                    message: format!("the quote {} is not closed", found.quote),
+                    help: format!("close it with {} at the end of the text", found.quote),
+                });
+            }
+            // It goes on in the lines below.
+            let rest = lines.iter().skip(index + 1).position(|line| close(&line)).unwrap_or(0);
+            scan.line(index + 1, line);
+            index += rest + 2;
+            continue;
+        }
+        if let Some(mistake) = scan.line(index + 1, line) {
+            return Some(mistake);
+        }
+        index += 1;
+    }
+    None
+}
+
+struct Quote {
+    quote: char,
+    column: usize,
+}
+
+/// A quote that begins a value in this line, and does not end in it.
+fn open_quote(line: &str) -> Option<Quote> {
+    let mut open: Option<Quote> = None;
+    let mut before = ':';
+    let mut spaced = true;
+    let mut chars = line.chars().enumerate().peekable();
+    while let Some((index, c)) = chars.next() {
+        match &open {
+            Some(Quote { quote: '"', .. }) if c == '\\' => {
+                chars.next();
+            }
+            Some(Quote { quote, .. }) if c == *quote => {
+                if c == '\'' && chars.peek().is_some_and(|(_, next)| *next == '\'') {
+                    chars.next();
+                } else {
+                    open = None;
+                    before = 'x';
+                }
+            }
+            Some(_) => {}
+            None if c == '#' && spaced => return None,
+            None if matches!(c, '"' | '\'') && matches!(before, ':' | '-' | '[' | '{' | ',' | '?') => {
+                open = Some(Quote { quote: c, column: index + 1 });
+            }
+            None => {
+                spaced = c == ' ';
+                if !spaced {
+                    before = c;
+                }
+            }
+        }
+    }
+    open
+}
+
+fn closes(line: &str, quote: char) -> bool {
+    line.contains(quote)
+}
+
+/// Whether a line begins an entry of a map or an item of a list.
+fn is_entry(content: &str) -> bool {
+    content.starts_with("- ") || content.starts_with("---") || key(content).is_some()
+}
+
+/// The plain key of a line, and what stands behind its `:`.
+fn key(content: &str) -> Option<(&str, &str)> {
+    let (key, value) = match content.split_once(": ") {
+        Some((key, value)) => (key, value.trim()),
+        None => (content.trim_end().strip_suffix(':')?, ""),
+    };
+    let plain = !key.is_empty() && !key.contains(['"', '\'', '{', '[', ' ']);
+    plain.then_some((key, value))
+}
+
+/// Block collections that are open, as far as lines tell.
+#[derive(Default)]
+struct Scan {
+    /// Columns of the open maps and lists, each deeper than the one before, with a line in it.
+    open: Vec<(usize, usize)>,
+    /// Lines deeper than this are text.
+    text: Option<usize>,
+    /// Whether the last line may be followed by a deeper one.
+    expects: bool,
+    /// Depth of brackets and braces that are open.
+    flow: usize,
+}
+
+impl Scan {
+    fn line(&mut self, number: usize, line: &str) -> Option<Mistake> {
+        let content = line.trim_start_matches(' ');
+        let mut indent = line.len() - content.len();
+        if content.trim().is_empty() || content.starts_with('#') {
+            return None;
+        }
+        if let Some(text) = self.text {
+            if indent > text {
+                return None;
+            }
+            self.text = None;
+        }
+        if self.flow > 0 {
+            self.brackets(content);
+            return None;
+        }
+        if indent == 0 && (content.starts_with("---") || content.starts_with("...")) {
+            *self = Self { expects: true, ..Self::default() };
+            return None;
+        }
+        let mistake = self.level(number, indent, content);
+        if mistake.is_some() {
+            return mistake;
+        }
+        let mut content = content;
+        while let Some(item) = content.strip_prefix("- ") {
+            let inner = item.trim_start_matches(' ');
+            indent += content.len() - inner.len();
+            content = inner;
+            if key(content).is_some() {
+                self.open.push((indent, number));
+            }
+        }
+        let before = content.split(" #").next().unwrap_or(content).trim_end();
+        match key(before) {
+            Some((_, value)) => {
+                if let Some(mistake) = two_colons(number, indent, before, value) {
+                    return Some(mistake);
+                }
+                self.expects = value.is_empty() || value.starts_with(['&', '!']);
+                if value.starts_with(['|', '>']) {
+                    self.text = Some(indent);
+                }
+                self.brackets(value);
+            }
+            None => {
+                self.expects = before == "-" || before.ends_with(':');
+                if before.ends_with(['|', '>']) {
+                    self.text = Some(indent);
+                }
+                self.brackets(before);
+            }
+        }
+        None
+    }
+
+    /// Holds the indentation of a line against what is open.
+    fn level(&mut self, number: usize, indent: usize, content: &str) -> Option<Mistake> {
+        let mut left = None;
+        while self.open.last().is_some_and(|(open, _)| *open > indent) {
+            left = self.open.pop();
+        }
+        let Some((open, line)) = self.open.last().copied() else {
+            self.open.push((indent, number));
+            return lone_word(number, indent, content);
+        };
+        if open == indent {
+            return lone_word(number, indent, content);
+        }
+        let entry = is_entry(content);
+        if let Some((deeper, sibling)) = left
+            && entry
+        {
+            return Some(wrong(number, indent, content, &[(open, line), (deeper, sibling)]));
+        }
+        if !self.expects && entry && !content.starts_with("- ") {
+            return Some(wrong(number, indent, content, &[(open, line)]));
+        }
+        if self.expects && entry {
+            self.open.push((indent, number));
+        }
+        None
+    }
+
+    fn brackets(&mut self, text: &str) {
+        if !(text.starts_with(['[', '{']) || self.flow > 0) {
+            return;
+        }
+        for c in text.chars() {
+            match c {
+                '[' | '{' => self.flow += 1,
+                ']' | '}' => self.flow = self.flow.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A word where a key has to stand, and no `:` behind it.
+fn lone_word(number: usize, indent: usize, content: &str) -> Option<Mistake> {
+    let word = content.trim_end();
+    let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    is_word.then(|| Mistake {
+        line: number,
+        column: indent + 1,
+        length: word.len(),
+        message: format!("`{word}` is neither a key nor a value"),
+        help: format!("write `{word}:` if it is a key"),
+    })
+}
+
+fn spaces(count: usize) -> String {
+    match count {
+        0 => "not at all".to_owned(),
+        1 => "by 1 space".to_owned(),
+        count => format!("by {count} spaces"),
+    }
+}
+
+/// A line whose indentation is that of none of its neighbours.
+fn wrong(number: usize, indent: usize, content: &str, near: &[(usize, usize)]) -> Mistake {
+    let choices: Vec<String> =
+        near.iter().map(|(open, line)| format!("{} as line {line}", spaces(*open))).collect();
+    Mistake {
+        line: number,
+        column: indent + 1,
+        length: content.split(':').next().map_or(1, |key| key.chars().count()),
+        message: format!("this line is indented {}, and fits no line above", spaces(indent)),
+        help: format!("indent it {}", choices.join(", or ")),
+    }
+}
+
+/// A plain value that holds `: `.
+fn two_colons(number: usize, indent: usize, content: &str, value: &str) -> Option<Mistake> {
+    let plain = !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!']);
+    if !plain || !(value.contains(": ") || value.ends_with(':')) {
+        return None;
+    }
+    let before = content.chars().count() - value.chars().count();
+    let quote = if value.contains('"') { '\'' } else { '"' };
+    Some(Mistake {
+        line: number,
+        column: indent + before + 1,
+        length: value.chars().count(),
+        message: "this text holds a `:`, which YAML takes for the end of a key".to_owned(),
+        help: format!("quote it: {quote}{value}{quote}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Line, column and the beginning of what is said, of a text that is wrong up to its end.
+    fn place(text: &str) -> Option<(usize, usize, String)> {
+        let found = find(text, text.lines().count() + 1)?;
+        let word = found.message.split_whitespace().take(4).collect::<Vec<_>>().join(" ");
+        Some((found.line, found.column, word))
+    }
+
+    #[test]
+    fn the_line_to_change_is_found() {
+        let indented = |line, column| Some((line, column, "this line is indented".to_owned()));
+        assert_eq!(place("spec:\n  type: dns\n   driver: x\n  more: y\n"), indented(3, 4));
+        assert_eq!(place("spec:\n  type: dns\n driver: x\n"), indented(3, 2));
+        assert_eq!(place("a:\n    b: 1\n  c: 2\n"), indented(3, 3));
+        assert_eq!(place("a:\n  - b: 1\n    c: 2\n   d: 3\n"), indented(4, 4));
+        let quote = |line, column| Some((line, column, "the quote \" is".to_owned()));
+        assert_eq!(place("a: 1\nb: \"open\nc: 2\nd: \"x\"\n"), quote(2, 4));
+        assert_eq!(place("a: [x, \"open]\n"), quote(1, 8));
+        let text = |line, column| Some((line, column, "this text holds a".to_owned()));
+        assert_eq!(place("a:\n  image: nginx: latest\n"), text(2, 10));
+        assert_eq!(place("metadata\n  name: x\n").map(|(line, column, _)| (line, column)), Some((1, 1)));
+        assert_eq!(
+            place("a: 1\nmetadata\n  name: x\n").map(|(line, column, _)| (line, column)),
+            Some((2, 1))
+        );
+    }
+
+    #[test]
+    fn what_is_right_is_passed() {
+        let text = "a:\n- b: |\n    x: y: z\n     \"\n  c: 'it''s'\nd:\n    e: \"a\n      b\"\n    f: {g: 1,\n  h: 2}\n\
+            i: plain\n  goes on\nj: &k\n  l: >-\n    text\n---\nm: http://x:1\n# \" '\nn: it's\n";
+        assert_eq!(place(text), None);
+    }
+}
