@@ -314,6 +314,17 @@ impl PlanArgs {
     }
 }
 
+/// What may be missing.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AcceptArgs {
+    /// Accept that this file or folder, which the last deployment was made from, holds no document
+    /// any more or is not read this time; may be given several times. `-` is standard input. The key
+    /// of a resource that Purlin adds by itself, such as `k8s-namespace#k8s-namespace`, accepts that
+    /// no definition matches it any more.
+    #[arg(long, value_name = "FILE|DIR", help_heading = RUN)]
+    pub(crate) accept_missing: Vec<String>,
+}
+
 /// Where a command works that is about what is recorded: documents only say which environment.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PlaceArgs {

@@ -135,23 +135,26 @@ pub(crate) fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
     let workspace = workspace(&loaded, app);
     let documents = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
     show(&documents.remarks, &sources, app);
-    if documents.deployment().workloads.is_empty()
-        && documents.deployment().shared.is_empty()
-        && documents.catalogue().definitions().is_empty()
-    {
+    Ok(Given { documents, sources, workspace })
+}
+
+/// Says so where no document asks for anything; to deploy such documents is an error.
+pub(crate) fn warn_of_nothing(given: &Given, app: &App) {
+    if given.documents.ask_for_nothing() {
         app.ui.warning("no document asks for anything");
         app.ui
             .hint("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents");
     }
-    Ok(Given { documents, sources, workspace })
 }
 
-/// The workspace among the documents, or an empty one in the current folder.
+/// The workspace among the documents; or an empty one, in the folder of the nearest purlin.yaml if
+/// there is one that holds no Workspace, else in the current folder.
 pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
-    loaded
-        .workspace
-        .clone()
-        .unwrap_or_else(|| Workspace { folder: app.folder.clone(), ..Workspace::default() })
+    loaded.workspace.clone().unwrap_or_else(|| {
+        let nearest = surroundings::nearest_workspace(&app.folder);
+        let folder = nearest.as_deref().and_then(Path::parent).unwrap_or(&app.folder);
+        Workspace { folder: folder.to_owned(), ..Workspace::default() }
+    })
 }
 
 /// Shows warnings, and with `--verbose` notes.

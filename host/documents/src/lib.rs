@@ -10,6 +10,7 @@ mod deployment;
 mod deployment_set;
 mod driver_cases;
 mod form;
+mod held;
 mod lifecycle;
 mod load;
 mod locate;
@@ -35,6 +36,7 @@ mod yaml;
 
 pub use attached::{AttachedFile, FileContent};
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
+pub use held::{Held, ReadFrom, held};
 pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use lock::LOCK_FILE;
 pub use plain::plain_value;

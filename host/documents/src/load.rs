@@ -15,6 +15,7 @@ use purlin_model::{
 
 use crate::SourceMap;
 use crate::attached::{AttachedFile, FileContent, Files};
+use crate::held::ReadFrom;
 use crate::lock::LOCK_FILE;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
@@ -70,6 +71,9 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts, to show faults in.
     pub sources: SourceMap,
+    /// Where they were read from, in the order in which it was given; nothing for documents that
+    /// were read without their files.
+    pub read_from: Vec<ReadFrom>,
     texts: Vec<SourceText>,
 }
 
@@ -159,7 +163,12 @@ pub fn load(inputs: &[Input]) -> Loaded {
     if let Some(workspace) = &mut reading.assembly.loaded.workspace {
         workspace.lock = beside::lock(&workspace.folder, &mut reading.sources, &mut collector.faults);
     }
-    finish(reading, collector.faults)
+    let read_from = inputs.iter().map(|input| match input {
+        Input::Path(path) if path.is_dir() => ReadFrom::Folder(path.clone()),
+        Input::Path(path) => ReadFrom::File(path.clone()),
+        Input::Text { name, .. } => ReadFrom::Text(name.as_str().into()),
+    });
+    Loaded { read_from: read_from.collect(), ..finish(reading, collector.faults) }
 }
 
 /// What a text asks for beyond itself, and whether it is to be kept.

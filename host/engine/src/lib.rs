@@ -8,6 +8,7 @@
 mod apply;
 mod ask;
 mod compare;
+mod departure;
 mod diff;
 mod digest;
 mod driver;
@@ -32,6 +33,7 @@ mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
 pub use compare::{Difference, compare};
+pub use departure::{Asked, By, Departure, FileNow};
 pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
 pub use edits::{forget, mend, protect, taint};
 pub use error::{Cause, Error};
@@ -41,8 +43,7 @@ pub use moves::rename;
 pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
-    Base, DestroyOptions, Drawn, PlanOptions, Scope, Scratch, destroy, plan, recover, refresh,
-    validate,
+    Base, DestroyOptions, Drawn, PlanOptions, Scope, Scratch, destroy, plan, recover, refresh, validate,
 };
 pub use purlin_sandbox::CancelToken;
 pub use rules::{Places, Rules};

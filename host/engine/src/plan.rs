@@ -12,6 +12,7 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Context, Key, Urn, Value};
 use purlin_state::{Record, RecordId};
 
+use crate::departure::Departure;
 use crate::driver::Driver;
 use crate::holding::Lost;
 use crate::recorded::Recorded;
@@ -109,6 +110,8 @@ pub struct Step {
     pub action: Action,
     /// Why, in sentences for people.
     pub reasons: Vec<String>,
+    /// Why the documents no longer ask for it, where that is why it goes: the first of the reasons.
+    pub departure: Option<Departure>,
     /// What changes.
     pub changes: Vec<Change>,
     /// The name under which it was recorded before, where it moves.
@@ -128,6 +131,7 @@ impl Step {
             urn,
             action,
             reasons: Vec::new(),
+            departure: None,
             changes: Vec::new(),
             moved_from: None,
             delete_before_replace: false,

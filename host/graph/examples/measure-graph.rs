@@ -39,7 +39,8 @@ fn main() -> Result<()> {
 
     let start = Instant::now();
     let catalogue = Arc::new(Catalogue::new(definitions).map_err(faults)?);
-    let graph = build(&Input { context, catalogue, deployment, outputs: &Echo }).map_err(faults)?;
+    let graph = build(&Input { context, catalogue, deployment, outputs: &Echo, recorded: &|_| false })
+        .map_err(faults)?;
     let seconds = start.elapsed().as_secs_f64();
 
     // One more than asked for: `base-env` is part of every environment.

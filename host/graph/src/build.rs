@@ -35,6 +35,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     let mut builder = Builder {
         docs,
         outputs: input.outputs,
+        recorded: input.recorded,
         matcher: Matcher::new(docs.catalogue, docs.context),
         nodes: Nodes::default(),
         sources: Vec::new(),
@@ -126,6 +127,8 @@ impl<'a> From<&'a Placeholder> for Spot<'a> {
 struct Builder<'a> {
     docs: Docs<'a>,
     outputs: &'a dyn crate::OutputNames,
+    /// Whether a definition made an implicit resource before.
+    recorded: &'a dyn Fn(&Key) -> bool,
     matcher: Matcher<'a>,
     nodes: Nodes,
     /// Which documents ask for a node.

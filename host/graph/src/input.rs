@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Context, Deployment, Recipe};
+use purlin_model::{Context, Deployment, Key, Recipe};
 
 use crate::Catalogue;
 
@@ -17,6 +17,9 @@ pub struct Input<'a> {
     pub deployment: Arc<Deployment>,
     /// What is known about outputs before anything runs.
     pub outputs: &'a dyn OutputNames,
+    /// Whether a definition made an implicit resource in an earlier deployment: where none matches it
+    /// any more, that is a fault (SPEC §2). Asked of those only that none matches.
+    pub recorded: &'a dyn Fn(&Key) -> bool,
 }
 
 /// Knows the names of outputs before anything runs, from a driver's schemas.

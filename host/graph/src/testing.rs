@@ -191,6 +191,7 @@ pub(crate) fn try_build_with(
         catalogue: Arc::new(Catalogue::new(definitions)?),
         deployment: Arc::new(deployment),
         outputs,
+        recorded: &|_| false,
     })
 }
 

@@ -9,6 +9,7 @@ use purlin_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::files::Files;
 use crate::{Documents, Error};
 
 /// The newest form that is read, and the one that is written.
@@ -23,6 +24,12 @@ pub(crate) struct Archive {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values: Vec<Kept>,
     sources: Vec<Text>,
+    /// The file of the workspace, counted from its folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) workspace: Option<Arc<str>>,
+    /// What was named to be read, counted from the workspace's folder.
+    #[serde(default)]
+    pub(crate) inputs: Vec<Arc<str>>,
 }
 
 /// The beginning of an archive: what is needed of it without the texts.
@@ -62,14 +69,33 @@ impl Archive {
 
     /// The texts, to be read again.
     pub(crate) fn into_sources(self) -> Vec<SourceText> {
-        let text = |text: Text| SourceText {
-            name: text.name.into(),
-            text: text.text.into(),
-            named: text.named,
-            scores: text.scores.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
-            files: text.files.map(|files| files.into_iter().map(file).collect()),
+        self.into_texts().into_iter().map(|(source, _)| source).collect()
+    }
+
+    /// The texts, each with the path of its file, counted from the workspace's folder.
+    pub(crate) fn into_texts(self) -> Vec<(SourceText, Option<Arc<str>>)> {
+        // Older archives have no paths, but names that most likely still lead to the files.
+        let is_older = self.inputs.is_empty();
+        let text = |text: Text| {
+            let name: Arc<str> = text.name.into();
+            let path = text.path.or_else(|| Some(name.clone()).filter(|name| is_older && &**name != "-"));
+            let source = SourceText {
+                name,
+                text: text.text.into(),
+                named: text.named,
+                scores: text.scores.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
+                files: text.files.map(|files| files.into_iter().map(file).collect()),
+            };
+            (source, path)
         };
         self.sources.into_iter().map(text).collect()
+    }
+
+    /// Where the documents lay.
+    fn files(&self) -> Files {
+        let path = |text: &Text| Some((text.name.as_str().into(), text.path.clone()?));
+        let paths = self.sources.iter().filter_map(path).collect();
+        Files::kept(paths, self.workspace.clone(), self.inputs.clone())
     }
 }
 
@@ -145,6 +171,9 @@ struct Text {
     text: String,
     named: bool,
     scores: Vec<(String, String)>,
+    /// Where its file lies, counted from the workspace's folder; none for what is no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path: Option<Arc<str>>,
     /// Files that content was taken from; none where an older program did not read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     files: Option<Vec<Attached>>,
@@ -192,8 +221,11 @@ impl Documents {
                         .map(|(name, text)| (name.to_string(), text.to_string()))
                         .collect(),
                     files: source.files.as_ref().map(|files| files.iter().map(attached).collect()),
+                    path: self.files.path(&source.name).cloned(),
                 })
                 .collect(),
+            workspace: self.files.workspace.clone(),
+            inputs: self.files.inputs.clone(),
         };
         // Text and numbers always become JSON.
         serde_json::to_vec(&archive).unwrap_or_default()
@@ -215,12 +247,14 @@ impl Documents {
             env_type: Some(env_type.into()),
             namespace: Some(namespace.into()),
         };
+        let files = archive.files();
         let mut loaded: Loaded = load_sources(archive.into_sources());
         values.into_iter().for_each(|value| value.give(&mut loaded));
         // The context was settled then; what the documents say about it went into that.
         loaded.context = ContextDefaults::default();
         loaded.places = ContextPlaces::default();
-        Self::new(loaded, &flags, None, deployment_id)
+        let documents = Self::new(loaded, &flags, None, deployment_id)?;
+        Ok(Self { files, ..documents })
     }
 }
 

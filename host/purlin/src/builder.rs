@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use purlin_engine::{Base, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
-use purlin_model::{Context, Diagnostic, Key, Location, Workspace};
+use purlin_model::{Context, Diagnostic, Key, Location, Urn, Workspace};
 use purlin_state::{
     Change, Environment, Holder, KeyProvider, OpenOptions, Probe, Record, Report, SledStore, Snapshot, Store,
 };
@@ -202,12 +202,30 @@ impl Purlin {
         documents: &Documents,
         context: Arc<Context>,
     ) -> Result<Arc<Graph>, Error> {
+        self.graph_over(documents, context, None).await
+    }
+
+    /// The graph of documents where something is recorded: what is implicit may not vanish with its
+    /// definition.
+    async fn graph_over(
+        &self,
+        documents: &Documents,
+        context: Arc<Context>,
+        base: Option<&Base>,
+    ) -> Result<Arc<Graph>, Error> {
         let known = self.registry()?.known_outputs(documents).await;
+        let base = base.filter(|_| documents.files.are_here());
+        let recorded = |key: &Key| {
+            base.and_then(|base| base.current(&Urn::new(&documents.context, key)))
+                .is_some_and(|record| record.definition.is_some())
+                && !documents.accepts_key(key)
+        };
         let input = purlin_graph::Input {
             context,
             catalogue: Arc::clone(&documents.catalogue),
             deployment: Arc::clone(&documents.deployment),
             outputs: &known,
+            recorded: &recorded,
         };
         let graph = purlin_graph::build(&input).map_err(Error::Documents)?;
         Ok(Arc::new(match documents.rules.has_secret_params() {
@@ -287,20 +305,26 @@ impl Purlin {
         base: Base,
         options: PlanOptions,
     ) -> Result<Plan, Error> {
-        self.plan_with(documents, documents.changes, base, options).await
+        self.plan_with(documents, documents.changes, base, options, true).await
     }
 
-    /// The same, where these changes of the recorded context are meant.
+    /// The same, where these changes of the recorded context are meant. Whether documents vanished is
+    /// looked at where the plan is not one that was made before.
     pub(crate) async fn plan_with(
         &self,
         documents: &Documents,
         changes: ContextChanges,
         base: Base,
         options: PlanOptions,
+        is_new: bool,
     ) -> Result<Plan, Error> {
         self.check_declared(documents).await?;
         self.check_context_at(documents, changes, &base).await?;
-        let graph = self.graph_in(documents, Arc::clone(&documents.context)).await?;
+        if is_new {
+            self.hold_against_last(documents, &base).await?;
+        }
+        let recorded = Some(&base).filter(|_| is_new);
+        let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
         let base = base.protected(self.protection(&documents.environment()));
         let options = PlanOptions {
             parallelism: self.parallelism,
@@ -308,7 +332,9 @@ impl Purlin {
             rules: Arc::clone(&documents.rules),
             ..options
         };
-        let plan = purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
+        let mut plan =
+            purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
+        self.explain_departures(&mut plan, documents).await?;
         self.allow_as_recorded(plan, &documents.environment()).await
     }
 

@@ -1,13 +1,15 @@
 //! Documents that were read, found right, and put into a context.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use purlin_documents::Loaded;
 use purlin_engine::Rules;
 use purlin_graph::Catalogue;
-use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, Location, Workspace};
+use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, Key, Location, Workload, Workspace};
 use purlin_state::Environment;
 
+use crate::files::{Files, stands_for};
 use crate::settle::settle;
 use crate::written::Written;
 use crate::{ContextChanges, Error, values};
@@ -25,6 +27,10 @@ pub struct Documents {
     pub(crate) kind_place: Option<Location>,
     pub(crate) namespace_place: Option<Location>,
     pub(crate) undeclared: Option<Box<Diagnostic>>,
+    /// Files and folders, as the command line names them, whose documents may have vanished since
+    /// the last deployment; and keys of implicit resources whose definition may have.
+    pub accept_missing: Vec<String>,
+    pub(crate) files: Files,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
     /// What their resource types say.
@@ -54,6 +60,7 @@ impl Documents {
         let mut faults: Vec<Diagnostic> =
             loaded.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
         let workspace = workspace.or(loaded.workspace.as_ref());
+        let files = Files::new(&loaded, workspace);
         let settled = settle(&loaded, flags, workspace, deployment_id, &mut faults);
         let environment = workspace.and_then(|workspace| workspace.environments.get(&settled.context.env.id));
         let mut given = environment.map(|environment| environment.values.clone()).unwrap_or_default();
@@ -86,6 +93,8 @@ impl Documents {
                 kind_place: settled.kind_place,
                 namespace_place: settled.namespace_place,
                 undeclared: settled.undeclared,
+                accept_missing: Vec::new(),
+                files,
                 catalogue: Arc::new(catalogue),
             }),
             _ => Err(Error::Documents(faults)),
@@ -100,6 +109,30 @@ impl Documents {
     /// What developers ask for.
     pub fn deployment(&self) -> &Deployment {
         &self.deployment
+    }
+
+    /// Whether nobody asks for anything, and no definition could provide it.
+    pub fn ask_for_nothing(&self) -> bool {
+        self.deployment.workloads.is_empty()
+            && self.deployment.shared.is_empty()
+            && self.catalogue.definitions().is_empty()
+    }
+
+    /// Whether a file may be missing.
+    pub(crate) fn accepts(&self, name: &str, path: Option<&Path>) -> bool {
+        self.accept_missing.iter().any(|word| stands_for(word, name, path))
+    }
+
+    /// Whether a definition may be missing that made an implicit resource.
+    pub(crate) fn accepts_key(&self, key: &Key) -> bool {
+        let short = key.as_str().replacen(".default#", "#", 1);
+        self.accept_missing.iter().any(|word| *word == short || word == key.as_str())
+    }
+
+    /// The workload whose own resource has this key.
+    pub(crate) fn workload_of(&self, key: &Key) -> Option<&Workload> {
+        let name = key.as_str().strip_prefix("workload.default#modules.")?;
+        self.deployment.workloads.iter().find(|workload| *workload.name == *name)
     }
 
     /// The definitions.

@@ -12,6 +12,7 @@ use purlin_model::{Key, Urn};
 use purlin_state::{Change, Deployment, Environment, Outcome, Store};
 use sha2::{Digest, Sha256};
 
+use crate::archive::Archive;
 use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 impl Session<'_> {
@@ -46,9 +47,12 @@ impl Session<'_> {
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
         };
         let environment = self.environment().clone();
+        // What was accepted is not asked again.
+        let accepts = documents.is_some_and(|documents| !documents.accept_missing.is_empty());
         // A change of the context or of what is permitted counts although no resource changes, or
         // it would be asked about at each run.
         let counted = !plan.is_empty()
+            || accepts
             || self.changes_context(documents).await?
             || self.permits_otherwise(archive.as_deref()).await?;
         let run = self.apply(plan, cancel).await?;
@@ -108,11 +112,20 @@ impl Purlin {
         deployment: &Deployment,
         deployment_id: &str,
     ) -> Result<Documents, Error> {
+        let bytes = self.kept_documents(deployment).await?;
+        Documents::from_archive(&bytes, deployment_id)
+    }
+
+    /// What was kept of an earlier deployment.
+    pub(crate) async fn archive_of(&self, deployment: &Deployment) -> Result<Archive, Error> {
+        Archive::read(&self.kept_documents(deployment).await?)
+    }
+
+    async fn kept_documents(&self, deployment: &Deployment) -> Result<Vec<u8>, Error> {
         let missing = |why: &str| Error::Archive(format!("deployment {} {why}", deployment.number));
         let digest = deployment.documents.as_ref().ok_or_else(|| missing("was made from no documents"))?;
         let bytes = self.store().await?.documents(digest).await?;
-        let bytes = bytes.ok_or_else(|| missing("is too long ago: its documents are not kept any more"))?;
-        Documents::from_archive(&bytes, deployment_id)
+        bytes.ok_or_else(|| missing("is too long ago: its documents are not kept any more"))
     }
 }
 

@@ -5,6 +5,7 @@ use purlin_documents::SourceText;
 use purlin_engine::Base;
 use purlin_model::Context;
 use purlin_state::{Deployment, Environment};
+use sha2::{Digest as _, Sha256};
 
 use crate::archive::Archive;
 use crate::{Documents, Error, Purlin};
@@ -25,6 +26,11 @@ impl LastDeployed {
         Archive::context(&self.archive, &self.deployment.id)
     }
 
+    /// What was kept of it.
+    pub(crate) fn archive(&self) -> Result<Archive, Error> {
+        Archive::read(&self.archive)
+    }
+
     /// Every text that it was made from.
     ///
     /// # Errors
@@ -43,7 +49,39 @@ impl LastDeployed {
     }
 }
 
+/// What the last deployment of an environment was made from, beside other documents.
+pub(crate) enum LastDocuments {
+    /// There was none, or its documents are not kept.
+    Unknown,
+    /// The same documents.
+    Same,
+    /// Other documents.
+    Other(LastDeployed),
+}
+
 impl Purlin {
+    /// What the last deployment was made from. Where that is the same, it is not read.
+    pub(crate) async fn last_beside(
+        &self,
+        documents: &Documents,
+        base: &Base,
+    ) -> Result<LastDocuments, Error> {
+        if base.is_empty() || self.is_untouched() {
+            return Ok(LastDocuments::Unknown);
+        }
+        let store = self.store().await?;
+        let deployment = store.last_from_documents(&documents.environment()).await?;
+        let Some(deployment) = deployment else { return Ok(LastDocuments::Unknown) };
+        let Some(digest) = deployment.documents else { return Ok(LastDocuments::Unknown) };
+        if digest == <[u8; 32]>::from(Sha256::digest(documents.archive())) {
+            return Ok(LastDocuments::Same);
+        }
+        Ok(match store.documents(&digest).await? {
+            Some(archive) => LastDocuments::Other(LastDeployed { deployment, archive }),
+            None => LastDocuments::Unknown,
+        })
+    }
+
     /// The latest deployment of an environment that was made from documents; none where nothing is
     /// recorded any more, or its documents are not kept.
     ///

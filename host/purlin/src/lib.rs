@@ -33,9 +33,11 @@
 mod archive;
 mod builder;
 mod changes;
+mod departures;
 mod documents_in_context;
 mod drivers;
 mod error;
+mod files;
 mod history;
 mod last;
 mod losses;
@@ -46,6 +48,7 @@ mod secrets;
 mod session;
 mod settle;
 mod values;
+mod vanished;
 mod written;
 
 pub use builder::{Builder, Purlin};

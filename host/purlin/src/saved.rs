@@ -133,7 +133,7 @@ impl Session<'_> {
         }
         let base = base.with(decode_changes(&saved.kept.prelude)?)?;
         let changes = documents.changes.or(saved.kept.changes);
-        let plan = self.purlin.plan_with(documents, changes, base, saved.options()?).await?;
+        let plan = self.purlin.plan_with(documents, changes, base, saved.options()?, false).await?;
         let departures = purlin_engine::departures(&saved.kept.outline, &plan.outline());
         if departures.is_empty() { Ok(plan) } else { Err(Error::Departs(departures)) }
     }

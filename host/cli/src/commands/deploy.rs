@@ -76,6 +76,8 @@ pub(super) async fn up(
         if let Err(error) = app.timings.wait("build graph", purlin.graph(documents)).await {
             // In another context than that of the record, that is the fault behind the others.
             purlin.check_context(documents).await.map_err(fail)?;
+            // Documents that vanished are the fault behind the others.
+            purlin.check_vanished(documents).await.map_err(fail)?;
             return Err(fail(error));
         }
     } else {

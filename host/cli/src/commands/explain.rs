@@ -44,6 +44,7 @@ fn key(text: &str) -> Result<Key, String> {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let given = input::given(&args.documents, app)?;
+    input::warn_of_nothing(&given, app);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let explanation = purlin.explain(&given.documents, &args.key);
     // Why a definition wins can be said of a graph that is wrong elsewhere, too.

@@ -60,6 +60,7 @@ impl Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let given = input::given(&args.documents, app)?;
+    input::warn_of_nothing(&given, app);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let graph = app.timings.wait("build graph", purlin.graph(&given.documents)).await;
     let graph = graph.map_err(|error| given.failure(error))?;

@@ -4,7 +4,7 @@ use purlin_host::engine::{PlanOptions, Scope};
 
 use super::deploy::{self, Shown};
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg};
+use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
@@ -37,6 +37,9 @@ pub(crate) struct Args {
     documents: DocumentArgs,
 
     #[command(flatten)]
+    accept: AcceptArgs,
+
+    #[command(flatten)]
     consent: ConsentArgs,
 
     #[command(flatten)]
@@ -49,7 +52,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let given = input::given(&args.documents, app)?;
+    let mut given = input::given(&args.documents, app)?;
+    given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
     let shown = Shown::new(json, app);

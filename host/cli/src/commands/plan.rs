@@ -6,7 +6,7 @@ use purlin_host::engine::{Event, Phase, PlanOptions};
 
 use super::deploy;
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg, PlanArgs};
+use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg, PlanArgs};
 use crate::failure::{Failure, Status};
 use crate::files;
 use crate::input;
@@ -48,6 +48,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
 
+    #[command(flatten)]
+    accept: AcceptArgs,
+
     /// Write the plan to a file for `purlin apply`. It is sealed with the key of the state.
     #[arg(long, value_name = "FILE", conflicts_with = "offline")]
     out: Option<PathBuf>,
@@ -61,7 +64,8 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let given = input::given(&args.documents, app)?;
+    let mut given = input::given(&args.documents, app)?;
+    given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
     let documents = &given.documents;

@@ -2,7 +2,7 @@
 
 use super::deploy::{self, Shown};
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg, PlanArgs};
+use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg, PlanArgs};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
@@ -39,6 +39,9 @@ pub(crate) struct Args {
     plan: PlanArgs,
 
     #[command(flatten)]
+    accept: AcceptArgs,
+
+    #[command(flatten)]
     consent: ConsentArgs,
 
     #[command(flatten)]
@@ -48,7 +51,8 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let given = input::given(&args.documents, app)?;
+    let mut given = input::given(&args.documents, app)?;
+    given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
     let shown = Shown::new(json, app);

@@ -26,6 +26,7 @@ mod secrets;
 mod state;
 mod terminal;
 mod together;
+mod vanished;
 mod withheld;
 mod world;
 mod wrong;

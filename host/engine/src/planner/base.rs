@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use purlin_model::Location;
-use purlin_state::{Change, Deployment, Durable, Environment, Holder, Lock, Snapshot, Store};
+use purlin_model::{Location, Urn};
+use purlin_state::{Change, Deployment, Durable, Environment, Holder, Lock, Record, Snapshot, Store};
 
 use zeroize::Zeroizing;
 
@@ -67,6 +67,16 @@ impl Base {
     /// Whether nothing is recorded: no resource, no old copy, and no call whose outcome is not known.
     pub fn is_empty(&self) -> bool {
         self.recorded.records().next().is_none() && !self.has_pending()
+    }
+
+    /// The current record of a resource.
+    pub fn current(&self, urn: &Urn) -> Option<&Record> {
+        self.recorded.current(urn).map(|record| &**record)
+    }
+
+    /// Every current record, in no order.
+    pub fn all_current(&self) -> impl Iterator<Item = &Record> {
+        self.recorded.all_current().map(|record| &**record)
     }
 
     /// What is recorded, with what is still to be written down.

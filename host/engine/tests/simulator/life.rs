@@ -116,6 +116,7 @@ impl Life {
             catalogue: Arc::new(catalogue),
             deployment: Arc::new(loaded.deployment),
             outputs: &KnownOutputs::default(),
+            recorded: &|_| false,
         };
         let graph = purlin_graph::build(&input).map_err(|errors| format!("{errors:#?}\n{text}"))?;
         let graph = Arc::new(graph);

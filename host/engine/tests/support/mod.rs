@@ -94,6 +94,7 @@ impl Platform {
             catalogue: Arc::new(Catalogue::new(loaded.definitions).expect("definitions")),
             deployment: Arc::new(loaded.deployment),
             outputs: &KnownOutputs::default(),
+            recorded: &|_| false,
         };
         purlin_graph::build(&input).map(Arc::new)
     }

@@ -31,9 +31,13 @@ impl Builder<'_> {
     }
 
     /// Adds an implicit resource. Where no definition matches it falls back to the built-in echo
-    /// or is left out.
+    /// or is left out; unless a definition made it before, as nobody said that it should go.
     fn implicit(&mut self, key: Key, fall_back: bool) {
         let node = match self.matcher.find(&key) {
+            Found::None if (self.recorded)(&key) => {
+                self.recorded_no_match(&key);
+                return;
+            }
             Found::None if fall_back => self.insert(key, Match::Echo),
             Found::None => return,
             _ => self.node(key, None),
@@ -82,6 +86,10 @@ impl Builder<'_> {
             let own = match self.nodes.id(key.as_str()) {
                 Some(node) => node,
                 None => match self.matcher.find(&key) {
+                    Found::None if (self.recorded)(&key) => {
+                        self.recorded_no_match(&key);
+                        self.insert(key, Match::Missing)
+                    }
                     Found::None => self.insert(key, Match::Echo),
                     _ => self.node(key, Some(Spot { location: &workload.location, length: 0 })),
                 },

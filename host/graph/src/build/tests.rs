@@ -2,6 +2,7 @@
 
 mod faults;
 mod random;
+mod recorded;
 mod rules;
 mod sources;
 mod values;

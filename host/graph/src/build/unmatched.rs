@@ -61,6 +61,20 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// No definition matches an implicit resource that one made before.
+    pub(super) fn recorded_no_match(&mut self, key: &Key) {
+        let short = key.as_str().replacen(".default#", "#", 1);
+        let fault =
+            Diagnostic::error("no-match", format!("no definition matches `{short}`, which is recorded"));
+        let mut fault = self.candidates(fault, key, 1).fact(
+            "Purlin adds this resource by itself, so a definition that vanishes does not mean that it should go",
+        );
+        let help = fault.help.take().unwrap_or_default();
+        self.faults.push(
+            fault.help(format!("{help}; `--accept-missing '{short}'` lets go of what the definition made")),
+        );
+    }
+
     fn candidates(&self, mut fault: Diagnostic, key: &Key, resources: usize) -> Diagnostic {
         let Explanation { mut losers, .. } = self.docs.catalogue.explain(self.docs.context, key);
         if losers.is_empty() {

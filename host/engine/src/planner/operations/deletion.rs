@@ -6,6 +6,7 @@ use purlin_model::{Key, Urn};
 use purlin_state::{Record, RecordId};
 
 use super::{Building, has_dependents, order, the_old_one_stays};
+use crate::departure::Departure;
 use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::exists;
 
@@ -22,12 +23,17 @@ impl Building<'_> {
             let step = self.steps.len() as u32;
             let id = record.id();
             let call = exists(&record) && !record.retain && !record.external;
-            let mut reasons = why_removed(&record, self.graph.is_none());
+            let departure = self.graph.map(|_| Departure::Unknown);
+            let mut reasons = why_removed(&record, departure.as_ref());
             let undecided = self.recorded.is_perhaps_made(&id);
             if undecided {
                 reasons.push("an earlier run was interrupted while making a new one: it may exist".into());
             }
-            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
+            self.steps.push(Step {
+                reasons,
+                departure,
+                ..Step::new(key, record.urn.clone(), Action::Delete)
+            });
             let own = self.delete(step, id.clone(), call, false);
             if undecided && let Some(operation) = self.operations.get_mut(own as usize) {
                 operation.work = Work::Undecided;
@@ -108,9 +114,9 @@ impl Building<'_> {
     }
 }
 
-fn why_removed(record: &Record, everything: bool) -> Vec<String> {
-    let why = if everything { "everything goes" } else { "nothing asks for it any more" };
-    let mut reasons = vec![why.to_owned()];
+fn why_removed(record: &Record, departure: Option<&Departure>) -> Vec<String> {
+    let why = departure.map_or_else(|| "everything goes".to_owned(), Departure::to_string);
+    let mut reasons = vec![why];
     if record.external {
         reasons.push("others manage it: only forgotten, not deleted".into());
     } else if !exists(record) {

@@ -1,0 +1,495 @@
+//! Documents that vanish: nothing that is recorded goes because a file was emptied, cannot be read
+//! or was not named; and what goes says which file took it along.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::project::{Project, Ran, ran};
+
+const WORKSPACE: &str =
+    "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n";
+const DEFINITION: &str = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: dns}\nspec:\n  type: dns\n  driver: purlin/echo\n  inputs: {values: {host: example.test}}\n  criteria: [{}]\n";
+const RESOURCE_TYPE: &str =
+    "apiVersion: purlin.dev/v1\nkind: ResourceType\nmetadata: {name: dns}\nspec: {type: dns}\n";
+const SCORE: &str = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: nginx}}\nresources: {site: {type: dns}}\n";
+const DEPLOYMENT: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  shared:\n    zone: {type: dns}\n";
+const SET: &str = "modules:\n  api:\n    externals:\n      name: {type: dns}\n";
+
+/// Files with documents, each with the kind of what it holds.
+const FILES: [(&str, &str, &str); 5] = [
+    ("platform/dns.yaml", DEFINITION, "Definition `dns`"),
+    ("platform/types.yaml", RESOURCE_TYPE, "ResourceType `dns`"),
+    ("apps/web.yaml", SCORE, "Score file `web`"),
+    ("apps/shop.yaml", DEPLOYMENT, "Deployment `shop`"),
+    ("apps/api.yaml", SET, "Deployment Set"),
+];
+
+const WEB: [&str; 2] = ["dns.default#modules.web.externals.site", "workload.default#modules.web"];
+
+fn written() -> Project {
+    let project = Project::with(&[("purlin.yaml", WORKSPACE)]);
+    FILES.iter().for_each(|(name, text, _)| project.write(name, text));
+    project
+}
+
+fn deployed() -> Project {
+    let project = written();
+    project.run(&["up", "--yes"]).status(0);
+    project
+}
+
+fn recorded(project: &Project) -> BTreeSet<String> {
+    project.recorded().into_iter().collect()
+}
+
+/// Nothing is planned, done or lost; the message names the file.
+#[track_caller]
+fn refused(project: &Project, options: &[&str], names: &[&str]) -> String {
+    let before = recorded(project);
+    let all = |command: &str, more: &[&str]| -> Ran {
+        let words: Vec<&str> =
+            [command].into_iter().chain(options.iter().copied()).chain(more.iter().copied()).collect();
+        project.run(&words)
+    };
+    let plan = all("plan", &[]).status(2);
+    assert_eq!(plan.out, "");
+    let up = all("up", &["--yes"]).status(2);
+    for name in names {
+        assert!(up.err.contains(name), "`{name}` is not in\n{}", up.err);
+        assert!(plan.err.contains(name), "`{name}` is not in\n{}", plan.err);
+    }
+    assert_eq!(recorded(project), before);
+    let events = all("up", &["--yes", "--format", "json"]).status(2).events();
+    assert_eq!(events.last().expect("an event")["event"], "error");
+    up.err
+}
+
+#[track_caller]
+fn codes(project: &Project, options: &[&str]) -> BTreeSet<String> {
+    let words: Vec<&str> = ["plan", "--format", "json"].iter().chain(options).copied().collect();
+    let report = project.run(&words).status(2).json();
+    let faults = report["error"]["diagnostics"].as_array().expect("diagnostics").clone();
+    faults.iter().map(|fault| fault["code"].as_str().expect("a code").to_owned()).collect()
+}
+
+/// What the accepting flag lets go.
+#[track_caller]
+fn accepted(project: &Project, options: &[&str]) -> BTreeSet<String> {
+    let before = recorded(project);
+    let words: Vec<&str> = ["up", "--yes"].iter().chain(options).copied().collect();
+    project.run(&words).status(0);
+    before.difference(&recorded(project)).cloned().collect()
+}
+
+/// The reasons of what a plan deletes, by key.
+#[track_caller]
+fn reasons(project: &Project, options: &[&str]) -> Vec<(String, String)> {
+    let words: Vec<&str> = ["plan", "--format", "json"].iter().chain(options).copied().collect();
+    let plan = project.run(&words).status(0).json();
+    let steps = plan["steps"].as_array().expect("steps").clone();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    steps
+        .iter()
+        .filter(|step| step["action"] == "delete")
+        .map(|step| (text(&step["key"]), text(&step["reasons"][0])))
+        .collect()
+}
+
+fn owned(keys: &[&str]) -> BTreeSet<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
+
+/// Texts that hold no document, as slips leave them.
+const TEXTS: [(&str, &[u8]); 9] = [
+    ("nothing", b""),
+    ("a line break", b"\n"),
+    ("a mark of the byte order", b"\xef\xbb\xbf"),
+    ("comments", b"# was: something\n# else\n"),
+    ("separators", b"---\n---\n"),
+    ("another group", b"apiVersion: example.org/v1\nkind: Thing\nspec: {}\n"),
+    ("JSON of others", b"{\"name\": \"web\", \"version\": 1}"),
+    ("a pointer of Git LFS", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"),
+    ("a word", b"moved\n"),
+];
+
+#[test]
+fn a_file_that_holds_no_document_any_more() {
+    let project = deployed();
+    for (file, text, kind) in FILES {
+        for (what, emptied) in TEXTS {
+            project.write(file, emptied);
+            let said = refused(&project, &[], &[file]);
+            // Some texts are faults by themselves; the others are this one.
+            if said.contains("file-without-documents") {
+                assert!(said.contains(&format!("held the {kind} in deployment 1")), "{what}\n{said}");
+                assert!(said.contains(&format!("--accept-missing {file}")), "{what}\n{said}");
+                assert!(codes(&project, &[]).contains("file-without-documents"));
+            } else {
+                assert!(
+                    ["another group", "JSON of others", "a pointer of Git LFS", "a word"].contains(&what),
+                    "{what}\n{said}"
+                );
+            }
+            project.write(file, text);
+        }
+    }
+    assert!(reasons(&project, &[]).is_empty());
+}
+
+#[test]
+fn an_emptied_file_reads_well() {
+    let project = deployed();
+    project.write("apps/web.yaml", "# for now\n");
+    project.write("platform/types.yaml", "");
+    insta::assert_snapshot!(refused(&project, &[], &[]));
+}
+
+#[test]
+fn what_is_accepted_goes_and_is_not_asked_again() {
+    let project = deployed();
+    project.write("apps/web.yaml", "");
+    refused(&project, &[], &["apps/web.yaml"]);
+    refused(&project, &["--accept-missing", "apps/api.yaml"], &["apps/web.yaml"]);
+    assert_eq!(
+        reasons(&project, &["--accept-missing", "apps/web.yaml"]),
+        [
+            (
+                WEB[1].to_owned(),
+                "`apps/web.yaml` holds no document any more; it declared it in deployment 1".to_owned()
+            ),
+            (
+                WEB[0].to_owned(),
+                "`apps/web.yaml` holds no document any more; it declared its workload `web` in deployment 1"
+                    .to_owned()
+            ),
+        ]
+    );
+    assert_eq!(accepted(&project, &["--accept-missing", "./apps/../apps/web.yaml"]), owned(&WEB));
+    project.run(&["up", "--yes"]).status(0);
+    // A file from which no resource comes is accepted for good as well.
+    project.write("platform/types.yaml", "");
+    refused(&project, &[], &["platform/types.yaml"]);
+    assert_eq!(accepted(&project, &["--accept-missing", "platform"]), owned(&[]));
+    project.run(&["up", "--yes"]).status(0);
+}
+
+#[test]
+fn a_file_in_whose_place_something_else_is() {
+    let project = deployed();
+    for (file, text, _) in FILES {
+        let path = project.path().join(file);
+        fs::remove_file(&path).expect("removed");
+        fs::create_dir(&path).expect("made");
+        refused(&project, &[], &[file]);
+        fs::remove_dir(&path).expect("removed");
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("nowhere.yaml", &path).expect("linked");
+            refused(&project, &[], &[file]);
+            fs::remove_file(&path).expect("removed");
+        }
+        project.write(file, text);
+    }
+    fs::remove_file(project.path().join("apps/web.yaml")).expect("removed");
+    fs::create_dir(project.path().join("apps/web.yaml")).expect("made");
+    assert_eq!(accepted(&project, &["--accept-missing", "apps/web.yaml"]), owned(&WEB));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = deployed();
+    let path = project.path().join("apps/web.yaml");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("set");
+    if fs::read(&path).is_err() {
+        refused(&project, &[], &["apps/web.yaml"]);
+    }
+}
+
+#[test]
+fn a_folder_in_whose_place_something_else_is() {
+    let project = deployed();
+    let (apps, away) = (project.path().join("apps"), project.path().join("../away"));
+    let away = away.with_file_name(format!("away-{}", std::process::id()));
+    fs::rename(&apps, &away).expect("moved");
+    fs::write(&apps, "").expect("written");
+    refused(&project, &[], &["apps/web.yaml", "apps/shop.yaml", "apps/api.yaml"]);
+    fs::remove_file(&apps).expect("removed");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("nowhere", &apps).expect("linked");
+        refused(&project, &[], &["apps"]);
+        fs::remove_file(&apps).expect("removed");
+    }
+    fs::rename(&away, &apps).expect("moved");
+    project.run(&["up", "--yes"]).status(0);
+}
+
+#[test]
+fn a_file_that_was_removed_says_what_it_takes_along() {
+    for away in [None, Some("apps/web.yaml.bak"), Some("apps/web.yaml.orig"), Some("apps/.old/web.yaml")] {
+        let project = deployed();
+        let file = project.path().join("apps/web.yaml");
+        match away {
+            None => fs::remove_file(&file).expect("removed"),
+            Some(away) => {
+                let away = project.path().join(away);
+                fs::create_dir_all(away.parent().expect("a folder")).expect("made");
+                fs::rename(&file, away).expect("moved");
+            }
+        }
+        assert_eq!(
+            reasons(&project, &[]),
+            [
+                (WEB[1].to_owned(), "`apps/web.yaml` was removed; it declared it in deployment 1".to_owned()),
+                (
+                    WEB[0].to_owned(),
+                    "`apps/web.yaml` was removed; it declared its workload `web` in deployment 1".to_owned()
+                ),
+            ]
+        );
+        assert_eq!(accepted(&project, &[]), owned(&WEB));
+    }
+}
+
+#[test]
+fn a_file_that_was_moved_takes_nothing_along() {
+    let project = deployed();
+    fs::rename(project.path().join("apps/web.yaml"), project.path().join("apps/site.yaml")).expect("moved");
+    assert!(reasons(&project, &[]).is_empty());
+    fs::rename(project.path().join("apps"), project.path().join("software")).expect("moved");
+    assert!(reasons(&project, &[]).is_empty());
+    // Two files become one, and the other is left empty.
+    project.write("software/api.yaml", format!("{SET}---\n{SCORE}"));
+    project.write("software/site.yaml", "");
+    assert!(reasons(&project, &[]).is_empty());
+    project.run(&["up", "--yes"]).status(0);
+}
+
+#[test]
+fn a_document_that_left_a_file_with_others() {
+    let both = format!("{SCORE}---\n{DEPLOYMENT}");
+    let project = Project::with(&[("purlin.yaml", WORKSPACE), ("dns.yaml", DEFINITION), ("all.yaml", &both)]);
+    project.run(&["up", "--yes"]).status(0);
+    project.write(
+        "all.yaml",
+        format!("# {}---\n{DEPLOYMENT}", SCORE.replace('\n', "\n# ").trim_end_matches("# ")),
+    );
+    let why = "`all.yaml` declared it in deployment 1, and no longer does";
+    assert_eq!(reasons(&project, &[])[0], (WEB[1].to_owned(), why.to_owned()));
+    // Of two documents with one name in two files, one is lost.
+    let other = DEPLOYMENT.replace("zone", "www");
+    let project = Project::with(&[
+        ("purlin.yaml", WORKSPACE),
+        ("dns.yaml", DEFINITION),
+        ("a.yaml", DEPLOYMENT),
+        ("b.yaml", &other),
+    ]);
+    project.run(&["up", "--yes"]).status(0);
+    project.write("a.yaml", "");
+    project.write("b.yaml", format!("{other}    more: {{type: dns}}\n"));
+    refused(&project, &[], &["a.yaml"]);
+}
+
+#[test]
+fn what_is_no_longer_declared_says_where_it_was() {
+    let project = deployed();
+    project.write("apps/shop.yaml", DEPLOYMENT.replace("zone", "www"));
+    let why = "`apps/shop.yaml` declared it in deployment 1, and no longer does";
+    assert_eq!(reasons(&project, &[]), [("dns.default#shared.zone".to_owned(), why.to_owned())]);
+    // A run that could not delete it is not forgotten: the deployment that changed it last says why.
+    project.run(&["up", "--yes", "--keep-removed"]).status(0);
+    assert_eq!(reasons(&project, &[]), [("dns.default#shared.zone".to_owned(), why.to_owned())]);
+}
+
+#[test]
+fn what_a_definition_brought_along_says_so() {
+    let with = DEFINITION.replace("  criteria", "  provision: {note: {is_dependent: false}}\n  criteria");
+    let note = DEFINITION.replace("{id: dns}", "{id: note}").replace("type: dns", "type: note");
+    let project = Project::with(&[
+        ("purlin.yaml", WORKSPACE),
+        ("dns.yaml", &with),
+        ("note.yaml", &note),
+        ("shop.yaml", DEPLOYMENT),
+    ]);
+    project.run(&["up", "--yes"]).status(0);
+    let key = "note.default#shared.zone".to_owned();
+    project.write("dns.yaml", DEFINITION);
+    let why = "`dns.yaml` provisioned it in deployment 1, and no longer does".to_owned();
+    assert_eq!(reasons(&project, &[]), [(key.clone(), why)]);
+    project.write("dns.yaml", &with);
+    project.write("shop.yaml", DEPLOYMENT.replace("zone: {type: dns}", "other: {type: note}"));
+    let why = "`dns#shared.zone`, which asked for it, is no longer in the documents".to_owned();
+    assert!(reasons(&project, &[]).contains(&(key, why)), "{:?}", reasons(&project, &[]));
+}
+
+#[test]
+fn files_that_were_not_named_this_time() {
+    let project = written();
+    project.run(&["up", "--yes", "-f", "platform", "-f", "apps"]).status(0);
+    // However they are named, they are the same.
+    let whole = project.path().display().to_string();
+    for same in [&["."][..], &[], &["platform/", "./apps"], &[&whole], &["apps", "platform"]] {
+        let words: Vec<&str> = ["plan", "--detailed-exitcode"].iter().chain(same).copied().collect();
+        project.run(&words).status(0);
+    }
+    let said =
+        refused(&project, &["-f", "platform"], &["apps/web.yaml", "apps/shop.yaml", "-f platform -f apps"]);
+    insta::assert_snapshot!(said);
+    refused(&project, &["-f", "apps/web.yaml", "-f", "platform"], &["apps/shop.yaml", "apps/api.yaml"]);
+    assert!(codes(&project, &["-f", "apps/web.yaml", "-f", "platform"]).contains("files-not-named"));
+    // A part of a run is recorded as a whole one, so it has to be named as a whole.
+    refused(&project, &["-f", "platform", "--keep-removed"], &["apps/web.yaml"]);
+    refused(&project, &["-f", "platform", "--target", "base-env*"], &["apps/web.yaml"]);
+    let gone = accepted(
+        &project,
+        &["-f", "platform", "-f", "apps/shop.yaml", "-f", "apps/api.yaml", "--accept-missing", "apps"],
+    );
+    assert_eq!(gone, owned(&WEB));
+}
+
+#[test]
+fn another_current_folder() {
+    let project = deployed();
+    let below = |words: &[&str]| {
+        let mut command = project.command(words);
+        command.current_dir(project.path().join("apps"));
+        ran(command)
+    };
+    below(&["plan", "--detailed-exitcode"]).status(0);
+    let said = below(&["up", "--yes", "-f", "."]).status(2).err;
+    assert!(said.contains("`../platform/dns.yaml`"), "{said}");
+    // Another workspace on the same state.
+    project.write("apps/purlin.yaml", format!("{WORKSPACE}  state: {path: ../.purlin}\n"));
+    let before = recorded(&project);
+    let said = below(&["up", "--yes"]).status(2).err;
+    assert!(said.contains("dns.yaml"), "{said}");
+    assert_eq!(recorded(&project), before);
+}
+
+#[test]
+fn standard_input_that_is_empty() {
+    let project = Project::with(&[("purlin.yaml", WORKSPACE), ("dns.yaml", DEFINITION)]);
+    let up = |words: &[&str], text: &str| {
+        project.write(".in", text);
+        let mut command = project.command(words);
+        command.stdin(fs::File::open(project.path().join(".in")).expect("opened"));
+        ran(command)
+    };
+    up(&["up", "--yes", ".", "-"], SCORE).status(0);
+    up(&["plan", "--detailed-exitcode", "-", "."], SCORE).status(0);
+    let before = recorded(&project);
+    for text in ["", "\n", "# nothing\n"] {
+        let said = up(&["up", "--yes", ".", "-"], text).status(2).err;
+        assert!(said.contains("standard input"), "{said}");
+    }
+    let said = up(&["up", "--yes"], "").status(2).err;
+    assert!(said.contains("standard input") && said.contains("--accept-missing -"), "{said}");
+    assert_eq!(recorded(&project), before);
+    up(&["up", "--yes", "--accept-missing", "-"], "").status(0);
+    assert!(!recorded(&project).contains(WEB[0]));
+}
+
+#[test]
+fn nothing_at_all() {
+    // Where nothing is recorded, nothing is made.
+    let project = Project::empty();
+    let said = project.run(&["up", "--yes"]).status(2).err;
+    assert!(said.contains("no document asks for anything") && said.contains("purlin init"), "{said}");
+    assert!(!project.has_state());
+    assert_eq!(fs::read_dir(project.path()).expect("read").count(), 0);
+    project.run(&["plan"]).status(2);
+    // Where something is, nothing goes.
+    let project = deployed();
+    fs::create_dir(project.path().join("empty")).expect("made");
+    refused(&project, &["-f", "empty"], &["apps/web.yaml"]);
+    for (file, ..) in FILES {
+        fs::remove_file(project.path().join(file)).expect("removed");
+    }
+    insta::assert_snapshot!(refused(&project, &[], &["no document asks for anything", "purlin destroy"]));
+    assert!(accepted(&project, &["--accept-missing", "."]).len() > 4);
+}
+
+#[test]
+fn a_workspace_that_vanished() {
+    for emptied in [None, Some(""), Some("# defaults\n")] {
+        let project = deployed();
+        match emptied {
+            None => fs::remove_file(project.path().join("purlin.yaml")).expect("removed"),
+            Some(text) => project.write("purlin.yaml", text),
+        }
+        refused(&project, &["--env", "dev", "--app", "shop"], &["purlin.yaml"]);
+        let said = project.run(&["up", "--yes"]).status(2).err;
+        assert!(said.contains("purlin.yaml"), "{said}");
+        project.write("purlin.yaml", WORKSPACE);
+        project.run(&["plan", "--detailed-exitcode"]).status(0);
+        fs::remove_file(project.path().join("purlin.yaml")).expect("removed");
+        let words = ["up", "--yes", "--app", "shop", "--env", "dev", "--accept-missing", "purlin.yaml"];
+        project.run(&words).status(0);
+        project.run(&["up", "--yes", "--app", "shop", "--env", "dev"]).status(0);
+    }
+}
+
+#[test]
+fn what_purlin_adds_by_itself_does_not_go_with_its_definition() {
+    for kind in ["k8s-namespace", "k8s-cluster", "agent", "base-env"] {
+        let own = DEFINITION.replace("{id: dns}", "{id: own}").replace("type: dns", &format!("type: {kind}"));
+        let project = Project::with(&[
+            ("purlin.yaml", WORKSPACE),
+            ("own.yaml", &own),
+            ("dns.yaml", DEFINITION),
+            ("shop.yaml", DEPLOYMENT),
+        ]);
+        project.run(&["up", "--yes"]).status(0);
+        let key = format!("{kind}#{kind}");
+        // The criterion no longer fits.
+        project.write("own.yaml", own.replace("[{}]", "[{env_type: production}]"));
+        refused(&project, &[], &[&key, "own.yaml"]);
+        // The file is gone.
+        fs::remove_file(project.path().join("own.yaml")).expect("removed");
+        refused(&project, &[], &[&key, "--accept-missing"]);
+        project.run(&["up", "--yes", "--accept-missing", &key]).status(0);
+        assert_eq!(recorded(&project).contains(&format!("{kind}.default#{kind}")), kind == "base-env");
+        project.run(&["up", "--yes"]).status(0);
+    }
+}
+
+#[test]
+fn earlier_documents_are_deployed_as_they_were() {
+    let project = written();
+    let later = ["apps/web.yaml", "apps/api.yaml"];
+    let texts = later.map(|name| fs::read_to_string(project.path().join(name)).expect("read"));
+    later.iter().for_each(|name| fs::remove_file(project.path().join(name)).expect("removed"));
+    project.run(&["up", "--yes"]).status(0);
+    later.iter().zip(&texts).for_each(|(name, text)| project.write(name, text));
+    project.run(&["up", "--yes"]).status(0);
+    project.run(&["rollback", "--yes", "1"]).status(0);
+    assert!(!recorded(&project).contains(WEB[0]));
+    project.run(&["up", "--yes"]).status(0);
+    // A plan that was accepted is carried out as it was made.
+    project.write("apps/web.yaml", "");
+    project.run(&["plan", "--out", "change.plan", "--accept-missing", "apps/web.yaml"]).status(0);
+    assert!(Path::new(&project.path().join("change.plan")).is_file());
+    project.run(&["apply", "--yes", "change.plan"]).status(0);
+    assert!(!recorded(&project).contains(WEB[0]));
+}
+
+#[test]
+fn a_score_file_that_a_deployment_no_longer_names() {
+    let names = DEPLOYMENT.replace("  shared:", "  workloads:\n    - score: parts/web.txt\n  shared:");
+    let project = Project::with(&[
+        ("purlin.yaml", WORKSPACE),
+        ("dns.yaml", DEFINITION),
+        ("shop.yaml", &names),
+        ("parts/web.txt", SCORE),
+    ]);
+    project.run(&["up", "--yes"]).status(0);
+    project.write("shop.yaml", DEPLOYMENT);
+    let why = "`parts/web.txt`, which declared it in deployment 1, was not read";
+    assert_eq!(reasons(&project, &[])[0], (WEB[1].to_owned(), why.to_owned()));
+    assert_eq!(accepted(&project, &[]), owned(&WEB));
+}

@@ -1,0 +1,99 @@
+//! What a text holds, by kind and name: enough to tell which documents of an earlier deployment are
+//! still there. Reads the heads of documents only, and reports no fault.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::reader::Reader;
+use crate::recognise::{Format, Recognised, recognise};
+use crate::yaml::{self, Node};
+
+/// A document that a text holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Held {
+    /// What people call its kind.
+    pub kind: &'static str,
+    /// Its name, where it has one.
+    pub name: Option<Arc<str>>,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{} `{}`", self.kind, name.escape_debug()),
+            None => f.write_str(self.kind),
+        }
+    }
+}
+
+/// Where documents were read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadFrom {
+    /// A folder that was walked.
+    Folder(PathBuf),
+    /// A file that was named.
+    File(PathBuf),
+    /// A text that the caller had read already.
+    Text(Arc<str>),
+}
+
+/// The documents that a text holds, in their order. A Workspace and a Lock are not among them: they
+/// are the operator's configuration, and ask for nothing.
+pub fn held(text: &str) -> Vec<Held> {
+    let name: Arc<str> = "".into();
+    let mut found = Vec::new();
+    yaml::parse(&name, text, &mut |document| {
+        let reader = Reader::new(&name, text, false);
+        let Recognised::Ours(format) = recognise(&reader, &document.root) else { return };
+        let kind = match format {
+            Format::Definition { .. } => "Definition",
+            Format::Score => "Score file",
+            Format::Deployment => "Deployment",
+            Format::DeploymentSet => "Deployment Set",
+            Format::ResourceType => "ResourceType",
+            Format::Workspace | Format::Lock => return,
+        };
+        found.push(Held { kind, name: name_of(&document.root) });
+    });
+    found
+}
+
+fn name_of(root: &Node<'_>) -> Option<Arc<str>> {
+    let metadata = root.get("metadata")?;
+    let name = metadata.get("id").or_else(|| metadata.get("name"))?;
+    name.as_str().map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::held;
+
+    fn names(text: &str) -> Vec<String> {
+        held(text).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn documents_are_known_by_kind_and_name() {
+        let definition = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: dns}\n";
+        let score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\n";
+        let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\n";
+        let all = format!("{definition}---\n{score}---\n{workspace}---\nmodules: {{a: {{}}}}\n");
+        assert_eq!(names(&all), ["Definition `dns`", "Score file `web`", "Deployment Set"]);
+    }
+
+    #[test]
+    fn what_is_no_document_holds_nothing() {
+        for text in [
+            "",
+            "# a comment\n",
+            "---\n---\n",
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            "{\"a\": 1}",
+            "apiVersion: example.org/v1\nkind: A\nmetadata: {name: b}\n",
+            "a: [",
+        ] {
+            assert_eq!(names(text), Vec::<String>::new(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Why resources go: the documents of earlier deployments say what asked for them, and the files of
+//! now what became of that. Looked up only where a plan deletes something.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use purlin_engine::{Asked, By, Departure, Plan};
+use purlin_graph::{Graph, Origin};
+use purlin_model::{Key, Location};
+use purlin_state::Deployment;
+
+use crate::vanished::Comparison;
+use crate::{Documents, Error, Purlin};
+
+/// How many earlier deployments are looked into, besides the last one.
+const LOOKED_INTO: usize = 5;
+
+/// An earlier deployment.
+struct Past<'a> {
+    number: u64,
+    documents: Documents,
+    graph: Arc<Graph>,
+    comparison: Comparison<'a>,
+}
+
+impl Purlin {
+    /// Has a plan say why each resource goes. Where that cannot be found out, because documents are
+    /// not kept or no longer read, it says so much.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read.
+    pub(crate) async fn explain_departures(
+        &self,
+        plan: &mut Plan,
+        documents: &Documents,
+    ) -> Result<(), Error> {
+        let departing = plan.departing();
+        if departing.is_empty() {
+            return Ok(());
+        }
+        let history = self.history(&documents.environment()).await?;
+        let mut found: HashMap<Key, Departure> = HashMap::new();
+        let last = history.iter().rfind(|deployment| deployment.documents.is_some());
+        let mut looked: Vec<u64> = Vec::new();
+        for (key, id) in &departing {
+            if found.contains_key(key) {
+                continue;
+            }
+            let own = history.iter().find(|deployment| deployment.id == *id);
+            for deployment in last.into_iter().chain(own) {
+                if looked.contains(&deployment.number) || looked.len() > LOOKED_INTO {
+                    continue;
+                }
+                looked.push(deployment.number);
+                let Some(past) = self.past(deployment, documents).await else { continue };
+                for (key, _) in &departing {
+                    if !found.contains_key(key)
+                        && let Some(asked) = past.asked(key, plan.graph())
+                    {
+                        found.insert(key.clone(), Departure::Asked(Box::new(asked)));
+                    }
+                }
+            }
+        }
+        plan.explain_departures(|key| found.remove(key).unwrap_or_default());
+        Ok(())
+    }
+
+    async fn past<'a>(&self, deployment: &Deployment, now: &'a Documents) -> Option<Past<'a>> {
+        let archive = self.archive_of(deployment).await.ok()?;
+        let documents = self.documents_of(deployment, "").await.ok()?;
+        let graph = self.graph(&documents).await.ok()?;
+        Some(Past { number: deployment.number, documents, graph, comparison: Comparison::new(now, archive) })
+    }
+}
+
+impl Past<'_> {
+    /// What asked for a resource then. `now` is the graph in which it is not any more.
+    fn asked(&self, key: &Key, now: Option<&Graph>) -> Option<Asked> {
+        let id = self.graph.find(key.as_str())?;
+        let is_there = |key: &str| now.is_some_and(|graph| graph.find(key).is_some());
+        let gone = |key: &Key| Some(key.clone()).filter(|key| !is_there(key.as_str()));
+        if let Some(workload) = self.documents.workload_of(key) {
+            return Some(self.asked_by(By::Declaration, &workload.location));
+        }
+        let mut causes: Vec<(By, Location)> = Vec::new();
+        for origin in self.graph.origins(id) {
+            causes.push(match origin {
+                Origin::Declared { workload: Some(name), location } => {
+                    match is_there(&format!("workload.default#modules.{name}")) {
+                        true => (By::Declaration, location),
+                        false => (By::Workload(name), location),
+                    }
+                }
+                Origin::Declared { workload: None, location } => (By::Declaration, location),
+                Origin::CoProvision { by, location } => (By::Definition(gone(&by)), location),
+                Origin::Reference { from, location, .. } => (By::Reference(gone(&from)), location),
+                Origin::Implicit => {
+                    let definition = self.graph.node(id)?.definition?;
+                    (By::Definition(None), definition.location.clone())
+                }
+            });
+        }
+        // What a person wrote comes before what follows from it.
+        causes.sort_by_key(|(by, _)| match by {
+            By::Declaration | By::Workload(_) => 0,
+            By::Definition(None) | By::Reference(None) => 1,
+            By::Definition(Some(_)) | By::Reference(Some(_)) => 2,
+        });
+        let (by, location) = causes.into_iter().next()?;
+        Some(self.asked_by(by, &location))
+    }
+
+    fn asked_by(&self, by: By, location: &Location) -> Asked {
+        let known = self.comparison.fate_of(&location.file);
+        let (file, now) = match known {
+            Some((file, fate)) => (file, fate.file_now()),
+            None => (location.file.clone(), purlin_engine::FileNow::Changed),
+        };
+        Asked { deployment: self.number, by, file, now }
+    }
+}

@@ -1,0 +1,198 @@
+//! Where documents lie, in words that hold from another folder and on another machine: paths that
+//! count from the folder of the workspace.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use purlin_documents::{Loaded, ReadFrom};
+use purlin_model::Workspace;
+
+/// Files that are further away than this are shown with their whole path.
+const FAR: usize = 3;
+
+/// Where documents lie.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Files {
+    /// The folder that paths count from, absolute; none for documents without their files.
+    anchor: Option<PathBuf>,
+    /// Where they were read from, absolute.
+    given: Vec<ReadFrom>,
+    /// The path of each text by its name, counted from the anchor. Those without one are no files.
+    paths: HashMap<Arc<str>, Arc<str>>,
+    /// The file of the workspace, counted from the anchor.
+    pub(crate) workspace: Option<Arc<str>>,
+    /// What was named to be read, counted from the anchor.
+    pub(crate) inputs: Vec<Arc<str>>,
+}
+
+impl Files {
+    /// Of documents that were just read.
+    pub(crate) fn new(loaded: &Loaded, workspace: Option<&Workspace>) -> Self {
+        if loaded.read_from.is_empty() {
+            return Self::default();
+        }
+        let workspace = workspace.or(loaded.workspace.as_ref());
+        let anchor = absolute(workspace.map_or(Path::new(""), |workspace| &workspace.folder));
+        let given: Vec<ReadFrom> = loaded.read_from.iter().map(absolutely).collect();
+        let texts: HashSet<&str> = loaded.read_from.iter().filter_map(text_name).collect();
+        let names = loaded.sources().iter().map(|source| &source.name);
+        let files = names.filter(|name| !texts.contains(&***name));
+        let paths = files.map(|name| (name.clone(), from(&anchor, &absolute(Path::new(&**name)))));
+        let file = workspace.map(|workspace| &workspace.location.file).filter(|file| !file.is_empty());
+        let workspace = file.map(|file| from(&anchor, &absolute(Path::new(&**file))));
+        // The workspace is found without being named.
+        let inputs = given.iter().map(|given| input(&anchor, given));
+        let inputs = inputs.filter(|input| Some(input) != workspace.as_ref()).collect();
+        Self { paths: paths.collect(), workspace, inputs, anchor: Some(anchor), given }
+    }
+
+    /// Of documents that were kept.
+    pub(crate) fn kept(
+        paths: HashMap<Arc<str>, Arc<str>>,
+        workspace: Option<Arc<str>>,
+        inputs: Vec<Arc<str>>,
+    ) -> Self {
+        Self { anchor: None, given: Vec::new(), paths, workspace, inputs }
+    }
+
+    /// Whether they were just read: what is kept has no files to compare with.
+    pub(crate) fn are_here(&self) -> bool {
+        self.anchor.is_some()
+    }
+
+    /// The path of a text, by its name.
+    pub(crate) fn path(&self, name: &str) -> Option<&Arc<str>> {
+        self.paths.get(name)
+    }
+
+    /// The absolute path of a file whose path counts from the anchor.
+    pub(crate) fn find(&self, path: &str) -> PathBuf {
+        plain(&self.anchor.clone().unwrap_or_default().join(path))
+    }
+
+    /// Whether a folder was walked that a file lies in, or the file was named.
+    pub(crate) fn cover(&self, file: &Path) -> bool {
+        self.folder_over(file).is_some()
+            || self.given.iter().any(|given| matches!(given, ReadFrom::File(path) if path == file))
+    }
+
+    /// A folder that was walked and that a file lies in.
+    pub(crate) fn folder_over(&self, file: &Path) -> Option<&Path> {
+        self.given.iter().find_map(|given| match given {
+            ReadFrom::Folder(folder) if file.starts_with(folder) => Some(folder.as_path()),
+            _ => None,
+        })
+    }
+
+    /// Whether a text was read that is no file.
+    pub(crate) fn have_text(&self) -> bool {
+        self.given.iter().any(|given| matches!(given, ReadFrom::Text(_)))
+    }
+}
+
+/// Whether a word of the command line stands for a file: the file itself, or a folder over it.
+pub(crate) fn stands_for(word: &str, name: &str, path: Option<&Path>) -> bool {
+    word == name || path.is_some_and(|path| word != "-" && path.starts_with(absolute(Path::new(word))))
+}
+
+/// A path as people write it from the current folder.
+pub(crate) fn shown(path: &Path) -> Arc<str> {
+    let here = from(&absolute(Path::new("")), path);
+    let up = Path::new(&*here).components().filter(|part| matches!(part, Component::ParentDir)).count();
+    if up > FAR { path.to_string_lossy().into() } else { here }
+}
+
+fn text_name(given: &ReadFrom) -> Option<&str> {
+    match given {
+        ReadFrom::Text(name) => Some(name),
+        _ => None,
+    }
+}
+
+fn absolutely(given: &ReadFrom) -> ReadFrom {
+    match given {
+        ReadFrom::Folder(path) => ReadFrom::Folder(absolute(path)),
+        ReadFrom::File(path) => ReadFrom::File(absolute(path)),
+        ReadFrom::Text(name) => ReadFrom::Text(name.clone()),
+    }
+}
+
+fn input(anchor: &Path, given: &ReadFrom) -> Arc<str> {
+    match given {
+        ReadFrom::Folder(path) | ReadFrom::File(path) => from(anchor, path),
+        ReadFrom::Text(name) => name.clone(),
+    }
+}
+
+/// A whole path. Links are left as they are: what a path leads to may be gone.
+fn absolute(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    plain(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()))
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// How to come to a path from a folder; both are whole. Where that leads out of the folder, it may
+/// be the same folder under another name.
+fn from(folder: &Path, path: &Path) -> Arc<str> {
+    if !path.starts_with(folder)
+        && let (Ok(folder), Some(Ok(parent)), Some(name)) =
+            (folder.canonicalize(), path.parent().map(Path::canonicalize), path.file_name())
+        && parent.starts_with(&folder)
+    {
+        return steps(&folder, &parent.join(name));
+    }
+    steps(folder, path)
+}
+
+fn steps(folder: &Path, path: &Path) -> Arc<str> {
+    let same = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    let mut steps = PathBuf::new();
+    folder.components().skip(same).for_each(|_| steps.push(".."));
+    path.components().skip(same).for_each(|part| steps.push(part));
+    if steps.as_os_str().is_empty() {
+        steps.push(".");
+    }
+    // Written on one system and read on another.
+    steps.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_counts_from_a_folder() {
+        let steps = |folder: &str, path: &str| steps(Path::new(folder), Path::new(path)).to_string();
+        assert_eq!(steps("/a", "/a/b/c.yaml"), "b/c.yaml");
+        assert_eq!(steps("/a/b", "/a/c.yaml"), "../c.yaml");
+        assert_eq!(steps("/a", "/a"), ".");
+        assert_eq!(plain(Path::new("/a/./b/../c")), Path::new("/a/c"));
+    }
+
+    #[test]
+    fn a_word_stands_for_a_file_and_for_what_lies_in_a_folder() {
+        let here = absolute(Path::new("apps/web.yaml"));
+        assert!(stands_for("apps/web.yaml", "x", Some(&here)));
+        assert!(stands_for("./apps/../apps/web.yaml", "x", Some(&here)));
+        assert!(stands_for("apps", "x", Some(&here)));
+        assert!(stands_for("apps/", "x", Some(&here)));
+        assert!(!stands_for("app", "x", Some(&here)));
+        assert!(stands_for("-", "-", None));
+        assert!(!stands_for("apps", "-", None));
+    }
+}

@@ -1,0 +1,269 @@
+//! Documents that vanished, as faults: what is missing, what hangs on it, and how to say that it is
+//! right.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purlin_documents::Held;
+use purlin_engine::Base;
+use purlin_graph::{Graph, Origin};
+use purlin_model::{Diagnostic, Key, Location, Urn};
+use purlin_state::Environment;
+
+use super::{Comparison, Fate, Lost};
+use crate::archive::Archive;
+use crate::files::shown;
+use crate::last::{LastDeployed, LastDocuments};
+use crate::{Documents, Error, Purlin};
+
+/// How many files, documents and resources a fault lists.
+const LISTED: usize = 5;
+
+impl Purlin {
+    /// Holds documents against those of the last deployment of their environment. Costs nothing
+    /// where they are the same, and nothing is compared where they are those of an earlier
+    /// deployment.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] where a file that the last deployment was made from holds no document
+    /// any more or was not read, and nobody accepted that; and where nothing is asked for at all.
+    pub async fn check_vanished(&self, documents: &Documents) -> Result<(), Error> {
+        let base = self.base(&documents.environment()).await?;
+        self.hold_against_last(documents, &base).await
+    }
+
+    pub(crate) async fn hold_against_last(&self, documents: &Documents, base: &Base) -> Result<(), Error> {
+        if !documents.files.are_here() {
+            return Ok(());
+        }
+        let mut faults = Vec::new();
+        let environment = documents.environment();
+        match self.last_beside(documents, base).await? {
+            LastDocuments::Same => {}
+            LastDocuments::Other(last) => {
+                let archive = last.archive()?;
+                faults.extend(workspace(documents, &archive, &last, &environment));
+                let inputs = archive.inputs.clone();
+                let comparison = Comparison::new(documents, archive);
+                let lost = comparison.lost();
+                let is_mistake = |lost: &&Lost| !lost.accepted;
+                let empty: Vec<&Lost> = lost
+                    .iter()
+                    .filter(is_mistake)
+                    .filter(|lost| matches!(lost.fate, Fate::Empty(_)))
+                    .collect();
+                let unread: Vec<&Lost> = lost
+                    .iter()
+                    .filter(is_mistake)
+                    .filter(|lost| matches!(lost.fate, Fate::Unread { .. }))
+                    .collect();
+                if !empty.is_empty() {
+                    let from = self.came_from(&last, base).await;
+                    let of = |lost: &Lost| from.get(&*lost.then).map_or(&[][..], Vec::as_slice);
+                    faults.extend(empty.iter().map(|lost| without_documents(lost, &last, of(lost))));
+                }
+                if !unread.is_empty() {
+                    faults.push(not_named(&unread, &last, &inputs));
+                }
+                if faults.is_empty() && documents.ask_for_nothing() && lost.iter().any(|lost| !lost.accepted)
+                {
+                    faults.push(nothing_left(base, &environment));
+                }
+            }
+            LastDocuments::Unknown => {
+                faults.extend(self.workspace_of_others(documents, &environment).await?);
+                if faults.is_empty() && documents.ask_for_nothing() {
+                    faults.push(match base.is_empty() {
+                        true => nothing_asked(),
+                        false => nothing_left(base, &environment),
+                    });
+                }
+            }
+        }
+        if faults.is_empty() { Ok(()) } else { Err(Error::Documents(faults)) }
+    }
+
+    /// Where nothing is recorded in the environment of now, and there is no workspace: whether other
+    /// environments of this state had one, which then most likely said which environment it is.
+    async fn workspace_of_others(
+        &self,
+        documents: &Documents,
+        environment: &Environment,
+    ) -> Result<Option<Diagnostic>, Error> {
+        if documents.files.workspace.is_some() {
+            return Ok(None);
+        }
+        for other in self.environments().await? {
+            if other != *environment
+                && let Some(last) = self.last_deployed(&other).await?
+                && let Some(fault) = workspace(documents, &last.archive()?, &last, &other)
+            {
+                return Ok(Some(fault));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The recorded resources that each file of the last deployment asked for or made, by the file's
+    /// name of then.
+    async fn came_from(&self, last: &LastDeployed, base: &Base) -> BTreeMap<String, Vec<Key>> {
+        let mut from: BTreeMap<String, Vec<Key>> = BTreeMap::new();
+        let Ok(then) = last.documents("") else { return from };
+        let Ok(graph) = self.graph(&then).await else { return from };
+        for node in graph.nodes() {
+            if base.current(&Urn::new(&then.context, node.key)).is_none() {
+                continue;
+            }
+            let mut files = files_of(&then, &graph, &node);
+            files.sort_unstable();
+            files.dedup();
+            for file in files {
+                from.entry(file.to_string()).or_default().push(node.key.clone());
+            }
+        }
+        from
+    }
+}
+
+fn files_of(then: &Documents, graph: &Graph, node: &purlin_graph::Node<'_>) -> Vec<Arc<str>> {
+    let origins = graph.origins(node.id);
+    let declared = origins.iter().filter_map(|origin| match origin {
+        Origin::Declared { location, .. } => Some(location.file.clone()),
+        _ => None,
+    });
+    let workload = then.workload_of(node.key).map(|workload| workload.location.file.clone());
+    let definition = node.definition.map(|definition| definition.location.file.clone());
+    declared.chain(workload).chain(definition).collect()
+}
+
+/// A file that is still there and holds no document.
+fn without_documents(lost: &Lost, last: &LastDeployed, resources: &[Key]) -> Diagnostic {
+    let Lost { name, held, fate, .. } = lost;
+    let number = last.deployment.number;
+    let what = list(held.iter().map(Held::to_string));
+    let (subject, place) = match &**name {
+        "-" => ("standard input", None),
+        _ => ("this file", Some(Location::new(name.clone(), 0, 0))),
+    };
+    let message = format!("{subject} held the {what} in deployment {number}, and holds no document now");
+    let mut fault = Diagnostic::error("file-without-documents", message);
+    fault.location = place;
+    if let Fate::Empty(why) = fate {
+        fault = fault.fact(*why);
+    }
+    if !resources.is_empty() {
+        let (noun, verb) = if resources.len() == 1 { ("resource", "comes") } else { ("resources", "come") };
+        let keys = list(resources.iter().map(|key| format!("`{}`", short(key))));
+        fault = fault.fact(format!("{} recorded {noun} {verb} from it: {keys}", resources.len()));
+    }
+    match &**name {
+        "-" => fault.help("give the documents again, or accept this with `--accept-missing -`"),
+        name => fault.help(format!(
+            "restore the file, or remove it if its documents are to go, or accept this with `--accept-missing {}`",
+            word(name)
+        )),
+    }
+}
+
+/// Files that were not read at all.
+fn not_named(unread: &[&Lost], last: &LastDeployed, inputs: &[Arc<str>]) -> Diagnostic {
+    let number = last.deployment.number;
+    let message = match unread {
+        [one] if &*one.name == "-" => {
+            format!("deployment {number} was made from standard input too, which was not read this time")
+        }
+        [one] => {
+            format!("deployment {number} was made from `{}` too, which was not read this time", one.name)
+        }
+        several => {
+            format!("deployment {number} was made from {} files that were not read this time", several.len())
+        }
+    };
+    let mut fault = Diagnostic::error("files-not-named", message);
+    for lost in unread.iter().take(LISTED) {
+        let what = list(lost.held.iter().map(Held::to_string));
+        let gone = match lost.fate {
+            Fate::Unread { exists: false } if &*lost.name != "-" => "; it is not there now",
+            _ => "",
+        };
+        fault = fault.fact(format!("`{}` held the {what}{gone}", lost.name));
+    }
+    if unread.len() > LISTED {
+        fault = fault.fact(format!("and {} more", unread.len() - LISTED));
+    }
+    if !inputs.is_empty() {
+        let inputs: Vec<String> = inputs.iter().map(|input| format!("-f {}", word(input))).collect();
+        fault = fault
+            .fact(format!("deployment {number} read `{}`, from the workspace's folder", inputs.join(" ")));
+    }
+    let accept: Vec<String> =
+        unread.iter().take(LISTED).map(|lost| format!("--accept-missing {}", word(&lost.name))).collect();
+    let accept = match unread.len() > 2 {
+        true => "`--accept-missing FILE|DIR`".to_owned(),
+        false => format!("`{}`", accept.join(" ")),
+    };
+    fault.help(format!("name them as well, or accept that what they declare is deleted with {accept}"))
+}
+
+/// There are no documents, and nothing is recorded.
+fn nothing_asked() -> Diagnostic {
+    Diagnostic::error("no-documents", "no document asks for anything")
+        .help("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents")
+}
+
+/// Everything is gone from the folders that were read.
+fn nothing_left(base: &Base, environment: &Environment) -> Diagnostic {
+    let count = base.all_current().count();
+    let noun = if count == 1 { "resource is" } else { "resources are" };
+    let message = format!("no document asks for anything, and {count} {noun} recorded in {environment}");
+    Diagnostic::error("no-documents", message)
+        .help("`purlin destroy` deletes what is recorded; `-f FILE|DIR` names other documents")
+}
+
+/// The workspace's file of an earlier deployment, where there is no workspace now.
+fn workspace(
+    documents: &Documents,
+    archive: &Archive,
+    last: &LastDeployed,
+    environment: &Environment,
+) -> Option<Diagnostic> {
+    let then = archive.workspace.as_ref().filter(|_| documents.files.workspace.is_none())?;
+    let path = documents.files.find(then);
+    if documents.accepts(then, Some(&path)) {
+        return None;
+    }
+    let name = shown(&path);
+    let what = if path.symlink_metadata().is_ok() { "holds no Workspace now" } else { "is not there now" };
+    let number = last.deployment.number;
+    let message = format!("this file was the Workspace of deployment {number} of {environment}, and {what}");
+    let fault = Diagnostic::error("workspace-missing", message).at(&Location::new(name.clone(), 0, 0));
+    let fault =
+        fault.fact("it may say which environment this is, where its state lies, and what drivers may do");
+    Some(fault.help(format!("restore the file, or accept this with `--accept-missing {}`", word(&name))))
+}
+
+/// The first few, in words.
+fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+    let count = items.len();
+    let shown: Vec<String> = items.take(LISTED).collect();
+    match (shown.split_last(), count > LISTED) {
+        (None, _) => String::new(),
+        (Some(_), true) => format!("{} and {} more", shown.join(", "), count - LISTED),
+        (Some((only, [])), false) => only.clone(),
+        (Some((last, before)), false) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// A key without its class where that is `default`.
+fn short(key: &Key) -> String {
+    key.as_str().replacen(".default#", "#", 1)
+}
+
+/// A word as a shell takes it.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.escape_debug().to_string().replace('\'', r"'\''"))
+}
