@@ -364,7 +364,7 @@ fn another_current_folder() {
     let said = below(&["up", "--yes", "-f", "."]).status(2).err;
     assert!(said.contains("`../platform/dns.yaml`"), "{said}");
     // Another workspace on the same state.
-    project.write("apps/purlin.yaml", format!("{WORKSPACE}  state: {path: ../.purlin}\n"));
+    project.write("apps/purlin.yaml", format!("{WORKSPACE}  state: {{path: ../.purlin}}\n"));
     let before = recorded(&project);
     let said = below(&["up", "--yes"]).status(2).err;
     assert!(said.contains("dns.yaml"), "{said}");
