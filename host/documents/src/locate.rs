@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Within, Spot};
+use purlin_model::{Spot, Within};
 
 use crate::SourceMap;
 use crate::yaml::{self, Entry, Kind, Node, Span};

@@ -103,21 +103,16 @@ impl Rules {
     }
 
     /// The same, with the place of the rule in the document of the resource type.
-    fn with_rule(
-        &self,
-        fault: Diagnostic,
-        location: &Location,
-        part: &str,
-        misfit: &Misfit,
-    ) -> Diagnostic {
+    fn with_rule(&self, fault: Diagnostic, location: &Location, part: &str, misfit: &Misfit) -> Diagnostic {
         // That a schema knows no such name is said by no line of it.
         if matches!(misfit.fault, Fault::Unknown { .. }) {
             return fault;
         }
         let pointer = format!("/{part}{}", misfit.rule);
-        let spot = self.places.as_ref().and_then(|places| {
-            places.find(Within::ResourceType(location), &pointer, true)
-        });
+        let spot = self
+            .places
+            .as_ref()
+            .and_then(|places| places.find(Within::ResourceType(location), &pointer, true));
         let keyword = misfit.rule.rsplit('/').next().unwrap_or_default();
         let limit = match &misfit.fault {
             Fault::Minimum(limit)
@@ -145,7 +140,14 @@ impl Rules {
     ) -> Vec<Diagnostic> {
         let recipe = node.recipe;
         let written = graph.params_written(node.id);
-        self.held_inputs(driver, node.key.type_name(), inputs, &recipe.location, &recipe.driver.location, written)
+        self.held_inputs(
+            driver,
+            node.key.type_name(),
+            inputs,
+            &recipe.location,
+            &recipe.driver.location,
+            written,
+        )
     }
 
     /// The same for inputs of no certain resource.
@@ -195,8 +197,7 @@ impl Rules {
                 (false, _) => format!("invalid input `{name}` for `{}`: {message}", node.key),
             };
             let fault = Diagnostic::error("invalid-inputs", what);
-            let (within, pointer) =
-                place_of(pointer, &node.recipe.location, graph.params_written(node.id));
+            let (within, pointer) = place_of(pointer, &node.recipe.location, graph.params_written(node.id));
             let fault = match name.is_empty() {
                 true => fault.at(&node.recipe.location),
                 false => self.at(fault, within, pointer, false),
@@ -211,7 +212,13 @@ impl Rules {
 
     /// Fills in the defaults of a driver's schema. What exists and was made without one keeps going
     /// without: a default is no reason to change anything.
-    pub(crate) fn fill(&self, driver: &dyn Driver, type_name: &str, inputs: &mut Inputs, before: Option<&Inputs>) {
+    pub(crate) fn fill(
+        &self,
+        driver: &dyn Driver,
+        type_name: &str,
+        inputs: &mut Inputs,
+        before: Option<&Inputs>,
+    ) {
         let Some(Ok(schema)) = self.of_driver(driver, type_name) else { return };
         let wanted = |pointer: &str| match before {
             None => true,
@@ -288,7 +295,8 @@ impl Rules {
         if !self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
             return Vec::new();
         }
-        let message = format!("the driver `{}` has a schema of inputs that cannot be used: {why}", driver.known_as());
+        let message =
+            format!("the driver `{}` has a schema of inputs that cannot be used: {why}", driver.known_as());
         let help = "use another version of the driver, or ask its author to correct the schema";
         vec![Diagnostic::error("driver-schema", message).at(asked).help(help)]
     }
@@ -350,7 +358,9 @@ fn input_name(pointer: &str) -> String {
 fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
     let spoken = driver.manifest().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
     let mut map = Map::with_capacity(3);
-    for (name, value) in [("values", &inputs.values), ("secrets", &inputs.secrets), ("params", &inputs.params)] {
+    for (name, value) in
+        [("values", &inputs.values), ("secrets", &inputs.secrets), ("params", &inputs.params)]
+    {
         let is_empty = matches!(value, Value::Null) || value.as_map().is_some_and(Map::is_empty);
         let is_spoken_of = spoken.is_some_and(|all| all.get(name).is_some());
         if name == "values" || !is_empty || is_spoken_of {

@@ -51,6 +51,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let given = input::given(&args.documents, app)?;
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
+    if given.asks_for_nothing() {
+        let recorded = purlin.records(&given.documents.environment()).await.map_err(fail)?;
+        if recorded.is_empty() {
+            return Err(Failure::input("there is nothing to deploy"));
+        }
+    }
     let shown = Shown::new(json, app);
     let (options, refresh) = (args.plan.options(), args.plan.refresh);
     let status =

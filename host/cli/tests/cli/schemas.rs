@@ -57,7 +57,9 @@ fn refused(project: &Project) -> String {
     let said = project.run(&["validate"]).status(2).err;
     for command in [&["plan"][..], &["up", "--yes"]] {
         let ran = project.run(command).status(2);
-        let faults = |text: &str| text.lines().filter(|line| line.starts_with("error[")).map(str::to_owned).collect::<Vec<_>>();
+        let faults = |text: &str| {
+            text.lines().filter(|line| line.starts_with("error[")).map(str::to_owned).collect::<Vec<_>>()
+        };
         assert_eq!(faults(&ran.err), faults(&said), "{command:?}");
     }
     assert!(!project.has_state(), "no state is written");
@@ -71,7 +73,10 @@ fn params_are_held_by_their_type() {
     )));
     // The same without drivers.
     let project = project("    params: {ttl: \"60\"}\n");
-    insta::assert_snapshot!("params_are_held_without_drivers", project.run(&["validate", "--offline"]).status(2).err);
+    insta::assert_snapshot!(
+        "params_are_held_without_drivers",
+        project.run(&["validate", "--offline"]).status(2).err
+    );
     project.run(&["plan", "--offline"]).status(2);
     project.edit("app.yaml", "\"60\"", "60");
     project.run(&["validate"]).status(0);
@@ -126,7 +131,11 @@ spec:
 #[test]
 fn what_a_type_calls_secret_is_secret() {
     let project = project("    params: {token: hunter2-hunter2}\n");
-    project.edit("platform/dns.yaml", "      port: 80\n", "      port: 80\n      url: \"https://${params.token}@x\"\n");
+    project.edit(
+        "platform/dns.yaml",
+        "      port: 80\n",
+        "      port: 80\n      url: \"https://${params.token}@x\"\n",
+    );
     for command in [
         &["plan", "--verbose"][..],
         &["plan", "--format", "json"],
@@ -164,7 +173,11 @@ fn outputs_are_what_the_type_promises() {
 #[test]
 fn an_output_that_a_type_does_not_have_is_refused() {
     let project = project("");
-    project.edit("platform/types.yaml", "    required: [host]\n", "    required: [host]\n    additionalProperties: false\n");
+    project.edit(
+        "platform/types.yaml",
+        "    required: [host]\n",
+        "    required: [host]\n    additionalProperties: false\n",
+    );
     project.edit("platform/dns.yaml", "type: dns", "type: d*");
     project.edit("app.yaml", "{image: nginx}", "{image: nginx, variables: {A: \"${resources.site.hots}\"}}");
     let said = refused(&project);
@@ -184,8 +197,14 @@ fn inputs_are_held_by_their_driver() {
         "purlin/file",
         "    values:\n      path: /out/a.txt\n      contents: hi\n      mode: rw\n    secrets: {content: 5}\n"
     )));
-    insta::assert_snapshot!("the_kind_of_a_random_value", refused(&definition("purlin/random", "    values: {kind: pasword}\n")));
-    insta::assert_snapshot!("an_input_that_is_missing", refused(&definition("purlin/file", "    values: {content: hi}\n")));
+    insta::assert_snapshot!(
+        "the_kind_of_a_random_value",
+        refused(&definition("purlin/random", "    values: {kind: pasword}\n"))
+    );
+    insta::assert_snapshot!(
+        "an_input_that_is_missing",
+        refused(&definition("purlin/file", "    values: {content: hi}\n"))
+    );
 }
 
 #[test]
@@ -213,7 +232,10 @@ fn definitions_that_nobody_uses_are_checked_by_themselves() {
 #[test]
 fn drivers_that_do_not_exist_are_found() {
     insta::assert_snapshot!(refused(&definition("purlin/ecko", "    values: {}\n")));
-    insta::assert_snapshot!("a_version_that_does_not_fit", refused(&definition("purlin/echo@^2", "    values: {}\n")));
+    insta::assert_snapshot!(
+        "a_version_that_does_not_fit",
+        refused(&definition("purlin/echo@^2", "    values: {}\n"))
+    );
     insta::assert_snapshot!("terraform", refused(&definition("humanitec/terraform", "    values: {}\n")));
     let project = definition("purlin/echo", "    values: {}\n");
     project.write(

@@ -70,12 +70,12 @@ impl Task<'_> {
                         .await;
                 drop(turn);
                 let rules = &self.shared.plan.rules;
-                let certain =
-                    predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
-                let (made, failure) = match finish(made, result, &certain, &**driver, rules, self.step.key.type_name()) {
-                    Ok(finished) => finished,
-                    Err(error) => return Err(self.failed(id, error).await),
-                };
+                let certain = predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
+                let (made, failure) =
+                    match finish(made, result, &certain, &**driver, rules, self.step.key.type_name()) {
+                        Ok(finished) => finished,
+                        Err(error) => return Err(self.failed(id, error).await),
+                    };
                 let mut changes = Vec::with_capacity(3);
                 if let (Some(record), InsteadOf::Copy(number)) = (record, instead_of) {
                     let old = Record { superseded: Some(number), ..record.clone() };
@@ -212,10 +212,11 @@ impl Task<'_> {
         };
         let result = patiently(&self.shared.cancel, || driver.update(&call, change)).await;
         drop(turn);
-        let (changed, failure) = match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
-            Ok(finished) => finished,
-            Err(error) => return Err(self.failed(id, error).await),
-        };
+        let (changed, failure) =
+            match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
+                Ok(finished) => finished,
+                Err(error) => return Err(self.failed(id, error).await),
+            };
         let known = Known::settled(&changed.inputs, &changed.state);
         let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
         self.finished(node, known, Action::Update, durable, failure).await
@@ -254,16 +255,16 @@ fn finish(
         Ok(state) => {
             let broken = rules.outputs(type_name, &state.outputs);
             match predict::broken(certain, &state.outputs) {
-            None if broken.is_empty() => Ok((Record { state, ..record }, None)),
-            path => {
-                let driver = driver.known_as().to_owned();
-                let cause = match path {
-                    Some(path) => Cause::Inconsistent { driver, path },
-                    None => Cause::Outputs { driver, faults: broken },
-                };
-                let status = Status::Partial { message: cause.to_string() };
-                Ok((Record { state, status, ..record }, Some(cause)))
-            }
+                None if broken.is_empty() => Ok((Record { state, ..record }, None)),
+                path => {
+                    let driver = driver.known_as().to_owned();
+                    let cause = match path {
+                        Some(path) => Cause::Inconsistent { driver, path },
+                        None => Cause::Outputs { driver, faults: broken },
+                    };
+                    let status = Status::Partial { message: cause.to_string() };
+                    Ok((Record { state, status, ..record }, Some(cause)))
+                }
             }
         }
         Err(CallError::Failure(Failure::Partial { state, message })) => {

@@ -98,8 +98,14 @@ impl Planner<'_> {
                 self.push(Decided { node: node.id, step, work, adopt, forced_order: false });
             }
             Fate::Update => {
-                let outputs =
-                    predict::outputs(&self.options.rules, &*driver, &key, &inputs, Some(&record), &impact.stable_outputs);
+                let outputs = predict::outputs(
+                    &self.options.rules,
+                    &*driver,
+                    &key,
+                    &inputs,
+                    Some(&record),
+                    &impact.stable_outputs,
+                );
                 self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
                 let reasons = taken_over(&record).into_iter().chain(reasons).collect();
@@ -196,7 +202,14 @@ impl Planner<'_> {
         reasons.extend(why);
         let outputs = match fate {
             Fate::Keep => record.state.outputs.clone(),
-            _ => predict::outputs(&self.options.rules, &*driver, &key, &inputs, Some(&record), &impact.stable_outputs),
+            _ => predict::outputs(
+                &self.options.rules,
+                &*driver,
+                &key,
+                &inputs,
+                Some(&record),
+                &impact.stable_outputs,
+            ),
         };
         self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
         let work = match fate {
