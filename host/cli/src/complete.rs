@@ -238,14 +238,16 @@ impl Scene {
         })
     }
 
-    /// Ids of environments: recorded ones, and the workspace's.
+    /// Ids of environments: recorded ones, and those that the workspace declares.
     fn environments(&self) -> Vec<String> {
         let known = self.recall(async |purlin, _| {
             let known = purlin.environments().await.ok()?;
             Some(known.iter().map(|environment| environment.env.to_string()).collect::<Vec<_>>())
         });
         let workspace = self.workspace(&self.load());
-        known.into_iter().chain(workspace.defaults.env.map(|env| env.to_string())).collect()
+        let declared = workspace.environments.keys().map(ToString::to_string);
+        let default = workspace.defaults.env.as_ref().map(ToString::to_string);
+        known.into_iter().chain(declared).chain(default).collect()
     }
 
     /// Numbers of the latest deployments.

@@ -101,31 +101,32 @@ fn ids(key: &Key) -> impl Iterator<Item = String> {
     [Some(id.to_owned()), long, short].into_iter().flatten()
 }
 
-/// The resources that may have been meant by a name: one slip away, else of the same type or id.
+/// The resources that may have been meant by a name: one slip away, of the same type or id where the
+/// name says these, else all of the same type or id.
 fn near(name: &str, keys: Vec<&Key>) -> Vec<Key> {
-    let mut called: Vec<(String, &Key)> = Vec::new();
-    for key in &keys {
-        called.push((key.to_string(), key));
-        called.push((shortened(key.as_str()), key));
-        called.extend(ids(key).map(|id| (id, *key)));
-    }
-    if let Some(near) = nearest(name, called.iter().map(|(name, _)| name.as_str())) {
-        let mut near: Vec<Key> =
-            called.iter().filter(|(name, _)| name == near).map(|(_, key)| (*key).clone()).collect();
-        near.sort_unstable();
-        near.dedup();
-        near.truncate(NEAR);
-        return near;
-    }
     let (kind, id) = name.split_once('#').map_or((name, None), |(kind, id)| (kind, Some(id)));
     let type_name = kind.split_once('.').map_or(kind, |(type_name, _)| type_name);
-    let alike =
-        |key: &&&Key| key.type_name() == type_name || id.is_some_and(|id| ids(key).any(|own| own == id));
-    let mut near: Vec<Key> = keys.iter().filter(alike).map(|key| (*key).clone()).collect();
+    let is_alike =
+        |key: &&Key| key.type_name() == type_name || id.is_some_and(|id| ids(key).any(|own| own == id));
+    let alike: Vec<&Key> = keys.iter().copied().filter(is_alike).collect();
+    let slips = slips(name, if alike.is_empty() { &keys } else { &alike });
+    let mut near: Vec<Key> = if slips.is_empty() { alike.into_iter().cloned().collect() } else { slips };
     near.sort_unstable();
     near.dedup();
     near.truncate(NEAR);
     near
+}
+
+/// The resources one of whose names is a slip away.
+fn slips(name: &str, keys: &[&Key]) -> Vec<Key> {
+    let mut called: Vec<(String, &Key)> = Vec::new();
+    for key in keys {
+        called.push((key.to_string(), key));
+        called.push((shortened(key.as_str()), key));
+        called.extend(ids(key).map(|id| (id, *key)));
+    }
+    let Some(near) = nearest(name, called.iter().map(|(name, _)| name.as_str())) else { return Vec::new() };
+    called.iter().filter(|(name, _)| name == near).map(|(_, key)| (*key).clone()).collect()
 }
 
 #[cfg(test)]
