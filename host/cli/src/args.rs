@@ -23,7 +23,6 @@ use crate::failure::Failure;
     styles = crate::style::clap(),
     max_term_width = 100,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "\
 Examples:
   purlin init shop && cd shop    make a small project to begin with
@@ -54,11 +53,11 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub(crate) color: When,
 
-    /// Say more on standard error; twice for still more.
+    /// Print more on standard error; twice for still more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
 
-    /// Say only what went wrong.
+    /// Print only errors.
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 
@@ -66,7 +65,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "N")]
     pub(crate) parallelism: Option<NonZeroUsize>,
 
-    /// Say at the end where the time went.
+    /// Print where the time went.
     #[arg(long, global = true)]
     pub(crate) timings: bool,
 
@@ -258,7 +257,7 @@ pub(crate) struct ScopeArgs {
     #[arg(long, value_name = "KEY", help_heading = RUN)]
     pub(crate) target: Vec<String>,
 
-    /// And whatever depends on them.
+    /// Include the resources that depend on the targets.
     #[arg(long, requires = "target", help_heading = RUN)]
     pub(crate) target_dependents: bool,
 
@@ -284,15 +283,15 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) scope: ScopeArgs,
 
-    /// Look at every resource first, and count what others changed.
+    /// Read every resource first and include drift in the plan.
     #[arg(long, help_heading = RUN)]
     pub(crate) refresh: bool,
 
-    /// Provision every resource, also where nothing changed.
+    /// Provision every resource, even where nothing changed.
     #[arg(long, help_heading = RUN)]
     pub(crate) full: bool,
 
-    /// Leave in place what no document asks for any more.
+    /// Keep resources that are no longer in the documents.
     #[arg(long, help_heading = RUN)]
     pub(crate) keep_removed: bool,
 

@@ -69,6 +69,15 @@ pub(crate) enum Output {
     Events,
 }
 
+/// What a command writes that was asked for JSON.
+pub(crate) fn json_output(command: &str) -> Output {
+    match command {
+        "apply" | "up" | "refresh" | "import" | "destroy" | "rollback" => Output::Events,
+        "init" | "schema" | "completions" => Output::Text,
+        _ => Output::Json,
+    }
+}
+
 impl Command {
     /// What the command writes, so that errors can be written likewise.
     pub(crate) fn output(&self) -> Output {

@@ -12,6 +12,8 @@ use purlin_host::{engine, state};
 use serde::Serialize;
 
 use crate::commands::Output;
+use crate::files;
+use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
 use crate::report::diagnostic::{self, Fault};
@@ -66,7 +68,7 @@ impl Failure {
     }
 
     /// Something failed while running, with what lies behind it.
-    pub(crate) fn caused(message: impl Into<String>, cause: &dyn StdError) -> Self {
+    pub(crate) fn caused(message: impl Into<String>, cause: &(dyn StdError + 'static)) -> Self {
         Self::run(chain(message.into(), Some(cause)))
     }
 
@@ -108,6 +110,7 @@ impl Failure {
                 if input { failure.into_input() } else { failure }
             }
             purlin_host::Error::Engine(engine::Error::DataLoss(keys)) => Self::losses(&keys),
+            purlin_host::Error::Engine(engine::Error::Names(names)) => naming::failure(&names),
             purlin_host::Error::Engine(error) => {
                 let failure = Self::run(chain(error.to_string(), StdError::source(&error)));
                 let failure = match error {
@@ -147,6 +150,13 @@ impl Failure {
             ),
             state::Error::Io { .. } => failure.hint("`--state DIR` names another folder for the state"),
             state::Error::Newer { .. } => failure.hint("nothing was changed"),
+            state::Error::WrongKey { .. } => failure
+                .into_input()
+                .hint("put the right key there, or name it as `key` in purlin.yaml; nothing was changed"),
+            state::Error::KeyInvalid { .. } => failure.into_input().hint(
+                "restore it from its copy; a key is one line that begins with `AGE-SECRET-KEY-1`; \
+                 nothing was changed",
+            ),
             _ => failure,
         }
     }
@@ -207,9 +217,12 @@ fn summary(faults: &[Diagnostic]) -> String {
 }
 
 /// A message and what lies behind it, each once.
-pub(crate) fn chain(mut message: String, mut cause: Option<&dyn StdError>) -> String {
+pub(crate) fn chain(mut message: String, mut cause: Option<&(dyn StdError + 'static)>) -> String {
     while let Some(error) = cause {
-        let text = error.to_string();
+        let text = match error.downcast_ref::<std::io::Error>() {
+            Some(error) if error.raw_os_error().is_some() => files::reason(error),
+            _ => error.to_string(),
+        };
         if !message.contains(&text) {
             message.push_str(": ");
             message.push_str(&text);

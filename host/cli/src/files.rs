@@ -5,30 +5,64 @@ use std::path::Path;
 
 /// Writes a file so that nobody ever sees half of it: beside it, then renamed over it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
-    file.write_all(bytes.as_ref())?;
-    file.as_file().sync_all()?;
-    readable_by_umask(file.as_file())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let folder = folder_of(path);
+    std::fs::create_dir_all(folder).map_err(plain)?;
+    replace(path, folder, bytes.as_ref(), true).map_err(plain)
 }
 
 /// The same for what only the user may read.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let folder = folder_of(path);
+    std::fs::create_dir_all(folder).map_err(plain)?;
+    replace(path, folder, bytes, false).map_err(plain)
 }
 
 /// Writes a new file; one that is there is an error and stays as it is.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    std::fs::File::create_new(path)?.write_all(text.as_bytes())
+    std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(plain)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn replace(path: &Path, folder: &Path, bytes: &[u8], readable: bool) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    if readable {
+        readable_by_umask(file.as_file())?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// The same failure in plain words, without the names of files that nobody knows and numbers of the
+/// system.
+fn plain(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), reason(&error))
+}
+
+/// Why a file cannot be read or written, as people say it.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of the path is not a folder".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        io::ErrorKind::StorageFull => "no space is left on the device".to_owned(),
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
+        io::ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
+        _ => {
+            let text = error.to_string();
+            text.split(" (os error").next().unwrap_or(&text).to_owned()
+        }
+    }
 }
 
 /// Temporary files are private; what is exported is as readable as any file of the user's.

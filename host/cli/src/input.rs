@@ -17,6 +17,7 @@ use crate::args::{Assigned, Assignment, DocumentArgs, ValueArgs};
 use crate::failure::Failure;
 use crate::render;
 use crate::surroundings;
+use crate::text;
 use crate::ui::Level;
 
 /// More than this from standard input is refused before it is all in memory.
@@ -48,6 +49,9 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
         inputs.push(if path.as_os_str() == "-" { standard_input()? } else { Input::Path(path.clone()) });
     }
     if inputs.is_empty() {
+        if nearest.is_none() {
+            no_project(&app.folder)?;
+        }
         inputs.push(Input::Path(default_folder(nearest.as_deref(), app)));
     }
     let loaded = read(&inputs, &args.values, app)?;
@@ -89,6 +93,24 @@ pub(crate) fn in_context(
     let mut documents = Documents::new(loaded, &args.context.defaults(), Some(workspace), &id)?;
     documents.changes = args.changes.changes();
     Ok(documents)
+}
+
+/// # Errors
+/// When a folder without a workspace, in which nothing was named, cannot be meant as a project.
+fn no_project(folder: &Path) -> Result<(), Failure> {
+    let shown = text::path(folder);
+    let message = match surroundings::project(folder) {
+        surroundings::Project::Possible => return Ok(()),
+        surroundings::Project::Home => format!("`{shown}` is a home folder and has no purlin.yaml"),
+        surroundings::Project::System => format!("`{shown}` is a folder of the system, not of a project"),
+        surroundings::Project::Large => format!(
+            "`{shown}` has no purlin.yaml and holds more than {} files, so it seems not to be a project",
+            surroundings::MANY
+        ),
+    };
+    Err(Failure::input(message).hint(
+        "change to the folder of the project, or name documents with `-f FILE|DIR`; `purlin init DIR` writes a new project",
+    ))
 }
 
 /// The folder of the workspace's file, else the current one; short where that is the same.
@@ -175,6 +197,13 @@ pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, F
         .holder(surroundings::holder(app.command))
         .wait(WAIT);
     if let Some(folder) = &app.global.state {
+        if folder.is_file() {
+            return Err(Failure::input(format!(
+                "`--state {}` names a file, and the state is a folder",
+                text::path(folder)
+            ))
+            .hint("`--file` names documents; `--state DIR` names the folder, which the first `up` makes"));
+        }
         builder = builder.state_folder(folder);
     }
     if let Some(folder) = surroundings::cache_folder() {
@@ -198,16 +227,21 @@ fn key(workspace: &Workspace) -> Result<Option<KeyProvider>, Failure> {
         None => return Ok(None),
         Some(KeySource::File(path)) => KeyProvider::File(workspace.folder.join(path)),
         Some(KeySource::Env(name)) => match std::env::var(name) {
-            Ok(value) => KeyProvider::Value(value.into()),
+            Ok(value) => KeyProvider::Named {
+                origin: format!("the key in the environment variable `{name}`"),
+                key: value.into(),
+            },
             Err(_) => {
                 return Err(Failure::input(format!(
-                    "the key of recorded secrets is to come from the environment variable `{name}`, which is not set"
-                )));
+                    "the environment variable `{name}`, which holds the key of the state, is not set"
+                ))
+                .hint("set it, or change `key` in purlin.yaml"));
             }
         },
-        Some(KeySource::Command(words)) => {
-            KeyProvider::Value(key_from_command(words, &workspace.folder)?.into())
-        }
+        Some(KeySource::Command(words)) => KeyProvider::Named {
+            origin: format!("the key that `{}` prints", words.join(" ")),
+            key: key_from_command(words, &workspace.folder)?.into(),
+        },
     }))
 }
 
@@ -319,7 +353,11 @@ async fn as_recorded(purlin: &Purlin, args: &DocumentArgs, context: &mut Context
 }
 
 /// A context from what was written where the documents themselves are wrong.
-fn written(flags: &ContextDefaults, documents: &ContextDefaults, workspace: &Workspace) -> Context {
+pub(crate) fn written(
+    flags: &ContextDefaults,
+    documents: &ContextDefaults,
+    workspace: &Workspace,
+) -> Context {
     let pick = |field: fn(&ContextDefaults) -> &Option<Arc<str>>, fallback: &str| -> Arc<str> {
         let sources = [flags, documents, &workspace.defaults];
         sources.into_iter().find_map(|source| field(source).clone()).unwrap_or_else(|| fallback.into())

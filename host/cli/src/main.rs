@@ -7,6 +7,7 @@
 mod app;
 mod args;
 mod commands;
+mod complete;
 mod consent;
 mod events;
 mod failure;
@@ -14,6 +15,7 @@ mod files;
 mod input;
 mod json;
 mod logging;
+mod naming;
 mod progress;
 mod render;
 mod report;
@@ -23,6 +25,7 @@ mod surroundings;
 mod text;
 mod timings;
 mod ui;
+mod usage;
 
 use std::process::ExitCode;
 

@@ -218,7 +218,7 @@ pub(crate) fn report(summary: &Summary) -> String {
         let blocked = |because: &Option<Key>| because.as_ref().is_some_and(|because| keys.contains(&because));
         let blocked: Vec<&Key> =
             summary.skipped.iter().filter(|(_, because)| blocked(because)).map(|(key, _)| key).collect();
-        list(&mut out, "  was in the way of", &blocked);
+        list(&mut out, "  blocked", &blocked);
     }
     let failed: Vec<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
     let rest: Vec<&Key> = summary

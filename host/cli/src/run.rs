@@ -1,5 +1,6 @@
 //! From the command line to an exit status.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -11,17 +12,35 @@ use crate::logging;
 use crate::surroundings;
 use crate::timings::Timings;
 use crate::ui::{Level, Ui};
+use crate::{complete, usage};
 
 /// Parses the command line, does what it says, and tells how that went.
 pub(crate) fn main() -> ExitCode {
+    if let Some(status) = complete::answer() {
+        return status;
+    }
     // Errors of the command line itself are coloured before it is parsed.
     set_color(early_color());
-    let cli = match Cli::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let parsed = match usage::slip(&words) {
+        Some(slip) => Err(slip),
+        None => match Cli::try_parse() {
+            Ok(cli) => Ok(cli),
+            Err(error) => match usage::failure(&error, &words) {
+                Some(wrong) => Err(wrong),
+                None => {
+                    // Nowhere to tell if that fails; help into a closed pipe is no fault.
+                    let _ = error.print();
+                    return if error.use_stderr() { Status::Input.into() } else { Status::Done.into() };
+                }
+            },
+        },
+    };
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => {
-            // Nowhere to tell if that fails; help into a closed pipe is no fault.
-            let _ = error.print();
-            return if error.use_stderr() { Status::Input.into() } else { Status::Done.into() };
+        Err((failure, output)) => {
+            failure.tell(&Ui::new(Level::Normal), output);
+            return failure.status().into();
         }
     };
     set_color(cli.global.color);

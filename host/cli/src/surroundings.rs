@@ -49,6 +49,19 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     Some(base.join("purlin").join("drivers"))
 }
 
+/// The environment variable with which a shell asks for completions.
+pub(crate) const COMPLETE: &str = "PURLIN_COMPLETE";
+
+/// Whether a shell asks for completions.
+pub(crate) fn is_completing() -> bool {
+    std::env::var_os(COMPLETE).is_some_and(|shell| !shell.is_empty() && shell != "0")
+}
+
+/// The value of an environment variable that holds a key.
+pub(crate) fn secret(name: &str) -> Option<String> {
+    variable(name)
+}
+
 /// The nearest `purlin.yaml` from a folder upwards.
 pub(crate) fn nearest_workspace(from: &Path) -> Option<PathBuf> {
     from.ancestors().map(|folder| folder.join(WORKSPACE_FILE)).find(|file| file.is_file())
@@ -65,6 +78,135 @@ pub(crate) fn deployment_id() -> String {
     format!("{:x}-{:x}", now(), std::process::id())
 }
 
+/// A user of this machine.
+struct Account {
+    name: String,
+    home: Option<PathBuf>,
+}
+
+/// The user that the program runs as, as the system's list has it; one without a name there is
+/// called by the number.
+#[cfg(unix)]
+fn account() -> Option<Account> {
+    let id = rustix::process::getuid().as_raw();
+    let users = std::fs::read("/etc/passwd").unwrap_or_default();
+    Some(
+        listed(&String::from_utf8_lossy(&users), id)
+            .unwrap_or(Account { name: format!("user {id}"), home: None }),
+    )
+}
+
+#[cfg(not(unix))]
+fn account() -> Option<Account> {
+    None
+}
+
+/// The user with an id, in a list such as `/etc/passwd`.
+#[cfg(unix)]
+fn listed(users: &str, id: u32) -> Option<Account> {
+    users.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [name, _, number, _, _, home, ..] = fields.as_slice() else { return None };
+        let home = Some(PathBuf::from(home)).filter(|home| home.is_absolute());
+        (!name.is_empty() && number.parse() == Ok(id)).then(|| Account { name: (*name).to_owned(), home })
+    })
+}
+
+/// More files than these below a folder without a workspace are more than those of a project.
+pub(crate) const MANY: usize = 10_000;
+
+/// Whether a folder without a workspace can be meant as a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Project {
+    /// It can.
+    Possible,
+    /// It is somebody's home.
+    Home,
+    /// It belongs to the system.
+    System,
+    /// It holds more files than a project does.
+    Large,
+}
+
+/// Folders in which everybody's things lie, or the system's.
+const SYSTEM: &[&str] = &[
+    "/Applications",
+    "/Library",
+    "/System",
+    "/Users",
+    "/Volumes",
+    "/bin",
+    "/boot",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/private",
+    "/private/tmp",
+    "/run",
+    "/sbin",
+    "/srv",
+    "/tmp",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/local",
+    "/usr/share",
+    "/var",
+    "/var/lib",
+    "/var/log",
+    "/var/tmp",
+    "C:\\Program Files",
+    "C:\\Users",
+    "C:\\Windows",
+];
+
+/// Folders that no project lies in, however deep.
+const NEVER: &[&str] = &["/dev", "/proc", "/sys"];
+
+/// Whether a folder without a workspace can be meant as a project.
+pub(crate) fn project(folder: &Path) -> Project {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let named = ["HOME", "USERPROFILE"].into_iter().filter_map(variable).map(PathBuf::from);
+    let mut homes = named.chain(account().and_then(|account| account.home));
+    if folder.parent().is_none()
+        || SYSTEM.iter().any(|system| folder == Path::new(system))
+        || NEVER.iter().any(|never| folder.starts_with(never))
+    {
+        Project::System
+    } else if homes.any(|home| folder == home || home.canonicalize().is_ok_and(|home| folder == home)) {
+        Project::Home
+    } else if holds_more_than(MANY, &folder) {
+        Project::Large
+    } else {
+        Project::Possible
+    }
+}
+
+/// Whether so many files lie in and below a folder, in the folders that documents are looked for in.
+fn holds_more_than(many: usize, folder: &Path) -> bool {
+    let (mut files, mut folders) = (0, vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b".") || name == "target" || name == "node_modules" {
+                continue;
+            }
+            files += 1;
+            if files > many {
+                return true;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    false
+}
+
 /// Who does this, as others are told.
 pub(crate) fn holder(command: &str) -> Holder {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
@@ -75,7 +217,7 @@ pub(crate) fn holder(command: &str) -> Holder {
         .or_else(|| variable("COMPUTERNAME"));
     let user = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(variable);
     Holder {
-        user: user.unwrap_or_else(|| "someone".into()),
+        user: user.or_else(|| Some(account()?.name)).unwrap_or_else(|| "someone".into()),
         host: host.unwrap_or_else(|| "this machine".into()),
         pid: std::process::id(),
         command: format!("purlin {command}"),
@@ -117,4 +259,30 @@ pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
 #[cfg(not(debug_assertions))]
 pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn users_are_found_by_their_number() {
+        let users = "root:x:0:0:root:/root:/bin/sh\n# a remark\nada:x:1000:1000:Ada,,,:/home/ada:/bin/bash\n";
+        let found = |id| listed(users, id).map(|account| (account.name, account.home));
+        assert_eq!(found(1000), Some(("ada".to_owned(), Some("/home/ada".into()))));
+        assert_eq!(found(1001), None);
+    }
+
+    #[test]
+    fn what_is_no_project_is_told() {
+        assert_eq!(project(Path::new("/")), Project::System);
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(project(folder.path()), Project::Possible);
+        std::fs::create_dir(folder.path().join("below")).expect("made");
+        for n in 0..3 {
+            std::fs::write(folder.path().join(format!("below/{n}")), "").expect("written");
+        }
+        assert!(holds_more_than(3, folder.path()) && !holds_more_than(4, folder.path()));
+    }
 }

@@ -3,12 +3,18 @@
 use purlin_model::Diagnostic;
 use purlin_sandbox::CallError;
 
+use crate::planner::{Misnamed, Role};
+
 /// Why no plan could be made, or a run could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The documents are wrong; nothing was done.
     #[error("{} in the documents", count(.0.len()))]
     Documents(Vec<Diagnostic>),
+    /// Names that stand for no resource or for several, each with what it was given for; nothing was
+    /// done.
+    #[error("{}", .0.iter().map(|(_, name)| name.to_string()).collect::<Vec<_>>().join("; "))]
+    Names(Vec<(Role, Misnamed)>),
     /// The state cannot be read or written.
     #[error(transparent)]
     State(#[from] purlin_state::Error),

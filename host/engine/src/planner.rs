@@ -11,6 +11,7 @@ mod destroy;
 pub(crate) mod drivers;
 mod look;
 mod losses;
+mod names;
 mod operations;
 mod part;
 pub(crate) mod predict;
@@ -38,6 +39,7 @@ use crate::secrets::{self, NoStores, SecretStores, Vault};
 
 pub use base::{Base, Scratch};
 pub use destroy::{DestroyOptions, destroy};
+pub use names::{Misnamed, Role, find};
 pub use scope::Scope;
 pub use upkeep::{recover, refresh};
 pub use validate::validate;
@@ -114,20 +116,21 @@ pub async fn plan(
         }
         recorded.verify()?;
     }
-    let in_scope = options.scope.resolve(context, Some(&graph), &recorded).map_err(Error::Documents)?;
+    let role = if options.import_only { Role::Import } else { Role::Target };
+    let in_scope = options.scope.resolve(context, Some(&graph), &recorded, role).map_err(Error::Names)?;
     if let Some(in_scope) = &in_scope {
         let errors = part::check(&graph, context, &recorded, in_scope);
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
     }
-    let asked = named(&options.replace, "--replace", context, &graph, &recorded)?;
+    let asked = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
     left_out(&asked, in_scope.as_ref())?;
     let reason = "it was asked to be replaced";
     let mut forced: HashMap<Urn, String> = asked.into_iter().map(|urn| (urn, reason.to_owned())).collect();
     let mut import = HashMap::new();
     for (name, id) in &options.import {
-        let urns = named(std::slice::from_ref(name), "import", context, &graph, &recorded)?;
+        let urns = named(std::slice::from_ref(name), Role::Import, context, &graph, &recorded)?;
         import.extend(urns.into_iter().map(|urn| (urn, Arc::clone(id))));
     }
     let mut available = DriverSet::default();
@@ -238,19 +241,13 @@ fn left_out(replace: &HashSet<Urn>, in_scope: Option<&HashSet<Urn>>) -> Result<(
 /// The URNs that names stand for.
 fn named(
     names: &[String],
-    option: &str,
+    role: Role,
     context: &Context,
     graph: &Graph,
     recorded: &Recorded,
 ) -> Result<HashSet<Urn>, Error> {
     let scope = Scope { targets: names.to_vec(), ..Scope::default() };
-    let named = scope.resolve(context, Some(graph), recorded).map_err(|errors| {
-        let renamed = |error: Diagnostic| Diagnostic {
-            message: error.message.replacen("--target", option, 1),
-            ..error
-        };
-        Error::Documents(errors.into_iter().map(renamed).collect())
-    })?;
+    let named = scope.resolve(context, Some(graph), recorded, role).map_err(Error::Names)?;
     Ok(named.unwrap_or_default())
 }
 

@@ -3,7 +3,8 @@
 
 mod support;
 
-use purlin_engine::{CancelToken, DestroyOptions, Error, PlanOptions, Scope};
+use purlin_engine::{CancelToken, DestroyOptions, Error, PlanOptions, Role, Scope};
+use purlin_model::Key;
 use support::{FULL, PLAIN, Platform, documents, locked, scope, steps};
 
 fn only(names: &[&str]) -> PlanOptions {
@@ -137,8 +138,12 @@ async fn what_is_excluded_from_a_refresh_is_just_that() {
 async fn a_name_that_fits_nothing_is_an_error_with_the_nearest() {
     let platform = Platform::new();
     let all = documents(&[("alpha", "v: 1")], &[]);
-    let faults = platform.refused(&all, only(&["alhpa"])).await;
-    assert!(format!("{:?}", faults[0]).contains("did you mean `thing#shared.alpha`?"), "{faults:#?}");
+    let Err(Error::Names(wrong)) = platform.plan_with(&all, only(&["alhpa"])).await else {
+        panic!("a plan was made")
+    };
+    let [(Role::Target, name)] = wrong.as_slice() else { panic!("{wrong:?}") };
+    let near: Vec<&str> = name.near.iter().map(Key::as_str).collect();
+    assert_eq!((name.name.as_str(), near), ("thing#shared.alhpa", vec!["thing.default#shared.alpha"]));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::{Class, Location, ResourceLifecycle, Template, TypeName};
+use crate::{Class, Key, Location, ResourceId, ResourceLifecycle, Template, TypeName};
 
 /// Everything that is to be deployed into one environment. Several documents become one of these.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,34 @@ pub struct Deployment {
     pub values: IndexMap<Arc<str>, Template>,
     /// Wishes about replacing, deleting, adopting and renaming, each key once.
     pub lifecycle: Vec<ResourceLifecycle>,
+}
+
+impl Deployment {
+    /// The keys of the workloads and of what is declared (SPEC §2), in the order they were read;
+    /// without those whose ids are malformed, which the graph finds.
+    pub fn keys(&self) -> Vec<Key> {
+        let key = |type_name: &str, class: &str, id: &str| {
+            let id = ResourceId::new(id).ok()?;
+            Some(Key::new(&TypeName::new(type_name).ok()?, &Class::new(class).ok()?, &id))
+        };
+        let shared = |id: &str| if id.starts_with("shared.") { id.into() } else { format!("shared.{id}") };
+        let mut keys = Vec::new();
+        for workload in &self.workloads {
+            keys.extend(key("workload", "default", &format!("modules.{}", workload.name)));
+            for asked in &workload.resources {
+                let id = match &asked.id {
+                    Some(id) => shared(id),
+                    None => format!("modules.{}.externals.{}", workload.name, asked.name),
+                };
+                keys.extend(key(&asked.type_name, &asked.class, &id));
+            }
+        }
+        for asked in &self.shared {
+            let name = asked.id.as_ref().unwrap_or(&asked.name);
+            keys.extend(key(&asked.type_name, &asked.class, &shared(name)));
+        }
+        keys
+    }
 }
 
 /// A workload: from a Score file or a module of a Deployment Set.

@@ -418,6 +418,16 @@ impl Purlin {
         Ok(self.registry()?.list().await)
     }
 
+    /// The names of the drivers that can be used, sorted. Loads none of them.
+    pub fn driver_names(&self) -> Vec<String> {
+        let built_in = purlin_builtin::drivers().iter().map(|driver| driver.name.to_owned());
+        let mut names: Vec<String> =
+            built_in.chain(self.workspace.drivers.keys().map(ToString::to_string)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// The folder of the embedded state.
     pub fn state_folder(&self) -> &std::path::Path {
         &self.state_folder

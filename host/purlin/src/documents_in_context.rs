@@ -106,6 +106,21 @@ impl Documents {
         Environment::of(&self.context)
     }
 
+    /// Builds the resource graph from the documents alone: no driver is asked for the names of its
+    /// outputs, so that reading one that does not exist is not found.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with every fault.
+    pub fn graph(&self) -> Result<purlin_graph::Graph, Error> {
+        let input = purlin_graph::Input {
+            context: Arc::clone(&self.context),
+            catalogue: Arc::clone(&self.catalogue),
+            deployment: Arc::clone(&self.deployment),
+            outputs: &purlin_graph::UnknownOutputs,
+        };
+        purlin_graph::build(&input).map_err(Error::Documents)
+    }
+
     /// What developers ask for.
     pub fn deployment(&self) -> &Deployment {
         &self.deployment

@@ -70,7 +70,8 @@ impl Error {
             | Self::Departs(_) => true,
             Self::Engine(error) => matches!(
                 error,
-                purlin_engine::Error::Unknown(_)
+                purlin_engine::Error::Names(_)
+                    | purlin_engine::Error::Unknown(_)
                     | purlin_engine::Error::Taken(_)
                     | purlin_engine::Error::InUse { .. }
                     | purlin_engine::Error::DataLoss(_)

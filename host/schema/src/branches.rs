@@ -96,7 +96,8 @@ impl<'s> Run<'s> {
         }
         let count = held.len();
         let is_only = |wanted: fn(&Fault) -> bool| {
-            held.iter().all(|one| matches!(one.faults.as_slice(), [only] if here(only) && wanted(&only.fault)))
+            held.iter()
+                .all(|one| matches!(one.faults.as_slice(), [only] if here(only) && wanted(&only.fault)))
         };
         if is_only(|fault| matches!(fault, Fault::Type { .. })) {
             types.dedup();
@@ -115,7 +116,9 @@ impl<'s> Run<'s> {
             one.faults.iter().any(|misfit| here(misfit) && matches!(misfit.fault, Fault::Type { .. }))
         };
         let other_constant = |one: &Verdict| {
-            one.faults.iter().any(|misfit| matches!(&misfit.fault, Fault::Enum(allowed) if allowed.len() == 1))
+            one.faults
+                .iter()
+                .any(|misfit| matches!(&misfit.fault, Fault::Enum(allowed) if allowed.len() == 1))
         };
         let mut likely: Vec<Verdict> = held;
         for unlikely in [&other_type as &dyn Fn(&Verdict) -> bool, &other_constant] {

@@ -153,9 +153,7 @@ impl Schema {
             }
         }
         match endless(&edges) {
-            Some(pointer) => {
-                Err(Unusable { pointer, reason: "it refers to itself without end".to_owned() })
-            }
+            Some(pointer) => Err(Unusable { pointer, reason: "it refers to itself without end".to_owned() }),
             None => Ok(()),
         }
     }

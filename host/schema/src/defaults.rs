@@ -17,7 +17,8 @@ impl Schema {
     pub fn fill(&self, path: &[&str], value: &mut Value, wanted: &dyn Fn(&str) -> bool) {
         let mut rules = vec![&self.root];
         for segment in path {
-            rules = self.certain(&rules).iter().filter_map(|one| one.get("properties")?.get(segment)).collect();
+            rules =
+                self.certain(&rules).iter().filter_map(|one| one.get("properties")?.get(segment)).collect();
         }
         self.filled(&rules, value, &mut String::new(), wanted, 0);
     }

@@ -33,8 +33,7 @@ fn number(text: Option<&str>, digits: usize) -> Option<u32> {
 
 fn is_date(text: &str) -> bool {
     let mut parts = text.split('-');
-    let (year, month, day) =
-        (number(parts.next(), 4), number(parts.next(), 2), number(parts.next(), 2));
+    let (year, month, day) = (number(parts.next(), 4), number(parts.next(), 2), number(parts.next(), 2));
     let (Some(year), Some(month), Some(day), None) = (year, month, day, parts.next()) else { return false };
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {

@@ -30,7 +30,8 @@ impl Schema {
     /// # Errors
     /// [`TooComplex`] where that would take too long.
     pub fn hold(&self, value: &Value) -> Result<Vec<Misfit>, TooComplex> {
-        let mut run = Run { schema: self, steps: 0, depth: 0, rule: String::new(), at: String::new(), hidden: 0 };
+        let mut run =
+            Run { schema: self, steps: 0, depth: 0, rule: String::new(), at: String::new(), hidden: 0 };
         let mut verdict = run.hold(&self.root, value)?;
         verdict.faults.truncate(MOST_FAULTS);
         Ok(verdict.faults)
@@ -357,7 +358,8 @@ impl<'s> Run<'s> {
                 }
             }
             ("dependentRequired", Json::Object(needs)) => {
-                for (because, names) in needs.iter().filter(|(because, _)| map.contains_key(because.as_str())) {
+                for (because, names) in needs.iter().filter(|(because, _)| map.contains_key(because.as_str()))
+                {
                     let names = names.as_array().into_iter().flatten().filter_map(Json::as_str);
                     for name in names.filter(|name| !map.contains_key(*name)) {
                         let fault = missing(rules, name, Some(because));
@@ -506,11 +508,7 @@ fn missing(rules: &serde_json::Map<String, Json>, name: &str, because: Option<&S
         Json::Array(all) => all.first().and_then(Json::as_str),
         one => one.as_str(),
     });
-    Fault::Missing {
-        name: name.to_owned(),
-        because: because.cloned(),
-        takes: takes.map(str::to_owned),
-    }
+    Fault::Missing { name: name.to_owned(), because: because.cloned(), takes: takes.map(str::to_owned) }
 }
 
 fn limits(keyword: &str, rule: &Json, has: usize, of: &'static str) -> Option<Fault> {
@@ -593,8 +591,7 @@ fn equal(value: &Value, json: &Json) -> bool {
         (Value::String(a), Json::String(b)) => **a == **b,
         (Value::List(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Map(a), Json::Object(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|(name, a)| b.get(&**name).is_some_and(|b| equal(a, b)))
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(&**name).is_some_and(|b| equal(a, b)))
         }
         _ => false,
     }

@@ -99,7 +99,9 @@ impl Schema {
         for rules in all.iter().filter_map(|one| one.as_object()) {
             let before = found.len();
             found.extend(rules.get("properties").and_then(|all| all.get(name)));
-            for (pattern, schema) in rules.get("patternProperties").and_then(Json::as_object).into_iter().flatten() {
+            for (pattern, schema) in
+                rules.get("patternProperties").and_then(Json::as_object).into_iter().flatten()
+            {
                 if self.patterns.get(pattern).is_some_and(|regex| regex.is_match(name)) {
                     found.push(schema);
                 }

@@ -122,7 +122,8 @@ impl Words<'_> {
         let (noun, path) = self.place();
         match &self.misfit.fault {
             Fault::Type { takes: types, found } => {
-                let listed = or(types.iter().filter(|one| *one != "null" || types.len() == 1).map(|one| kind(one)));
+                let listed =
+                    or(types.iter().filter(|one| *one != "null" || types.len() == 1).map(|one| kind(one)));
                 (format!("{} {found}; `{who}` {takes} {listed}", self.be()), self.as_type(types))
             }
             Fault::Enum(allowed) => {
@@ -164,14 +165,19 @@ impl Words<'_> {
                 (format!("{it} {} {}; `{who}` {allows} {most} at most", self.have(), count(*has, of)), None)
             }
             Fault::Pattern(pattern) => {
-                let fault = format!("{}; `{who}` {takes} text that matches `{pattern}`", self.is("of another form"));
+                let fault =
+                    format!("{}; `{who}` {takes} text that matches `{pattern}`", self.is("of another form"));
                 (fault, None)
             }
-            Fault::Format(words) => (format!("{}; `{who}` {takes} {words}", self.is("of another form")), None),
+            Fault::Format(words) => {
+                (format!("{}; `{who}` {takes} {words}", self.is("of another form")), None)
+            }
             Fault::Missing { name, because, takes } => {
                 let full = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 let needs = match (self.subject, because) {
-                    (Subject::Outputs(_), _) => format!("`{who}` promises the output `{full}`, which is missing"),
+                    (Subject::Outputs(_), _) => {
+                        format!("`{who}` promises the output `{full}`, which is missing")
+                    }
                     (_, Some(because)) => format!("`{because}` needs the {noun} `{name}` beside it"),
                     (_, None) => format!("`{who}` needs the {noun} `{full}`"),
                 };
@@ -183,7 +189,8 @@ impl Words<'_> {
                     "object" => "{…}",
                     _ => "VALUE",
                 });
-                let help = (!matches!(self.subject, Subject::Outputs(_))).then(|| format!("add `{name}: {form}`"));
+                let help =
+                    (!matches!(self.subject, Subject::Outputs(_))).then(|| format!("add `{name}: {form}`"));
                 (needs, help)
             }
             Fault::Unknown { name, known } => {
@@ -201,7 +208,8 @@ impl Words<'_> {
                 (format!("the name {}", message.trim_start_matches("the ")), help)
             }
             Fault::Twice { first, second } => {
-                let fault = format!("{it} has the same item at {first} and {second}; `{who}` {takes} each once");
+                let fault =
+                    format!("{it} has the same item at {first} and {second}; `{who}` {takes} each once");
                 (fault, None)
             }
             Fault::Contains { least, most, has } => {
@@ -209,10 +217,16 @@ impl Words<'_> {
                     Some(most) if has > most => format!("{most} at most"),
                     _ => format!("{least} or more"),
                 };
-                let fault = format!("{it} {} {} of the form that `{who}` looks for; it {allows} {wanted}", self.have(), count(*has, "item"));
+                let fault = format!(
+                    "{it} {} {} of the form that `{who}` looks for; it {allows} {wanted}",
+                    self.have(),
+                    count(*has, "item")
+                );
                 (fault, None)
             }
-            Fault::Forbidden => (format!("`{who}` takes no {noun} `{path}` here"), Some("remove it".to_owned())),
+            Fault::Forbidden => {
+                (format!("`{who}` takes no {noun} `{path}` here"), Some("remove it".to_owned()))
+            }
             Fault::Excluded => (format!("{} what `{who}` does not allow", self.be()), None),
             Fault::NeedsOneOf(sets) => {
                 let sets = sets.iter().map(|set| and(set.iter().map(|name| format!("`{name}`"))));
@@ -225,9 +239,19 @@ impl Words<'_> {
                 if named.len() == forms.len() {
                     let listed = or(named.iter().map(|set| and(set.iter().map(|name| format!("`{name}`")))));
                     let place = if path.is_empty() { String::new() } else { format!(" in `{path}`") };
-                    (format!("`{who}` {takes} either {listed}{place}, and not both"), Some("keep one of them".into()))
+                    (
+                        format!("`{who}` {takes} either {listed}{place}, and not both"),
+                        Some("keep one of them".into()),
+                    )
                 } else {
-                    (format!("{it} {} {} forms of which `{who}` {takes} only one", self.fit(), forms.len()), None)
+                    (
+                        format!(
+                            "{it} {} {} forms of which `{who}` {takes} only one",
+                            self.fit(),
+                            forms.len()
+                        ),
+                        None,
+                    )
                 }
             }
         }

@@ -51,7 +51,8 @@ fn what_is_not_known_is_neither_right_nor_wrong() {
     // What does not depend on it is told all the same.
     let closed = schema(json!({"properties": {"a": {}}, "required": ["b"], "additionalProperties": false}));
     assert_eq!(places(&closed, unknown("c")).len(), 2);
-    let forms = schema(json!({"oneOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": 2}}}]}));
+    let forms =
+        schema(json!({"oneOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": 2}}}]}));
     assert_eq!(places(&forms, unknown("a")), []);
     let whole = schema(json!({"const": {"a": 1}}));
     assert_eq!(places(&whole, unknown("a")), []);
@@ -179,7 +180,8 @@ fn value() -> impl Strategy<Value = Json> {
 }
 
 fn rule() -> impl Strategy<Value = Json> {
-    let kind = prop::sample::select(vec!["null", "boolean", "integer", "number", "string", "array", "object"]);
+    let kind =
+        prop::sample::select(vec!["null", "boolean", "integer", "number", "string", "array", "object"]);
     let small = 0u64..3;
     let leaf = prop_oneof![
         any::<bool>().prop_map(Json::from),
@@ -188,7 +190,8 @@ fn rule() -> impl Strategy<Value = Json> {
         prop::collection::vec(value(), 1..3).prop_map(|values| json!({"enum": values})),
         (-3i64..6).prop_map(|limit| json!({"minimum": limit, "exclusiveMaximum": limit + 3})),
         (1i64..4).prop_map(|of| json!({"multipleOf": of})),
-        (small.clone(), "[ab^$.]{0,3}").prop_map(|(least, pattern)| json!({"minLength": least, "pattern": pattern})),
+        (small.clone(), "[ab^$.]{0,3}")
+            .prop_map(|(least, pattern)| json!({"minLength": least, "pattern": pattern})),
         small.clone().prop_map(|most| json!({"maxItems": most, "maxProperties": most, "maxLength": most})),
         Just(json!({"uniqueItems": true})),
         Just(json!({"$ref": "#/$defs/d"})),

@@ -28,13 +28,37 @@ fn said(rule: Json, value: Json) -> Vec<String> {
 #[test]
 fn each_keyword_has_words() {
     for (rule, value, words) in [
-        (json!({"type": "integer"}), json!("60"), "`a` is `60`, a string; `dns` takes a whole number — write `60` without quotes"),
-        (json!({"type": "string"}), json!(5), "`a` is 5, a number; `dns` takes a string — write it in quotes: `\"5\"`"),
-        (json!({"type": "boolean"}), json!("yes"), "`a` is `yes`, a string; `dns` takes true or false — write `true` without quotes"),
-        (json!({"type": ["array", "null"]}), json!("x"), "`a` is `x`, a string; `dns` takes a list — write it as a list: `[…]`"),
-        (json!({"type": ["object", "array"]}), json!(null), "`a` is null; `dns` takes a map or a list — give it a value, or leave it out"),
+        (
+            json!({"type": "integer"}),
+            json!("60"),
+            "`a` is `60`, a string; `dns` takes a whole number — write `60` without quotes",
+        ),
+        (
+            json!({"type": "string"}),
+            json!(5),
+            "`a` is 5, a number; `dns` takes a string — write it in quotes: `\"5\"`",
+        ),
+        (
+            json!({"type": "boolean"}),
+            json!("yes"),
+            "`a` is `yes`, a string; `dns` takes true or false — write `true` without quotes",
+        ),
+        (
+            json!({"type": ["array", "null"]}),
+            json!("x"),
+            "`a` is `x`, a string; `dns` takes a list — write it as a list: `[…]`",
+        ),
+        (
+            json!({"type": ["object", "array"]}),
+            json!(null),
+            "`a` is null; `dns` takes a map or a list — give it a value, or leave it out",
+        ),
         (json!({"type": "string"}), json!({}), "`a` is a map; `dns` takes a string"),
-        (json!({"enum": ["password", "id", "pet"]}), json!("pasword"), "`a` is `pasword`; `dns` takes `password`, `id` or `pet` — did you mean `password`?"),
+        (
+            json!({"enum": ["password", "id", "pet"]}),
+            json!("pasword"),
+            "`a` is `pasword`; `dns` takes `password`, `id` or `pet` — did you mean `password`?",
+        ),
         (json!({"enum": [1, 2]}), json!(3), "`a` is 3; `dns` takes 1 or 2"),
         (json!({"const": "v1"}), json!("v2"), "`a` is `v2`; `dns` takes `v1` only"),
         (json!({"minimum": 60}), json!(30), "`a` is 30; `dns` allows 60 or more"),
@@ -48,29 +72,105 @@ fn each_keyword_has_words() {
         (json!({"format": "ipv4"}), json!("x"), "`a` is `x`; `dns` takes an IPv4 address"),
         (json!({"minItems": 2}), json!([1]), "`a` has 1 item; `dns` allows 2 or more"),
         (json!({"maxItems": 1}), json!([1, 2]), "`a` has 2 items; `dns` allows 1 at most"),
-        (json!({"uniqueItems": true}), json!([1, 2, 1]), "`a` has the same item at 0 and 2; `dns` takes each once"),
-        (json!({"contains": {"const": 1}}), json!([2]), "`a` has 0 items of the form that `dns` looks for; it allows 1 or more"),
-        (json!({"items": {"type": "string"}}), json!(["x", 1]), "`a[1]` is 1, a number; `dns` takes a string — write it in quotes: `\"1\"`"),
-        (json!({"prefixItems": [{"type": "string"}], "items": false}), json!(["x", 1]), "`dns` takes no parameter `a[1]` here — remove it"),
-        (json!({"required": ["b"], "properties": {"b": {"type": "string"}}}), json!({}), "`dns` needs the parameter `a.b` — add `b: TEXT`"),
+        (
+            json!({"uniqueItems": true}),
+            json!([1, 2, 1]),
+            "`a` has the same item at 0 and 2; `dns` takes each once",
+        ),
+        (
+            json!({"contains": {"const": 1}}),
+            json!([2]),
+            "`a` has 0 items of the form that `dns` looks for; it allows 1 or more",
+        ),
+        (
+            json!({"items": {"type": "string"}}),
+            json!(["x", 1]),
+            "`a[1]` is 1, a number; `dns` takes a string — write it in quotes: `\"1\"`",
+        ),
+        (
+            json!({"prefixItems": [{"type": "string"}], "items": false}),
+            json!(["x", 1]),
+            "`dns` takes no parameter `a[1]` here — remove it",
+        ),
+        (
+            json!({"required": ["b"], "properties": {"b": {"type": "string"}}}),
+            json!({}),
+            "`dns` needs the parameter `a.b` — add `b: TEXT`",
+        ),
         (json!({"minProperties": 1}), json!({}), "`a` has 0 entries; `dns` allows 1 or more"),
         (json!({"maxProperties": 1}), json!({"x": 1, "y": 2}), "`a` has 2 entries; `dns` allows 1 at most"),
-        (json!({"properties": {"colour": {}}, "additionalProperties": false}), json!({"color": 1}), "`dns` has no parameter `a.color` — did you mean `colour`?"),
-        (json!({"unevaluatedProperties": false, "properties": {"colour": {}}}), json!({"color": 1}), "`dns` has no parameter `a.color` — did you mean `colour`?"),
-        (json!({"dependentRequired": {"x": ["y"]}}), json!({"x": 1}), "`x` needs the parameter `y` beside it — add `y: VALUE`"),
-        (json!({"dependentSchemas": {"x": {"required": ["y"]}}}), json!({"x": 1}), "`dns` needs the parameter `a.y` — add `y: VALUE`"),
-        (json!({"propertyNames": {"pattern": "^[a-z]+$"}}), json!({"X": 1}), "the name `a.X` is `X`; `dns` takes text that matches `^[a-z]+$`"),
+        (
+            json!({"properties": {"colour": {}}, "additionalProperties": false}),
+            json!({"color": 1}),
+            "`dns` has no parameter `a.color` — did you mean `colour`?",
+        ),
+        (
+            json!({"unevaluatedProperties": false, "properties": {"colour": {}}}),
+            json!({"color": 1}),
+            "`dns` has no parameter `a.color` — did you mean `colour`?",
+        ),
+        (
+            json!({"dependentRequired": {"x": ["y"]}}),
+            json!({"x": 1}),
+            "`x` needs the parameter `y` beside it — add `y: VALUE`",
+        ),
+        (
+            json!({"dependentSchemas": {"x": {"required": ["y"]}}}),
+            json!({"x": 1}),
+            "`dns` needs the parameter `a.y` — add `y: VALUE`",
+        ),
+        (
+            json!({"propertyNames": {"pattern": "^[a-z]+$"}}),
+            json!({"X": 1}),
+            "the name `a.X` is `X`; `dns` takes text that matches `^[a-z]+$`",
+        ),
         (json!({"not": {"const": 1}}), json!(1), "`a` is what `dns` does not allow"),
         (json!(false), json!(1), "`dns` takes no parameter `a` here — remove it"),
-        (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), json!(5), "`a` is 5, a number; `dns` takes a string — write it in quotes: `\"5\"`"),
-        (json!({"oneOf": [{"const": "a"}, {"const": "b"}]}), json!("c"), "`a` is `c`; `dns` takes `a` or `b`"),
-        (json!({"oneOf": [{"type": "string"}, {"type": "object", "required": ["x"]}]}), json!({}), "`dns` needs the parameter `a.x` — add `x: VALUE`"),
-        (json!({"anyOf": [{"required": ["x"]}, {"required": ["y", "z"]}]}), json!({}), "`dns` needs `x` or `y` and `z` in `a`"),
-        (json!({"oneOf": [{"required": ["x"]}, {"required": ["y"]}]}), json!({"x": 1, "y": 1}), "`dns` takes either `x` or `y` in `a`, and not both — keep one of them"),
-        (json!({"oneOf": [{"minimum": 1}, {"minimum": 2}]}), json!(3), "`a` fits 2 forms of which `dns` takes only one"),
-        (json!({"anyOf": [{"minimum": 5}, {"multipleOf": 2}]}), json!(3), "`a` fits none of the forms that `dns` takes (`a` is 3; `dns` allows 5 or more) (`a` is 3; `dns` allows multiples of 2)"),
-        (json!({"if": {"const": 1}, "then": {"const": 2}, "else": {"minimum": 9}}), json!(3), "`a` is 3; `dns` allows 9 or more"),
-        (json!({"oneOf": [{"properties": {"kind": {"const": "x"}, "n": {"minimum": 3}}}, {"properties": {"kind": {"const": "y"}, "n": {"minimum": 9}}}]}), json!({"kind": "y", "n": 5}), "`a.n` is 5; `dns` allows 9 or more"),
+        (
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            json!(5),
+            "`a` is 5, a number; `dns` takes a string — write it in quotes: `\"5\"`",
+        ),
+        (
+            json!({"oneOf": [{"const": "a"}, {"const": "b"}]}),
+            json!("c"),
+            "`a` is `c`; `dns` takes `a` or `b`",
+        ),
+        (
+            json!({"oneOf": [{"type": "string"}, {"type": "object", "required": ["x"]}]}),
+            json!({}),
+            "`dns` needs the parameter `a.x` — add `x: VALUE`",
+        ),
+        (
+            json!({"anyOf": [{"required": ["x"]}, {"required": ["y", "z"]}]}),
+            json!({}),
+            "`dns` needs `x` or `y` and `z` in `a`",
+        ),
+        (
+            json!({"oneOf": [{"required": ["x"]}, {"required": ["y"]}]}),
+            json!({"x": 1, "y": 1}),
+            "`dns` takes either `x` or `y` in `a`, and not both — keep one of them",
+        ),
+        (
+            json!({"oneOf": [{"minimum": 1}, {"minimum": 2}]}),
+            json!(3),
+            "`a` fits 2 forms of which `dns` takes only one",
+        ),
+        (
+            json!({"anyOf": [{"minimum": 5}, {"multipleOf": 2}]}),
+            json!(3),
+            "`a` fits none of the forms that `dns` takes (`a` is 3; `dns` allows 5 or more) (`a` is 3; `dns` allows multiples of 2)",
+        ),
+        (
+            json!({"if": {"const": 1}, "then": {"const": 2}, "else": {"minimum": 9}}),
+            json!(3),
+            "`a` is 3; `dns` allows 9 or more",
+        ),
+        (
+            json!({"oneOf": [{"properties": {"kind": {"const": "x"}, "n": {"minimum": 3}}}, {"properties": {"kind": {"const": "y"}, "n": {"minimum": 9}}}]}),
+            json!({"kind": "y", "n": 5}),
+            "`a.n` is 5; `dns` allows 9 or more",
+        ),
     ] {
         assert_eq!(said(rule.clone(), value), [words], "{rule}");
     }

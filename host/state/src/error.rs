@@ -85,8 +85,10 @@ pub enum Error {
         origin: String,
     },
     /// The key is not the one that the secrets were encrypted for.
-    #[error("wrong key: the state's secrets are encrypted for `{expected}`, the key given is for `{given}`")]
+    #[error("wrong key: {origin} is for `{given}`, and the state's secrets are encrypted for `{expected}`")]
     WrongKey {
+        /// Where it came from.
+        origin: String,
         /// The public key in the state.
         expected: String,
         /// The public key of what was given.

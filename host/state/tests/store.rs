@@ -174,7 +174,8 @@ fn a_wrong_or_lost_key_is_refused_by_name() {
     }
     let with = |key| SledStore::open(folder.path(), OpenOptions { key, ..options(folder.path()) });
     let Err(error) = with(KeyProvider::File(other.path().join("key"))) else { panic!("wrong key") };
-    let Error::WrongKey { expected, given } = &error else { panic!("{error}") };
+    let Error::WrongKey { expected, given, origin } = &error else { panic!("{error}") };
+    assert!(origin.starts_with("the key file `"), "{origin}");
     assert!(expected.starts_with("age1") && given.starts_with("age1") && expected != given);
     let text = fs::read_to_string(folder.path().join("key")).expect("a key");
     assert!(text.contains(expected));

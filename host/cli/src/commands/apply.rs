@@ -1,6 +1,6 @@
 //! `purlin apply`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use purlin_host::documents::SourceMap;
 use purlin_host::state;
@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
-use crate::{input, text};
+use crate::{files, input, text};
 
 /// Carry out a plan that `purlin plan --out` wrote.
 ///
@@ -41,12 +41,17 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let path = text::path(&args.plan);
+    if is_document(&args.plan) {
+        return Err(Failure::input(format!("`{path}` is no plan, but documents"))
+            .hint(format!("`purlin up {path}` plans and applies in one step"))
+            .hint("`purlin plan --out FILE` writes a plan"));
+    }
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    let path = text::path(&args.plan);
     let bytes = std::fs::read(&args.plan).map_err(|error| {
-        Failure::input(format!("cannot read the plan `{path}`: {error}"))
-            .hint("`purlin plan --out FILE` writes one")
+        Failure::input(format!("cannot read the plan `{path}`: {}", files::reason(&error)))
+            .hint("`purlin plan --out FILE` writes one; `purlin up` plans and applies in one step")
     })?;
     let named = !args.documents.named().is_empty();
     let given = if named { Some(input::given(&args.documents, app)?) } else { None };
@@ -75,6 +80,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     drop(session);
     deploy::close(purlin, app).await?;
     Ok(status)
+}
+
+/// Whether it is what documents are read from.
+fn is_document(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    path.is_dir() || extension.is_some_and(|extension| ["yaml", "yml", "json"].contains(&extension))
 }
 
 /// Why a plan could not be opened.

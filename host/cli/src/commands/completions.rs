@@ -1,12 +1,13 @@
 //! `purlin completions`
 
-use clap::CommandFactory as _;
-
 use crate::app::App;
-use crate::args::Cli;
+use crate::complete;
 use crate::failure::{Failure, Status};
 
 /// Print a script that completes the command line in a shell.
+///
+/// Besides commands and options it completes keys of resources, environments, deployments, drivers
+/// and files: the script calls `purlin`, which reads the documents and the state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,8 +21,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "purlin", &mut script);
-    app.ui.data(&String::from_utf8_lossy(&script));
+    let script = complete::script(&args.shell.to_string())
+        .ok_or_else(|| Failure::run(format!("there is no script for {}", args.shell)))?;
+    app.ui.data(&script);
     Ok(Status::Done)
 }

@@ -206,7 +206,7 @@ fn end(summary: &Summary, shown: &Shown<'_>, app: &App) {
         app.ui.raw(&text);
     }
     if !summary.failed.is_empty() {
-        app.ui.hint("what is done stays done; the same command goes on from here");
+        app.ui.hint("completed changes are kept; run the same command again to continue");
     }
 }
 
@@ -304,7 +304,7 @@ async fn drivers(plan: &Plan, session: &Session<'_>) -> Result<HashMap<Key, Stri
 pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
     if let Some(path) = purlin.generated_key() {
         app.ui.note_once(&format!(
-            "secrets in the state are encrypted with a new key, `{}`; keep a copy of it in a safe place: without it they cannot be read",
+            "created `{}`, which encrypts the secrets in the state; back it up: without it they cannot be recovered",
             text::path(&path)
         ));
     }

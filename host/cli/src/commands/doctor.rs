@@ -16,7 +16,7 @@ use crate::style::{DELETE, GOOD, UPDATE, paint};
 use crate::surroundings;
 use crate::text;
 
-/// Look whether everything that purlin needs is in order.
+/// Check the installation, the workspace, the state and the drivers.
 ///
 /// Looks at the terminal, the workspace, the state and its key, the folder of compiled drivers, and
 /// every driver. Each line says what to do where something is not as it should be.

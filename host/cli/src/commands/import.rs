@@ -9,7 +9,7 @@ use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 
-/// Take over a resource that exists.
+/// Adopt a resource that exists already.
 ///
 /// The documents have to ask for the resource; its driver looks at what exists under ID, and that is
 /// recorded. Nothing real is changed: `purlin plan` then shows what differs from the documents.

@@ -1,5 +1,8 @@
 //! `purlin outputs`
 
+use purlin_host::engine;
+use purlin_host::graph::nearest;
+use purlin_host::model::Value;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -7,17 +10,19 @@ use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
 use crate::text;
 
-/// Show what a deployment came to: the workloads' documents and the outputs of every resource.
+/// Show the results of a deployment: the workloads' documents and the outputs of every resource.
 ///
 /// From the record alone; documents only say which environment it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin outputs
+  purlin outputs --raw web.db.host           one value, as it is
   purlin outputs --format json | jq '.resources[\"dns.default#shared.web\"].host'
 
 With `--format json`, and in YAML without it; secrets read \"[secret]\":
@@ -25,6 +30,11 @@ With `--format json`, and in YAML without it; secrets read \"[secret]\":
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
+
+    /// Print only this output of a resource, without quotes: the key or a short name of the resource,
+    /// and the name of the output.
+    #[arg(long, value_name = "KEY.OUTPUT", conflicts_with = "format")]
+    raw: Option<String>,
 
     /// Show secrets in clear.
     #[arg(long)]
@@ -52,6 +62,23 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         input::hint_at_others(&place, app).await?;
     }
     let outputs = purlin_host::outputs(&records);
+    if let Some(name) = &args.raw {
+        let value = single(name, &outputs, &place.environment().to_string())?;
+        let text = match render::value::json(value, args.show_secrets) {
+            _ if matches!(value, Value::Secret(_)) && !args.show_secrets => {
+                return Err(Failure::input(format!("`{}` is a secret", text::line(name)))
+                    .hint("`--show-secrets` prints it"));
+            }
+            Json::String(text) => text,
+            other => other.to_string(),
+        };
+        // What goes to a program is left as it is.
+        let on_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+        let shown = if on_terminal { text::block(&text).into_owned() } else { text };
+        app.ui.data(&format!("{shown}\n"));
+        place.purlin.close().await.map_err(fail)?;
+        return Ok(Status::Done);
+    }
     let mut report =
         Report { format: FORMAT, workloads: Map::new(), resources: Map::new(), errors: Vec::new() };
     for (name, document) in &outputs.workloads {
@@ -76,4 +103,53 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     place.purlin.close().await.map_err(fail)?;
     Ok(if wrong { Status::Failed } else { Status::Done })
+}
+
+/// The output that a name such as `web.db.host` stands for: the longest part of it that names a
+/// resource, and behind it the way to the value.
+fn single<'a>(
+    name: &str,
+    outputs: &'a purlin_host::Outputs,
+    environment: &str,
+) -> Result<&'a Value, Failure> {
+    let mut wrong = None;
+    for (at, _) in name.match_indices('.').collect::<Vec<_>>().into_iter().rev() {
+        let (resource, path) = (&name[..at], &name[at + 1..]);
+        match engine::find(resource, outputs.resources.keys()) {
+            Ok(key) => {
+                let Some(all) = outputs.resources.get(key) else { continue };
+                return path.split('.').try_fold(all, field).map_err(|part| {
+                    let failure = Failure::input(format!("`{key}` has no output `{}`", text::line(path)));
+                    let known: Vec<&str> = match all {
+                        Value::Map(map) => map.iter().map(|(name, _)| &**name).collect(),
+                        _ => Vec::new(),
+                    };
+                    match nearest(&part, known.iter().copied()) {
+                        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                        None if known.is_empty() => failure.hint("it has no outputs"),
+                        None => failure.hint(format!("it has {}", known.join(", "))),
+                    }
+                });
+            }
+            // The first is that of the longest name.
+            Err(error) => {
+                wrong.get_or_insert(error);
+            }
+        }
+    }
+    Err(match wrong {
+        Some(wrong) => naming::unrecorded(&wrong, environment),
+        None => Failure::input(format!("`{}` names no output", text::line(name)))
+            .hint("write the resource and the output: `web.db.host`, `dns#shared.web.host`"),
+    })
+}
+
+/// What a value holds under a name; the name where it does not.
+fn field<'a>(value: &'a Value, name: &str) -> Result<&'a Value, String> {
+    let found = match value {
+        Value::Map(map) => map.get(name),
+        Value::List(items) => name.parse::<usize>().ok().and_then(|at| items.get(at)),
+        _ => None,
+    };
+    found.ok_or_else(|| name.to_owned())
 }

@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "offline")]
     out: Option<PathBuf>,
 
-    /// Ask no driver: inputs are not checked, and missing drivers do not matter.
+    /// Plan without calling drivers: inputs are not validated, and drivers may be missing.
     #[arg(long, conflicts_with = "refresh")]
     offline: bool,
 

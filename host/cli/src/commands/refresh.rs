@@ -6,7 +6,7 @@ use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 
-/// Look at every resource, and record what others changed.
+/// Read every resource and record what changed outside of Purlin.
 ///
 /// Asks each driver what its resources are like now. Nothing real is changed; `purlin plan` then
 /// shows what it takes to change it back. What an interrupted run left open is found out first.
@@ -53,7 +53,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
     if args.scope.scope().is_everything() && read < all && args.format.format == Format::Text {
         app.ui.hint(&format!(
-            "{} of {all} could not be looked at: their drivers cannot, or nothing is there",
+            "{} of {all} resources could not be checked: their drivers do not support reading, or they do not exist",
             all - read
         ));
     }

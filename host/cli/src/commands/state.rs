@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
 
-/// Look at what is recorded, and set it right by hand.
+/// Show and correct what is recorded.
 ///
 /// No command here calls a driver: what is real stays as it is.
 #[derive(Debug, clap::Args)]

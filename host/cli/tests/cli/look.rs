@@ -69,7 +69,7 @@ fn a_closed_pipe_is_no_fault() {
         assert_eq!(
             String::from_utf8_lossy(&output.stderr),
             if arguments[0] == "up" {
-                "note: secrets in the state are encrypted with a new key, `.purlin/key`; keep a copy of it in a safe place: without it they cannot be read\n"
+                "note: created `.purlin/key`, which encrypts the secrets in the state; back it up: without it they cannot be recovered\n"
             } else {
                 ""
             },

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod author;
+mod complete;
 mod consent;
 mod crash;
 mod drift;
 mod environments;
+mod hints;
 mod history;
 mod interrupted;
 mod json;

@@ -25,7 +25,7 @@ fn what_depends_on_what_is_not_there_is_refused_before_any_call() {
             "{}",
             unknown.err
         );
-        assert!(unknown.err.contains("did you mean `thing#shared.b`?"), "{}", unknown.err);
+        assert!(unknown.err.contains("did you mean `thing.default#shared.b`?"), "{}", unknown.err);
     }
 }
 

@@ -53,7 +53,7 @@ fn a_renamed_resource_is_neither_deleted_nor_made_again() {
             "dns#x",
             "hint: did you mean `dns.default#modules.web.externals.name`?",
         ),
-        ("dns#x", "dns#y", "hint: there is `dns.default#modules.web.externals.name`"),
+        ("dns#x", "dns#y", "hint: did you mean `dns.default#modules.web.externals.name`?"),
         ("s3#x", "s3#y", "hint: `purlin state list` shows what there is"),
         (urn, DB, "error: `postgres.default#modules.web.externals.db` is recorded already"),
         (urn, "urn:purlin:prod/default::shop::web::dns.default::x", "is in another environment"),
@@ -107,7 +107,11 @@ fn what_is_protected_by_hand_is_kept_until_that_is_lifted() {
     let lifted = project.run(&["state", "protect", PASSWORD, "--off", "--format", "json"]).status(0).json();
     assert_eq!((&lifted["edit"], &lifted["changed"]), (&"unprotect".into(), &true.into()));
     assert!(
-        project.run(&["state", "protect", PASSWORD, "--off"]).status(0).err.contains("was not protected")
+        project
+            .run(&["state", "protect", PASSWORD, "--off"])
+            .status(0)
+            .err
+            .contains("had no manual protection")
     );
     project.run(&["destroy", "--yes"]).status(0);
 }
@@ -219,7 +223,12 @@ fn keys_are_made_shown_and_rotated_and_never_told() {
     project.run(&["state", "key", "new", "next.key"]).status(0);
     let rotated = with(&["state", "key", "rotate", "--to", "next.key"]).status(0);
     assert!(rotated.err.contains("put the new key where the old one came from"), "{}", rotated.err);
-    assert!(with(&["outputs"]).status(1).err.contains("wrong key"));
+    assert!(
+        with(&["outputs"])
+            .status(2)
+            .err
+            .contains("wrong key: the key in the environment variable `TEAM_KEY`")
+    );
 }
 
 #[test]

@@ -216,13 +216,13 @@ fn inputs_that_a_driver_refuses() {
 fn a_command_line_that_is_wrong() {
     let project = Project::empty();
     for (arguments, message) in [
-        (&["upp"][..], "unrecognized subcommand 'upp'"),
-        (&["up", "--yes", "--paralelism", "3"], "a similar argument exists: '--parallelism'"),
-        (&["up", "--yes", "--parallelism", "0"], "number would be zero"),
-        (&["graph", "--format", "png"], "[possible values: tree, json, dot, mermaid, svg]"),
-        (&["explain", "postgres"], "a key is TYPE[.CLASS]#ID"),
-        (&["explain", "post gres#x"], "is not a resource type"),
-        (&["state", "show", "x"], "a key is TYPE[.CLASS]#ID"),
+        (&["upp"][..], "there is no command `purlin upp`"),
+        (&["up", "--yes", "--paralelism", "3"], "did you mean `--parallelism`?"),
+        (&["up", "--yes", "--parallelism", "0"], "takes a whole number of 1 or more, not `0`"),
+        (&["graph", "--format", "png"], "takes `tree`, `json`, `dot`, `mermaid` or `svg`, not `png`"),
+        (&["explain", "postgres"], "no document asks for `postgres`"),
+        (&["explain", "post gres#x"], "no document asks for `post gres#x`"),
+        (&["state", "show", "x"], "nothing is recorded as `x`"),
         (&["validate", "nowhere.yaml"], "nowhere.yaml"),
         (&["up", "--yes", "--env", "a/b"], "names of the context"),
         (&["init", "--app", "A B"], "such as `a-b`"),

@@ -56,7 +56,7 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
         command.args(arguments).current_dir(&self.current);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("COLUMNS", "100").env("HOME", self.base.path());
+        command.env("COLUMNS", "100").env("HOME", self.base.path().join("home")).env("USER", "someone");
         command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command.stdin(Stdio::null()).stdout(here.try_clone().expect("a pipe")).stderr(here);
         let mut child = command.spawn().expect("purlin starts");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_model::{Context, Urn};
 
-use super::{Base, Scope, drivers, losses, operations, protection, to_delete, undecided};
+use super::{Base, Role, Scope, drivers, losses, operations, protection, to_delete, undecided};
 use crate::driver::Drivers;
 use crate::error::Error;
 use crate::plan::{DriverSet, Plan};
@@ -29,7 +29,7 @@ pub async fn destroy(
     options: DestroyOptions,
 ) -> Result<Plan, Error> {
     let Base { recorded, prelude, fingerprint, protected } = base;
-    let scope = options.scope.resolve(context, None, &recorded).map_err(Error::Documents)?;
+    let scope = options.scope.resolve(context, None, &recorded, Role::Target).map_err(Error::Names)?;
     let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
     if let Some(scope) = &scope {
         if options.scope.targets.is_empty() {

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use purlin_graph::{Graph, nearest};
-use purlin_model::{Context, Diagnostic, Urn};
+use purlin_graph::Graph;
+use purlin_model::{Context, Key, Urn};
 
+use super::names::{self, Misnamed, Role};
 use crate::recorded::Recorded;
 
 /// Which resources a run is about: all, where nothing is named.
 ///
 /// A name is a key in full (`thing.default#shared.a`), a key without its class where that is
-/// `default`, or a pattern of either with `*` for any text.
+/// `default`, a pattern of either with `*` for any text, or a short name that only one resource has
+/// (see [`find`](crate::find)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Only these.
@@ -30,49 +32,51 @@ impl Scope {
     /// The URNs that it takes in, of those of a graph and of records; `None` for all.
     ///
     /// # Errors
-    /// For each name that fits nothing, with the nearest.
+    /// For each name that fits nothing, or several resources without being a pattern. `role` is
+    /// what the targets were named for.
     pub(crate) fn resolve(
         &self,
         context: &Context,
         graph: Option<&Graph>,
         recorded: &Recorded,
-    ) -> Result<Option<HashSet<Urn>>, Vec<Diagnostic>> {
+        role: Role,
+    ) -> Result<Option<HashSet<Urn>>, Vec<(Role, Misnamed)>> {
         if self.is_everything() {
             return Ok(None);
         }
-        let mut all: BTreeMap<String, Urn> = BTreeMap::new();
+        let mut all: BTreeMap<Key, Urn> = BTreeMap::new();
         for node in graph.into_iter().flat_map(Graph::nodes) {
-            all.insert(node.key.to_string(), Urn::new(context, node.key));
+            all.insert(node.key.clone(), Urn::new(context, node.key));
         }
         for record in recorded.records() {
             if let Some(key) = record.urn.key() {
-                all.insert(key.to_string(), record.urn.clone());
+                all.insert(key, record.urn.clone());
             }
         }
         let mut errors = Vec::new();
-        let short: Vec<String> = all.keys().map(|key| shortened(key)).collect();
-        let mut pick = |names: &[String], option: &str| -> HashSet<Urn> {
+        let mut pick = |names: &[String], role: Role| -> HashSet<Urn> {
             let mut picked = HashSet::new();
             for name in names {
-                let before = picked.len();
-                picked.extend(all.iter().filter(|(key, _)| fits(name, key)).map(|(_, urn)| urn.clone()));
-                if picked.len() == before && !all.keys().any(|key| fits(name, key)) {
-                    let mut error =
-                        Diagnostic::error("no-such-resource", format!("`{option} {name}` names no resource"));
-                    if let Some(near) = nearest(name, short.iter().chain(all.keys()).map(String::as_str)) {
-                        error = error.help(format!("did you mean `{near}`?"));
+                if name.contains('*') {
+                    let before = picked.len();
+                    let fitting = all.iter().filter(|(key, _)| fits(name, key.as_str()));
+                    picked.extend(fitting.map(|(_, urn)| urn.clone()));
+                    if picked.len() == before && !all.keys().any(|key| fits(name, key.as_str())) {
+                        let (name, fits, near) = (name.clone(), Vec::new(), Vec::new());
+                        errors.push((role, Misnamed { name, fits, near }));
                     }
-                    errors.push(error);
+                    continue;
+                }
+                match names::find(name, all.keys()) {
+                    Ok(key) => picked.extend(all.get(key).cloned()),
+                    Err(error) => errors.push((role, error)),
                 }
             }
             picked
         };
-        let excluded = pick(&self.exclude, "--exclude");
-        let mut chosen: HashSet<Urn> = if self.targets.is_empty() {
-            all.values().cloned().collect()
-        } else {
-            pick(&self.targets, "--target")
-        };
+        let excluded = pick(&self.exclude, Role::Exclude);
+        let mut chosen: HashSet<Urn> =
+            if self.targets.is_empty() { all.values().cloned().collect() } else { pick(&self.targets, role) };
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -106,15 +110,9 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
     }
 }
 
-/// Whether a name, as a person writes it, fits a key.
-fn fits(name: &str, key: &str) -> bool {
-    let fits = |key: &str| if name.contains('*') { like(name, key) } else { name == key };
-    fits(key) || fits(&shortened(key))
-}
-
-/// A key without its class where that is `default`.
-fn shortened(key: &str) -> String {
-    key.replacen(".default#", "#", 1)
+/// Whether a pattern fits a key, in full or without its class where that is `default`.
+fn fits(pattern: &str, key: &str) -> bool {
+    like(pattern, key) || like(pattern, &names::shortened(key))
 }
 
 /// Whether a text fits a pattern in which `*` stands for any text.
@@ -138,7 +136,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn names_and_patterns_fit_keys() {
+    fn patterns_fit_keys() {
         assert!(fits("thing.default#shared.a", "thing.default#shared.a"));
         assert!(fits("thing#shared.a", "thing.default#shared.a"));
         assert!(fits("thing*", "thing.large#shared.a"));

@@ -8,7 +8,7 @@ use purlin_model::Context;
 use purlin_state::{Operation as Intended, Record};
 
 use super::drivers::{self, recorded_name};
-use super::{Base, Scope};
+use super::{Base, Role, Scope};
 use crate::driver::Drivers;
 use crate::error::Error;
 use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
@@ -25,7 +25,7 @@ pub async fn refresh(
     drivers: &dyn Drivers,
     scope: &Scope,
 ) -> Result<Plan, Error> {
-    let scope = scope.resolve(context, None, &base.recorded).map_err(Error::Documents)?;
+    let scope = scope.resolve(context, None, &base.recorded, Role::Target).map_err(Error::Names)?;
     let mut records: Vec<Arc<Record>> = base
         .recorded
         .all_current()

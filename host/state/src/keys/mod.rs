@@ -28,11 +28,27 @@ pub enum KeyProvider {
     File(PathBuf),
     /// An age identity itself, from an environment variable or a command that the caller ran.
     Value(SecretString),
+    /// The same, with what messages call the place that it came from.
+    Named {
+        /// Such as `the environment variable PURLIN_KEY`.
+        origin: String,
+        /// The identity.
+        key: SecretString,
+    },
     /// A file that is made when the first secret is recorded.
     Generate(PathBuf),
 }
 
 impl KeyProvider {
+    /// What messages call the place that the key comes from.
+    fn origin(&self) -> String {
+        match self {
+            Self::File(path) | Self::Generate(path) => format!("the key file `{}`", path.display()),
+            Self::Value(_) => "the key given".to_owned(),
+            Self::Named { origin, .. } => origin.clone(),
+        }
+    }
+
     /// Makes a key in a file that is not there yet and that only its owner can read. Gives its public
     /// half.
     ///
@@ -77,7 +93,7 @@ impl Keyring {
     pub(crate) fn open(provider: &KeyProvider, stored: Option<SealedKey>) -> Result<Self, Error> {
         let expected = stored.as_ref().map(|stored| stored.recipient.as_str());
         let (file, make) = match provider {
-            KeyProvider::Value(_) => (None, false),
+            KeyProvider::Value(_) | KeyProvider::Named { .. } => (None, false),
             KeyProvider::File(path) => (Some(path), false),
             KeyProvider::Generate(path) => (Some(path), true),
         };
@@ -85,9 +101,9 @@ impl Keyring {
             rotation::settle(path, expected)?;
         }
         let key = match (provider, expected) {
-            (KeyProvider::Value(text), _) => {
+            (KeyProvider::Value(text) | KeyProvider::Named { key: text, .. }, _) => {
                 let key = Key::parse(text.expose_secret());
-                Some(key.ok_or_else(|| Error::KeyInvalid { origin: "the key given".into() })?)
+                Some(key.ok_or_else(|| Error::KeyInvalid { origin: provider.origin() })?)
             }
             (KeyProvider::Generate(path), None) if !path.exists() => None,
             (KeyProvider::Generate(path), Some(recipient)) if !path.exists() => {
@@ -98,7 +114,11 @@ impl Keyring {
         if let (Some(expected), Some(given)) = (expected, &key)
             && expected != given.name
         {
-            return Err(Error::WrongKey { expected: expected.into(), given: given.name.clone() });
+            return Err(Error::WrongKey {
+                origin: provider.origin(),
+                expected: expected.into(),
+                given: given.name.clone(),
+            });
         }
         let stored = stored.filter(|stored| stored.sealed.is_some());
         let slot = Slot { key: key.map(Arc::new), made: false, stored, data: None };

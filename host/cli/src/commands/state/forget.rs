@@ -7,7 +7,7 @@ use crate::failure::{Failure, Status};
 use crate::report::state::{Edited, Left, key};
 use crate::text;
 
-/// Forget a resource: nothing is deleted, it is only not looked after any more.
+/// Remove a resource from the state without deleting it.
 ///
 /// Its record goes, and with it its old copies and what is pending: so this is also the way out
 /// where an interrupted run left open whether something was made. Where the documents still ask

@@ -59,7 +59,7 @@ struct NewArgs {
     format: FormatArg,
 }
 
-/// Encrypt everything anew, with a new key.
+/// Encrypt all secrets again with a new key.
 ///
 /// Happens in one step: whenever it is interrupted, either the old key opens all of the state or
 /// the new one does. Where the key lies in a file, the new one takes its place there. Where it

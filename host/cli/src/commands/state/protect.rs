@@ -50,9 +50,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = text::line(&key(&urn)).into_owned();
     app.ui.say(&match (changed, args.off) {
         (true, false) => format!("`{name}` is protected: it is not deleted until `--off` lifts that."),
-        (true, true) => format!("`{name}` is not protected by hand any more."),
+        (true, true) => format!("Removed the manual protection from `{name}`."),
         (false, false) => format!("`{name}` is protected already; nothing was changed."),
-        (false, true) => format!("`{name}` was not protected by hand; nothing was changed."),
+        (false, true) => format!("`{name}` had no manual protection; nothing was changed."),
     });
     if args.off && snapshot.records.iter().any(|record| record.urn == urn && record.protect) {
         app.ui.note("the documents protect it still: `lifecycle.protect`, as of the last deployment");

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Status};
 use crate::report::state::{Edited, Named, key};
 use crate::text;
 
-/// Give a resource another name, and whatever refers to it with it.
+/// Rename a resource, and every reference to it.
 ///
 /// For a resource that has another name in the documents than when it was made: without this the
 /// next `up` would delete it and make a new one. The documents can say the same, with

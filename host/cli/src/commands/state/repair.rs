@@ -13,7 +13,7 @@ use crate::report::FORMAT;
 use crate::style::{DELETE, GOOD, paint};
 use crate::text;
 
-/// Look whether the state is whole, and put right what is not.
+/// Check the state for damage and repair it.
 ///
 /// Everything is kept twice: in an index, and in the journal it was made from. Where one of them
 /// is damaged it is made anew from the other. What reads in neither is named, and left out, and

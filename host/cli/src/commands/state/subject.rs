@@ -1,8 +1,9 @@
 //! Which resource a command is about, and what is recorded about it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use purlin_host::documents::SourceMap;
 use purlin_host::engine;
-use purlin_host::graph::nearest;
 use purlin_host::model::{Context, Key, Urn};
 use purlin_host::state::{Environment, Snapshot};
 
@@ -10,6 +11,7 @@ use crate::app::App;
 use crate::args::PlaceArgs;
 use crate::failure::Failure;
 use crate::input::{self, Place};
+use crate::naming;
 use crate::report;
 
 /// A resource that is on record, or about to be.
@@ -59,17 +61,26 @@ pub(super) fn failure(error: purlin_host::Error) -> Failure {
     }
 }
 
-/// Finds a resource by its key or URN.
+/// Finds a resource by its key, a short name that only it has, or its URN.
 pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Subject, Failure> {
     let place = input::place(&place.documents(), app).await?;
-    let urn = urn(name, &place.context)?;
-    let environment = Environment::of_urn(&urn).unwrap_or_else(|| place.environment());
+    let given = if name.starts_with("urn:") { Some(urn(name, &place.context)?) } else { None };
+    let environment = given.as_ref().and_then(Environment::of_urn).unwrap_or_else(|| place.environment());
     let snapshot = place.purlin.snapshot(&environment).await.map_err(failure)?;
-    let known = snapshot.records.iter().any(|record| record.urn == urn)
-        || snapshot.pending.iter().any(|intent| intent.id().urn == urn);
-    if !known {
-        return Err(missing(&urn, &snapshot, &environment));
-    }
+    let records = snapshot.records.iter().map(|record| record.urn.clone());
+    let known: BTreeSet<Urn> = records.chain(snapshot.pending.iter().map(|intent| intent.id().urn)).collect();
+    let urn = match given {
+        Some(urn) if known.contains(&urn) => urn,
+        given => {
+            let name = given.map_or_else(|| name.to_owned(), |urn| report::state::key(&urn));
+            let keys: BTreeMap<Key, &Urn> = known.iter().filter_map(|urn| Some((urn.key()?, urn))).collect();
+            match engine::find(&name, keys.keys()).map(|key| keys.get(key)) {
+                Ok(Some(urn)) => (*urn).clone(),
+                Ok(None) => return Err(Failure::input(format!("nothing is recorded as `{name}`"))),
+                Err(wrong) => return Err(naming::unrecorded(&wrong, &environment.to_string())),
+            }
+        }
+    };
     Ok(Subject { place, urn, environment, snapshot })
 }
 
@@ -86,27 +97,4 @@ pub(super) fn urn(name: &str, context: &Context) -> Result<Urn, Failure> {
             .hint("a key is TYPE[.CLASS]#ID; `purlin state list` shows those there are")
     })?;
     Ok(Urn::new(context, &key))
-}
-
-fn missing(urn: &Urn, snapshot: &Snapshot, environment: &Environment) -> Failure {
-    const SHOWN: usize = 5;
-    let name = report::state::key(urn);
-    let failure = Failure::input(format!("nothing is recorded as `{name}` in {environment}"));
-    let records = snapshot.records.iter().map(|record| record.urn.clone());
-    let pending = snapshot.pending.iter().map(|intent| intent.id().urn);
-    let mut known: Vec<Key> = records.chain(pending).filter_map(|urn| urn.key()).collect();
-    known.sort();
-    known.dedup();
-    if let Some(near) = nearest(&name, known.iter().map(Key::as_str)) {
-        return failure.hint(format!("did you mean `{near}`?"));
-    }
-    let alike = |other: &&Key| {
-        urn.key().is_some_and(|key| other.type_name() == key.type_name() || other.id() == key.id())
-    };
-    let near: Vec<String> = known.iter().filter(alike).take(SHOWN).map(|key| format!("`{key}`")).collect();
-    if near.is_empty() {
-        failure.hint("`purlin state list` shows what there is")
-    } else {
-        failure.hint(format!("there is {}", near.join(", ")))
-    }
 }

@@ -50,8 +50,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     app.ui.say(&match (changed, args.off) {
-        (true, false) => format!("`{name}` is to be replaced: the next `purlin up` makes a new one."),
-        (true, true) => format!("`{name}` is not to be replaced any more."),
+        (true, false) => format!("Marked `{name}` for replacement on the next `purlin up`."),
+        (true, true) => format!("Unmarked `{name}`."),
         (false, false) => format!("`{name}` is marked already; nothing was changed."),
         (false, true) => format!("`{name}` was not marked; nothing was changed."),
     });

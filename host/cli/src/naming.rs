@@ -1,0 +1,97 @@
+//! What people are told about a name that stands for no resource, or for several.
+
+use purlin_host::engine::{Misnamed, Role};
+use purlin_host::model::Key;
+
+use crate::failure::Failure;
+use crate::text;
+
+/// How many resources are listed.
+const SHOWN: usize = 8;
+
+/// Names that a run was given.
+pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
+    let mut messages = Vec::new();
+    let mut hints = Vec::new();
+    for (role, wrong) in names {
+        let name = text::line(&wrong.name);
+        let named = match role {
+            Role::Target => format!("`--target {name}`"),
+            Role::Exclude => format!("`--exclude {name}`"),
+            Role::Replace => format!("`--replace {name}`"),
+            Role::Import => format!("`{name}`"),
+        };
+        match (wrong.fits.is_empty(), role) {
+            (true, Role::Import) => {
+                messages.push(format!("no document asks for {named}"));
+                hints.push(match near(&wrong.near) {
+                    Some(near) => format!("did you mean {near}? Otherwise declare it in a Deployment first"),
+                    None => {
+                        "declare it in a Deployment first; `purlin graph` shows what the documents ask for"
+                            .to_owned()
+                    }
+                });
+            }
+            (true, _) => {
+                messages.push(format!("{named} names no resource of the documents or the state"));
+                hints.push(did_you_mean(wrong).unwrap_or_else(|| {
+                    "`purlin graph` shows the keys of the documents, `purlin state list` those of the state"
+                        .to_owned()
+                }));
+            }
+            (false, _) => {
+                messages.push(several(&named, wrong));
+                hints.push("write the key in full".to_owned());
+            }
+        }
+    }
+    hints.dedup();
+    hints.into_iter().fold(Failure::input(messages.join("; ")), Failure::hint)
+}
+
+/// The name of a resource that the documents do not ask for.
+pub(crate) fn unasked(wrong: &Misnamed) -> Failure {
+    let name = text::line(&wrong.name);
+    match wrong.fits.is_empty() {
+        true => Failure::input(format!("no document asks for `{name}`")).hint(
+            did_you_mean(wrong).unwrap_or_else(|| "`purlin graph` shows the keys there are".to_owned()),
+        ),
+        false => Failure::input(several(&format!("`{name}`"), wrong)).hint("write the key in full"),
+    }
+}
+
+/// The name of a resource that is not recorded.
+pub(crate) fn unrecorded(wrong: &Misnamed, environment: &str) -> Failure {
+    let name = text::line(&wrong.name);
+    match wrong.fits.is_empty() {
+        true => Failure::input(format!("nothing is recorded as `{name}` in {environment}")).hint(
+            did_you_mean(wrong).unwrap_or_else(|| "`purlin state list` shows what there is".to_owned()),
+        ),
+        false => Failure::input(several(&format!("`{name}`"), wrong)).hint("write the key in full"),
+    }
+}
+
+fn several(named: &str, wrong: &Misnamed) -> String {
+    let count = wrong.fits.len();
+    format!("{named} names {count} resources: {}", listed(&wrong.fits))
+}
+
+fn did_you_mean(wrong: &Misnamed) -> Option<String> {
+    Some(format!("did you mean {}?", near(&wrong.near)?))
+}
+
+/// `a`, `b` or `c`.
+fn near(keys: &[Key]) -> Option<String> {
+    let names: Vec<String> = keys.iter().map(|key| format!("`{}`", text::line(key.as_str()))).collect();
+    let (last, others) = names.split_last()?;
+    Some(if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) })
+}
+
+fn listed(keys: &[Key]) -> String {
+    let names = keys.iter().take(SHOWN).map(|key| format!("`{}`", text::line(key.as_str())));
+    let names = names.collect::<Vec<_>>().join(", ");
+    match keys.len().saturating_sub(SHOWN) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}

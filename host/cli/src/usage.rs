@@ -1,0 +1,207 @@
+//! What is wrong with a command line, in our own words: none of the parser's gets out.
+
+mod habits;
+mod line;
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use purlin_host::graph::nearest;
+
+use self::line::Line;
+use crate::commands::Output;
+use crate::failure::Failure;
+use crate::text;
+
+/// Why the command line cannot be understood, and how programs are told; none where the parser's
+/// answer is the help or the version that was asked for.
+pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Option<(Failure, Output)> {
+    let line = Line::read(words);
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if asked {
+        return None;
+    }
+    Some((describe(error, &line), line.output()))
+}
+
+/// A slip that the parser takes for something else: `-format` is `-f ormat` to it.
+pub(crate) fn slip(words: &[OsString]) -> Option<(Failure, Output)> {
+    let line = Line::read(words);
+    let word = line.options.iter().find(|word| {
+        let long = !word.starts_with("--") && word.starts_with("-f") && word.len() > 3;
+        let name = word.trim_start_matches('-').split('=').next().unwrap_or_default();
+        long && (line.long(name) || ["force", "filename"].contains(&name))
+    })?;
+    Some((unknown_option(word, &line), line.output()))
+}
+
+fn describe(error: &clap::Error, line: &Line) -> Failure {
+    let called = line.called();
+    let argument = string(error, ContextKind::InvalidArg);
+    let named = argument.as_deref().map(bare).unwrap_or_default();
+    let value = string(error, ContextKind::InvalidValue).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let word = argument.unwrap_or_default();
+            if word.starts_with('-') {
+                return unknown_option(&line.as_written(&word), line);
+            }
+            if line.commands.is_empty() {
+                return unknown_command(&word, line);
+            }
+            Failure::input(format!("`{called}` takes no argument `{}`", text::line(&word))).hint(line.usage())
+        }
+        ErrorKind::InvalidSubcommand => {
+            unknown_command(&string(error, ContextKind::InvalidSubcommand).unwrap_or_default(), line)
+        }
+        ErrorKind::MissingSubcommand => {
+            Failure::input(format!("`{called}` needs a command: {}", listed(&line.subcommands(), "or")))
+                .hint(line.help())
+        }
+        ErrorKind::MissingRequiredArgument => missing(&strings(error, ContextKind::InvalidArg), line),
+        ErrorKind::InvalidValue => {
+            let allowed = strings(error, ContextKind::ValidValue);
+            let failure = match (value.is_empty(), allowed.is_empty()) {
+                (true, true) => {
+                    return Failure::input(format!("{named} needs a value")).hint(line.usage());
+                }
+                (true, false) => Failure::input(format!("{named} needs a value: {}", listed(&allowed, "or"))),
+                (false, true) => Failure::input(format!("{named} cannot be `{}`", text::line(&value))),
+                (false, false) => Failure::input(format!(
+                    "{named} takes {}, not `{}`",
+                    listed(&allowed, "or"),
+                    text::line(&value)
+                )),
+            };
+            match nearest(&value, allowed.iter().map(String::as_str)) {
+                Some(near) if !value.is_empty() => failure.hint(format!("did you mean `{near}`?")),
+                _ => failure,
+            }
+        }
+        ErrorKind::ValueValidation => {
+            let value = text::line(&value).into_owned();
+            let cause = error.source();
+            match cause.and_then(|cause| cause.downcast_ref::<ParseIntError>()).map(ParseIntError::kind) {
+                Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
+                    Failure::input(format!("{named} takes a smaller number than `{value}`"))
+                }
+                Some(IntErrorKind::Zero) => {
+                    Failure::input(format!("{named} takes a whole number of 1 or more, not `{value}`"))
+                }
+                Some(_) => Failure::input(format!("{named} takes a whole number, not `{value}`")),
+                None => {
+                    let cause = cause.map(ToString::to_string).unwrap_or_default();
+                    Failure::input(format!("{named} cannot be `{value}`: {cause}"))
+                }
+            }
+        }
+        ErrorKind::ArgumentConflict => {
+            let mut others = strings(error, ContextKind::PriorArg);
+            others.iter_mut().for_each(|other| *other = bare(other));
+            others.retain(|other| *other != named);
+            match others.is_empty() {
+                true => Failure::input(format!("{named} is given more than once")),
+                false => {
+                    Failure::input(format!("{named} cannot be used together with {}", join(&others, "or")))
+                }
+            }
+        }
+        ErrorKind::TooManyValues | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            Failure::input(format!("{named} has too many or too few values")).hint(line.usage())
+        }
+        ErrorKind::InvalidUtf8 => Failure::input("an argument is not UTF-8"),
+        _ => Failure::input("the command line cannot be understood").hint(line.help()),
+    }
+}
+
+fn unknown_option(word: &str, line: &Line) -> Failure {
+    let name = word.split('=').next().unwrap_or(word);
+    let failure = Failure::input(match line.commands.is_empty() {
+        true => format!("there is no option `{}`", text::line(name)),
+        false => format!("`{}` has no option `{}`", line.called(), text::line(name)),
+    });
+    let bare = name.trim_start_matches('-');
+    let one_dash = !name.starts_with("--") && bare.chars().count() > 1;
+    if one_dash && line.long(bare) {
+        return failure.hint(format!("options have two dashes: `--{bare}`"));
+    }
+    if let Some(hint) = habits::option(name, word, line) {
+        return failure.hint(hint);
+    }
+    let longs = line.longs();
+    match nearest(bare, longs.iter().map(String::as_str)) {
+        Some(near) => failure.hint(format!("did you mean `--{near}`?")),
+        None => match line.elsewhere(bare) {
+            Some(command) => failure.hint(format!("`{command}` has it")),
+            None => failure.hint(line.help()),
+        },
+    }
+}
+
+fn unknown_command(word: &str, line: &Line) -> Failure {
+    let failure = Failure::input(format!("there is no command `{} {}`", line.called(), text::line(word)));
+    if let Some(hint) = habits::command(&line.commands, word, line) {
+        return failure.hint(hint);
+    }
+    let commands = line.subcommands();
+    match nearest(word, commands.iter().map(String::as_str)) {
+        Some(near) => failure.hint(format!("did you mean `{} {near}`?", line.called())),
+        None => failure.hint(format!("`{} --help` lists the commands", line.called())),
+    }
+}
+
+fn missing(arguments: &[String], line: &Line) -> Failure {
+    if line.commands == ["apply"] {
+        return Failure::input("`purlin apply` needs a plan that `purlin plan --out FILE` wrote")
+            .hint("`purlin up` plans and applies in one step");
+    }
+    let names: Vec<String> = arguments.iter().map(|argument| bare(argument)).collect();
+    Failure::input(format!("`{}` needs {}", line.called(), join(&names, "and"))).hint(line.usage())
+}
+
+/// `--format <FORMAT>` as `` `--format` ``, and `<KEY>` as `KEY`.
+fn bare(argument: &str) -> String {
+    let name = argument.split([' ', '=']).next().unwrap_or(argument);
+    match name.starts_with('-') {
+        true => format!("`{}`", name.trim_end_matches('.')),
+        false => {
+            name.trim_start_matches('[').trim_start_matches('<').trim_end_matches(['.', ']', '>']).into()
+        }
+    }
+}
+
+fn listed(names: &[String], word: &str) -> String {
+    join(&names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>(), word)
+}
+
+/// `a, b or c`.
+fn join(names: &[String], word: &str) -> String {
+    match names.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} {word} {last}", others.join(", ")),
+    }
+}
+
+fn string(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}
+
+fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}

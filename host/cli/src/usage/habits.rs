@@ -1,0 +1,374 @@
+//! What people type who come from another tool, and what it is called here. The only place that
+//! knows other tools' words.
+
+use super::line::Line;
+
+/// An option of another tool.
+struct Habit {
+    /// As it is written there, without dashes.
+    words: &'static [&'static str],
+    /// The option that does it here, without dashes; none where it is no option.
+    option: &'static str,
+    /// What to do where the command has that option, or where it is none.
+    hint: &'static str,
+    /// What to do where the command does not have it.
+    otherwise: &'static str,
+}
+
+const OPTIONS: &[Habit] = &[
+    Habit {
+        words: &[
+            "y",
+            "yes",
+            "auto-approve",
+            "autoapprove",
+            "approve",
+            "assume-yes",
+            "yes-to-all",
+            "non-interactive",
+            "no-interactive",
+            "no-input",
+            "input",
+            "skip-preview",
+            "confirm",
+            "no-confirm",
+            "force-yes",
+        ],
+        option: "yes",
+        hint: "`--yes` does it without asking",
+        otherwise: "this command asks nothing, so there is nothing to answer",
+    },
+    Habit {
+        words: &["json", "o", "output", "output-format", "as-json", "j"],
+        option: "format",
+        hint: "`--format json` writes JSON",
+        otherwise: "this command writes no JSON",
+    },
+    Habit {
+        words: &["out", "save-plan", "plan-file"],
+        option: "out",
+        hint: "`--out FILE` writes the plan to a file",
+        otherwise: "`purlin plan --out FILE` writes a plan to a file, and `purlin apply FILE` applies it",
+    },
+    Habit {
+        words: &["var", "set", "set-string", "c", "config", "param", "parameter", "p"],
+        option: "set",
+        hint: "`--set K=V` sets what `${values.K}` reads",
+        otherwise: "`${values.K}` reads `values` of a Deployment, which the documents hold",
+    },
+    Habit {
+        words: &["var-file", "values", "values-file", "config-file", "params"],
+        option: "values",
+        hint: "`--values FILE` names a file with what `${values.K}` reads",
+        otherwise: "`${values.K}` reads `values` of a Deployment, which the documents hold",
+    },
+    Habit {
+        words: &["stack", "s", "workspace", "w", "environment", "e", "env-id", "context"],
+        option: "env",
+        hint: "`--env ID` names the environment",
+        otherwise: "this command is about no environment",
+    },
+    Habit {
+        words: &["n", "ns"],
+        option: "namespace",
+        hint: "`--namespace NAME` names the namespace",
+        otherwise: "this command is about no namespace",
+    },
+    Habit {
+        words: &[
+            "dry-run",
+            "dryrun",
+            "plan",
+            "preview",
+            "diff",
+            "noop",
+            "what-if",
+            "check",
+            "no-apply",
+            "preview-only",
+        ],
+        option: "",
+        hint: "`purlin plan` shows what would change, and changes nothing",
+        otherwise: "",
+    },
+    Habit {
+        words: &["destroy", "delete"],
+        option: "",
+        hint: "`purlin destroy` deletes everything that is recorded in an environment",
+        otherwise: "",
+    },
+    Habit {
+        words: &["force", "overwrite"],
+        option: "",
+        hint: "nothing is forced here: `--yes` answers questions, `--replace KEY` of `purlin up` makes a \
+               resource again, and `purlin state forget KEY` removes a record",
+        otherwise: "",
+    },
+    Habit {
+        words: &["refresh-only"],
+        option: "",
+        hint: "`purlin refresh` reads every resource and records what it finds",
+        otherwise: "",
+    },
+    Habit {
+        words: &["no-refresh", "skip-refresh"],
+        option: "",
+        hint: "resources are read only where `--refresh` is given",
+        otherwise: "",
+    },
+    Habit {
+        words: &["refresh"],
+        option: "refresh",
+        hint: "`--refresh` takes no value; without it nothing is read",
+        otherwise: "`purlin refresh` reads every resource and records what it finds",
+    },
+    Habit {
+        words: &["t", "only", "select", "resource"],
+        option: "target",
+        hint: "`--target KEY` names the resources that the run is about",
+        otherwise: "this command is about the whole environment",
+    },
+    Habit {
+        words: &["target-replace", "recreate", "force-recreate", "taint"],
+        option: "replace",
+        hint: "`--replace KEY` makes a resource again",
+        otherwise: "`purlin up --replace KEY` makes a resource again",
+    },
+    Habit {
+        words: &["lock", "lock-timeout", "no-lock"],
+        option: "",
+        hint: "an environment is locked while it is deployed, and released when that process ends",
+        otherwise: "",
+    },
+    Habit {
+        words: &["state-out", "backup", "backend", "backend-config", "statefile", "state-file", "cloud-url"],
+        option: "",
+        hint: "`--state DIR` names the folder of the state",
+        otherwise: "",
+    },
+    Habit {
+        words: &["no-color", "no-colour", "nocolor", "no-colors", "colour"],
+        option: "",
+        hint: "`--color never` writes without colours",
+        otherwise: "",
+    },
+    Habit {
+        words: &[
+            "chdir",
+            "C",
+            "cwd",
+            "d",
+            "dir",
+            "directory",
+            "path",
+            "filename",
+            "k",
+            "R",
+            "r",
+            "recursive",
+            "i",
+        ],
+        option: "file",
+        hint: "`--file FILE|DIR` names the documents; folders are read with all below them",
+        otherwise: "this command reads no documents",
+    },
+    Habit {
+        words: &["debug", "log-level", "loglevel", "logtostderr", "trace", "d"],
+        option: "",
+        hint: "`--verbose` says more, twice still more",
+        otherwise: "",
+    },
+    Habit { words: &["silent", "s"], option: "", hint: "`--quiet` says only what went wrong", otherwise: "" },
+    Habit {
+        words: &["parallel", "concurrency", "jobs", "max-parallel", "threads"],
+        option: "",
+        hint: "`--parallelism N` bounds the driver calls at the same time",
+        otherwise: "",
+    },
+    Habit {
+        words: &["wait", "timeout", "atomic", "wait-timeout"],
+        option: "",
+        hint: "a run waits for every resource; `limits` of a driver in purlin.yaml bound its calls",
+        otherwise: "",
+    },
+    Habit {
+        words: &["A", "all-namespaces", "all-environments"],
+        option: "",
+        hint: "`purlin state list --all` lists the resources of every environment",
+        otherwise: "",
+    },
+    Habit {
+        words: &["prune", "cascade", "no-prune", "remove-orphans", "keep"],
+        option: "keep-removed",
+        hint: "what no document asks for is deleted; `--keep-removed` leaves it in place",
+        otherwise: "`purlin up` deletes what no document asks for; its `--keep-removed` leaves it in place",
+    },
+    Habit {
+        words: &["continue-on-error", "keep-going"],
+        option: "",
+        hint: "what does not depend on a failure always continues",
+        otherwise: "",
+    },
+    Habit {
+        words: &["expect-no-changes", "exit-code", "detailed-exit-code"],
+        option: "detailed-exitcode",
+        hint: "`--detailed-exitcode` exits with status 3 where there are changes",
+        otherwise: "`purlin plan --detailed-exitcode` exits with status 3 where there are changes",
+    },
+    Habit {
+        words: &["show-sensitive", "reveal", "secrets"],
+        option: "show-secrets",
+        hint: "`--show-secrets` shows them",
+        otherwise: "`purlin outputs --show-secrets` shows them",
+    },
+    Habit {
+        words: &["version", "V"],
+        option: "",
+        hint: "`purlin --version` prints the version",
+        otherwise: "",
+    },
+];
+
+/// What to do instead of an option of another tool. `word` is what was written, with its value.
+pub(super) fn option(name: &str, word: &str, line: &Line) -> Option<String> {
+    let bare = name.trim_start_matches('-');
+    // `-o json` is glued to its value where that is short: `-ojson`.
+    let glued = (!name.starts_with("--") && bare.len() > 1).then(|| bare.get(..1)).flatten();
+    let known = |bare: &str| {
+        let fits = |habit: &&Habit| habit.words.contains(&bare);
+        let has = |habit: &&Habit| !habit.option.is_empty() && line.long(habit.option);
+        // Of several, the one that this command can do.
+        let mut fitting = OPTIONS.iter().filter(fits);
+        let first = fitting.clone().next();
+        fitting.find(has).or(first)
+    };
+    let habit = known(bare).or_else(|| known(glued.filter(|_| word.contains("json"))?))?;
+    let own = habit.option.is_empty() || line.long(habit.option);
+    Some(if own { habit.hint } else { habit.otherwise }.to_owned())
+}
+
+/// Commands of other tools: the word, and what to do instead. Those below another command are
+/// written with it.
+const COMMANDS: &[(&[&str], &str)] = &[
+    (&["output", "outs"], "`purlin outputs` shows what a deployment came to"),
+    (&["preview", "dry-run", "changes"], "`purlin plan` shows what `purlin up` would change"),
+    (
+        &["deploy", "install", "upgrade", "create", "update", "sync", "run", "start", "provision", "score"],
+        "`purlin up` creates and updates what the documents ask for",
+    ),
+    (
+        &["uninstall", "delete", "down", "teardown", "clean"],
+        "`purlin destroy` deletes everything that is recorded in an environment; what leaves the documents is \
+         deleted by `purlin up`",
+    ),
+    (
+        &["remove", "rm"],
+        "`purlin destroy --target KEY` deletes a resource; `purlin state forget KEY` removes only its record",
+    ),
+    (
+        &["show", "describe", "inspect"],
+        "`purlin state show KEY` shows a resource, `purlin plan` what would change",
+    ),
+    (&["get", "ls", "list", "ps", "status", "resources"], "`purlin state list` lists what is deployed"),
+    (&["fmt", "format"], "documents are not reformatted; `purlin validate` checks them"),
+    (&["login", "logout", "auth"], "there is no server to log in to"),
+    (&["stack", "workspace", "environment", "environments", "namespace"], ENVIRONMENTS),
+    (&["version"], "`purlin --version` prints the version"),
+    (&["completion", "complete"], "`purlin completions SHELL` prints a script for a shell"),
+    (&["console", "repl"], "`purlin explain KEY` says why a resource is as it is"),
+    (
+        &["taint", "untaint"],
+        "`purlin state taint KEY` marks a resource to be replaced; `--off` takes the mark away",
+    ),
+    (&["mv", "move", "rename"], "`purlin state rename OLD NEW` renames a resource"),
+    (
+        &["force-unlock", "unlock", "lock"],
+        "`purlin state lock` closes an environment, `purlin state unlock` opens it; the lock of a run ends with it",
+    ),
+    (&["cancel"], "Ctrl-C ends a run; a lock ends with its holder"),
+    (&["providers", "provider", "plugin", "plugins", "drivers"], "`purlin driver list` lists the drivers"),
+    (
+        &["test", "lint", "check", "verify"],
+        "`purlin validate` checks the documents, `purlin driver check` a driver",
+    ),
+    (&["logs", "log", "events", "deployments"], "`purlin history` shows what was deployed"),
+    (&["undo", "rollout"], "`purlin rollback NUMBER` deploys the documents of an earlier deployment again"),
+    (&["new", "generate"], "`purlin init` writes a project, `purlin driver new` a driver"),
+    (&["watch"], "`purlin up --refresh` reads what others changed and changes it back; nothing watches"),
+    (&["template", "build", "render"], "`purlin export DIR` writes the resolved documents and manifests"),
+    (&["doc", "docs", "man"], "`purlin help COMMAND` explains a command"),
+    (&["config", "configure"], "purlin.yaml holds the configuration; `purlin schema Workspace` describes it"),
+    (&["state mv", "state move"], "`purlin state rename OLD NEW` renames a resource"),
+    (
+        &["state rm", "state remove", "state delete"],
+        "`purlin state forget KEY` removes a resource from the state",
+    ),
+    (&["state ls"], "`purlin state list` lists the resources"),
+    (&["state get", "state describe"], "`purlin state show KEY` shows a resource"),
+    (&["state untaint"], "`purlin state taint KEY --off` takes the mark away"),
+    (&["state unprotect"], "`purlin state protect KEY --off` takes the protection away"),
+    (
+        &["state pull", "state push", "state export", "state import", "state edit"],
+        "the state is a folder that can be copied while nothing runs; `purlin state show KEY` shows a resource",
+    ),
+    (&["driver ls"], "`purlin driver list` lists the drivers"),
+    (&["driver install", "driver get"], "`purlin driver add FILE` adds a driver to purlin.yaml"),
+    (&["driver test"], "`purlin driver check FILE` tries a driver"),
+    (&["driver show"], "`purlin driver inspect NAME` shows a driver"),
+];
+
+const ENVIRONMENTS: &str = "`--env ID` of every command names the environment";
+const ENVIRONMENTS_LISTED: &str =
+    "`--env ID` of every command names the environment; `purlin env list` lists them";
+
+/// What to do instead of a command of another tool.
+pub(super) fn command(above: &[String], word: &str, line: &Line) -> Option<String> {
+    let written = above.iter().map(String::as_str).chain([word]).collect::<Vec<_>>().join(" ");
+    let (_, hint) = COMMANDS.iter().find(|(words, _)| words.contains(&written.as_str()))?;
+    let listed = *hint == ENVIRONMENTS && line.has_command("env");
+    Some(if listed { ENVIRONMENTS_LISTED } else { *hint }.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    #[test]
+    fn each_habit_is_written_once_and_none_is_a_command_of_ours() {
+        let line = Line::read(&[] as &[OsString]);
+        let mut seen = std::collections::HashSet::new();
+        for word in COMMANDS.iter().flat_map(|(words, _)| *words) {
+            assert!(seen.insert(word), "{word} twice");
+            let path: Vec<OsString> = word.split(' ').map(OsString::from).collect();
+            let read = Line::read(&path);
+            assert!(read.commands.len() < path.len(), "{word} is a command");
+        }
+        for option in OPTIONS.iter().map(|habit| habit.option).filter(|option| !option.is_empty()) {
+            let known = ["set", "values"].contains(&option)
+                || line.subcommands().iter().any(|name| Line::read(&[OsString::from(name)]).long(option));
+            assert!(known, "no command has --{option}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_run_can_be_run() {
+        let texts = COMMANDS.iter().map(|(_, hint)| *hint);
+        let texts = texts.chain(OPTIONS.iter().flat_map(|habit| [habit.hint, habit.otherwise]));
+        for text in texts {
+            for code in text.split('`').skip(1).step_by(2).filter(|code| code.starts_with("purlin ")) {
+                let words: Vec<OsString> = code.split(' ').skip(1).map(OsString::from).collect();
+                let line = Line::read(&words);
+                let capital = |word: &str| word.starts_with(|c: char| c.is_ascii_uppercase());
+                let commands =
+                    code.split(' ').skip(1).take_while(|word| !word.starts_with('-') && !capital(word));
+                let commands: Vec<&str> = commands.collect();
+                assert!(
+                    commands == line.commands || commands == ["help"] || (commands == ["env", "list"]),
+                    "{code}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A command line that the parser refused, as far as it can be understood: which command it is
+//! for, and which options that command has.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
+
+use crate::args::Cli;
+use crate::commands::{self, Output};
+
+/// A command line.
+pub(super) struct Line {
+    /// The commands on it, from the outermost.
+    pub(super) commands: Vec<String>,
+    /// What begins with a dash, as written.
+    pub(super) options: Vec<String>,
+    json: bool,
+    root: Command,
+    /// The innermost command, with the options of all commands.
+    command: Command,
+}
+
+impl Line {
+    /// Reads the words after the program's name.
+    pub(super) fn read(words: &[OsString]) -> Self {
+        let mut root = Cli::command();
+        root.build();
+        let mut command = root.clone();
+        let (mut commands, mut options, mut json) = (Vec::new(), Vec::new(), false);
+        let mut arguments = false;
+        let mut words = words.iter().map(|word| word.to_string_lossy().into_owned()).peekable();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                break;
+            }
+            if word.len() > 1 && word.starts_with('-') {
+                let (name, value) = word.split_once('=').unwrap_or((word.as_str(), ""));
+                let takes = argument(&command, name).is_some_and(|own| own.get_action().takes_values());
+                let separate = (takes || name == "--format") && !word.contains('=');
+                let next = words.next_if(|next| separate && !next.starts_with('-'));
+                json |= name == "--format" && next.as_deref().unwrap_or(value) == "json";
+                options.push(word);
+            } else if !arguments
+                && let Some(sub) = command.find_subcommand(&word).filter(|sub| sub.get_name() != "help")
+            {
+                commands.push(sub.get_name().to_owned());
+                command = sub.clone();
+            } else {
+                arguments = true;
+            }
+        }
+        Self { commands, options, json, root, command }
+    }
+
+    /// `purlin state list`.
+    pub(super) fn called(&self) -> String {
+        let words = ["purlin"].into_iter().chain(self.commands.iter().map(String::as_str));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What programs are told on standard output: JSON where that was asked for.
+    pub(super) fn output(&self) -> Output {
+        match (self.json, self.commands.first()) {
+            (false, _) | (_, None) => Output::Text,
+            (true, Some(command)) => commands::json_output(command),
+        }
+    }
+
+    /// Whether the command has a long option.
+    pub(super) fn long(&self, name: &str) -> bool {
+        self.longs().iter().any(|long| long == name)
+    }
+
+    /// The long options of the command.
+    pub(super) fn longs(&self) -> Vec<String> {
+        longs(&self.command)
+    }
+
+    /// Whether there is such a command, below no other.
+    pub(super) fn has_command(&self, name: &str) -> bool {
+        self.root.find_subcommand(name).is_some_and(|sub| !sub.is_hide_set())
+    }
+
+    /// The commands that may stand here.
+    pub(super) fn subcommands(&self) -> Vec<String> {
+        self.command
+            .get_subcommands()
+            .filter(|sub| !sub.is_hide_set())
+            .map(|sub| sub.get_name().into())
+            .collect()
+    }
+
+    /// A command that has the long option, where only one has it.
+    pub(super) fn elsewhere(&self, name: &str) -> Option<String> {
+        let mut having = self.root.get_subcommands().filter(|sub| longs(sub).iter().any(|long| long == name));
+        match (having.next(), having.next()) {
+            (Some(only), None) => Some(format!("purlin {}", only.get_name())),
+            _ => None,
+        }
+    }
+
+    /// The option on the command line that the parser named by what it stumbled over: the `-a` of
+    /// `-auto-approve`.
+    pub(super) fn as_written(&self, stumbled: &str) -> String {
+        let letter = stumbled.strip_prefix('-').filter(|rest| rest.chars().count() == 1);
+        let Some(letter) = letter else { return stumbled.to_owned() };
+        let single = || self.options.iter().filter(|word| !word.starts_with("--"));
+        let begins = single().find(|word| word.starts_with(stumbled));
+        begins
+            .or_else(|| single().find(|word| word.contains(letter)))
+            .cloned()
+            .unwrap_or_else(|| stumbled.into())
+    }
+
+    /// How the command is used.
+    pub(super) fn usage(&self) -> String {
+        let usage = self.command.clone().disable_colored_help(true).render_usage().to_string();
+        let usage = usage.trim_start_matches("Usage:").split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("use it as `{usage}`")
+    }
+
+    /// Where the help is.
+    pub(super) fn help(&self) -> String {
+        match self.command.has_subcommands() {
+            true => format!("`{} --help` lists commands and options", self.called()),
+            false => format!("`{} --help` lists the options", self.called()),
+        }
+    }
+}
+
+fn longs(command: &Command) -> Vec<String> {
+    command.get_arguments().filter_map(|own| own.get_long().map(str::to_owned)).collect()
+}
+
+/// The argument that an option of a command is.
+fn argument<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
+    let flag = |own: &&Arg| !matches!(own.get_action(), ArgAction::Help | ArgAction::Version);
+    match name.strip_prefix("--") {
+        Some(long) => command.get_arguments().filter(flag).find(|own| own.get_long() == Some(long)),
+        None => {
+            let short = name.strip_prefix('-').filter(|rest| rest.chars().count() == 1)?.chars().next();
+            command
+                .get_arguments()
+                .filter(flag)
+                .find(|own| own.get_short().is_some() && own.get_short() == short)
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! What people are told who type what another tool calls it, or nearly the right thing: golden
+//! texts of what stands on standard error, with the exit status.
+
+use std::fmt::Write as _;
+
+use crate::project::{Project, Ran, ran};
+
+const DOCUMENTS: &str = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: echo}
+spec:
+  type: '*'
+  driver: purlin/echo
+  inputs: {values: {host: example.test, port: 80, tags: [a, b]}, secrets: {password: correct-horse}}
+  criteria: [{}]
+---
+apiVersion: score.dev/v1b1
+metadata: {name: web}
+containers: {main: {image: nginx}}
+resources: {db: {type: postgres}, site: {type: dns}}
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  shared: {db: {type: s3}, zone: {type: route53}}
+";
+
+fn shop() -> Project {
+    Project::with(&[("app.yaml", DOCUMENTS)])
+}
+
+/// A session: each command line, its status where that is not 0, and what is on standard error.
+fn session(project: &Project, lines: &[&[&str]]) -> String {
+    let mut told = String::new();
+    for words in lines {
+        let Ran { status, err, .. } = project.run(words);
+        let shown: Vec<&str> = words.iter().map(|word| if word.is_empty() { "''" } else { word }).collect();
+        let _ = write!(told, "$ purlin {}", shown.join(" "));
+        let _ = writeln!(told, "{}", if status == 0 { String::new() } else { format!("    [{status}]") });
+        told.push_str(&err.replace(&project.path().display().to_string(), "PROJECT"));
+        told.push('\n');
+    }
+    told
+}
+
+#[test]
+fn options_of_other_tools() {
+    let project = shop();
+    insta::assert_snapshot!(session(
+        &project,
+        &[
+            &["up", "--auto-approve"],
+            &["up", "-auto-approve"],
+            &["destroy", "--approve"],
+            &["plan", "-y"],
+            &["up", "--skip-preview"],
+            &["plan", "--json"],
+            &["plan", "-o", "json"],
+            &["plan", "-ojson"],
+            &["state", "list", "--output", "json"],
+            &["plan", "-out=change.plan"],
+            &["up", "--var-file", "prod.tfvars"],
+            &["up", "--config", "a=b"],
+            &["up", "--stack", "prod"],
+            &["plan", "-w", "prod"],
+            &["plan", "-n", "shop"],
+            &["up", "--dry-run"],
+            &["up", "--destroy"],
+            &["up", "--force"],
+            &["up", "-force"],
+            &["up", "--refresh-only"],
+            &["plan", "-refresh=false"],
+            &["plan", "-target=dns"],
+            &["plan", "-detailed-exitcode"],
+            &["up", "-format", "json"],
+            &["up", "--no-color"],
+            &["up", "-chdir=app"],
+            &["graph", "--yes"],
+            &["graph", "--out", "x.svg"],
+            &["up", "--lock-timeout", "5m"],
+            &["doctor", "--debug"],
+        ]
+    ));
+    assert!(!project.has_state());
+}
+
+#[test]
+fn commands_of_other_tools() {
+    let project = shop();
+    insta::assert_snapshot!(session(
+        &project,
+        &[
+            &["apply"],
+            &["apply", "app.yaml"],
+            &["apply", "."],
+            &["apply", "--yes", "nothing.plan"],
+            &["output"],
+            &["preview"],
+            &["deploy"],
+            &["install"],
+            &["upgrade"],
+            &["uninstall"],
+            &["delete"],
+            &["remove"],
+            &["rm"],
+            &["show"],
+            &["get", "pods"],
+            &["describe"],
+            &["ls"],
+            &["fmt"],
+            &["login"],
+            &["stack"],
+            &["workspace", "select", "prod"],
+            &["version"],
+            &["taint", "dns"],
+            &["state", "mv"],
+            &["state", "rm"],
+            &["driver", "ls"],
+            &["aply"],
+            &["plna"],
+            &["state", "lsit"],
+            &["help", "plann"],
+            &["nonsense"],
+            &["state", "nonsense"],
+        ]
+    ));
+    assert!(!project.has_state());
+}
+
+#[test]
+fn slips_on_the_command_line() {
+    let project = shop();
+    insta::assert_snapshot!(session(
+        &project,
+        &[
+            &["up", "--paralelism", "3"],
+            &["up", "--parallelism", "0"],
+            &["up", "--parallelism", "many"],
+            &["up", "--parallelism", "99999999999999999999999"],
+            &["up", "--parallelism"],
+            &["plan", "--format", "jsn"],
+            &["plan", "--format"],
+            &["graph", "--format", "png"],
+            &["completions", "csh"],
+            &["plan", "--offline", "--refresh"],
+            &["plan", "--quiet", "--verbose"],
+            &["up", "--state", "a", "--state", "b"],
+            &["up", "--target-dependents"],
+            &["explain"],
+            &["import", "dns"],
+            &["state", "rename", "dns"],
+            &["history", "--limit", "few"],
+            &["completions", "bash", "zsh"],
+            &["history", "1", "2"],
+            &["up", "--bogus"],
+            &["up", "--detailed-exitcode"],
+            &["--bogus"],
+        ]
+    ));
+    assert!(!project.has_state());
+}
+
+#[test]
+fn names_of_resources() {
+    let project = shop();
+    insta::assert_snapshot!(session(
+        &project,
+        &[
+            &["explain", "dns.default#shared.zzz"],
+            &["explain", "wbe"],
+            &["explain", "db"],
+            &["explain", "nothing-like-it"],
+            &["plan", "--target", "dns#shared.zzz"],
+            &["plan", "--target", "dsn"],
+            &["plan", "--exclude", "db"],
+            &["plan", "--replace", "zoen"],
+            &["plan", "--target", "nothing*"],
+            &["plan", "--target", "wbe", "--exclude", "stie"],
+            &["import", "--yes", "dns#shared.x", "foo"],
+            &["import", "--yes", "nothing-like-it", "foo"],
+            &["import", "--yes", "db", "foo"],
+            &["import", "d*", "foo"],
+            &["state", "show", "web"],
+        ]
+    ));
+    project.run(&["up", "--yes"]).status(0);
+    insta::assert_snapshot!(
+        "names_of_recorded_resources",
+        session(
+            &project,
+            &[
+                &["state", "show", "db"],
+                &["state", "show", "dns#shared.zzz"],
+                &["state", "forget", "stie", "--yes"],
+                &["state", "taint", "nothing-like-it"],
+                &[
+                    "state",
+                    "protect",
+                    "urn:purlin:development/default::default::shared::s3.default::shared.dbb"
+                ],
+                &["state", "protect", "urn:nonsense"],
+                &["refresh", "--target", "wbe"],
+                &["destroy", "--yes", "--target", "db"],
+                &["outputs", "--raw", "zone.hots"],
+                &["outputs", "--raw", "zone.password"],
+                &["outputs", "--raw", "zone"],
+                &["outputs", "--raw", "zzz.host"],
+                &["outputs", "--raw", "zone.host", "--format", "json"],
+            ]
+        )
+    );
+}
+
+#[test]
+fn short_names_work_wherever_a_key_does() {
+    let project = shop();
+    for (name, key) in [
+        ("web", "workload.default#modules.web"),
+        ("web.db", "postgres.default#modules.web.externals.db"),
+        ("shared.db", "s3.default#shared.db"),
+        ("dns", "dns.default#modules.web.externals.site"),
+        ("site", "dns.default#modules.web.externals.site"),
+        ("route53#zone", "route53.default#shared.zone"),
+    ] {
+        let explained = project.run(&["explain", name, "--format", "json"]).status(0).json();
+        assert_eq!(explained["key"], key, "{name}");
+    }
+    let plan = project.run(&["plan", "--target", "zone", "--format", "json"]).status(0).json();
+    let steps: Vec<&str> =
+        plan["steps"].as_array().expect("steps").iter().filter_map(|step| step["key"].as_str()).collect();
+    assert_eq!(steps, ["route53.default#shared.zone"]);
+    project.run(&["up", "--yes"]).status(0);
+    assert_eq!(project.run(&["outputs", "--raw", "zone.host"]).status(0).out, "example.test\n");
+    assert_eq!(project.run(&["outputs", "--raw", "route53#shared.zone.port"]).status(0).out, "80\n");
+    assert_eq!(project.run(&["outputs", "--raw", "zone.tags.1"]).status(0).out, "b\n");
+    let secret = project.run(&["outputs", "--raw", "zone.password", "--show-secrets"]).status(0);
+    assert_eq!(secret.out, "correct-horse\n");
+    let shown = project.run(&["state", "show", "site", "--format", "json"]).status(0).json();
+    assert_eq!(shown["resource"]["key"], "dns.default#modules.web.externals.site");
+    project.run(&["state", "taint", "site"]).status(0);
+    project.run(&["state", "protect", "zone"]).status(0);
+    project.run(&["state", "rename", "zone", "route53#shared.main"]).status(0);
+    assert!(project.recorded().contains(&"route53.default#shared.main".to_owned()));
+    let replaced = project.run(&["plan", "--replace", "web.db", "--format", "json"]).status(2);
+    assert!(replaced.err.contains("route53.default#shared.main"), "it is protected: {}", replaced.err);
+}
+
+#[test]
+fn programs_are_told_in_json() {
+    let project = shop();
+    for words in [
+        &["plan", "--auto-approve", "--format", "json"][..],
+        &["plan", "--format=json", "--parallelism", "0"],
+        &["explain", "--format", "json"],
+        &["state", "lsit", "--format", "json"],
+        &["explain", "zzz", "--format", "json"],
+        &["plan", "--target", "zzz", "--format", "json"],
+    ] {
+        let document = project.run(words).status(2).json();
+        assert_eq!(document["format"], 1, "{words:?}");
+        let error = &document["error"];
+        assert!(
+            error["message"].as_str().is_some_and(|message| !message.is_empty()),
+            "{words:?}: {document}"
+        );
+    }
+    let event = project.run(&["up", "--auto-approve", "--format", "json"]).status(2).events();
+    assert_eq!((event.len(), &event[0]["event"]), (1, &"error".into()));
+    assert_eq!(event[0]["error"]["hints"][0], "`--yes` does it without asking");
+}
+
+#[test]
+fn help_is_had_in_either_way() {
+    let project = shop();
+    for (words, about) in [
+        (&["help"][..], "Usage: purlin [OPTIONS] <COMMAND>"),
+        (&["help", "plan"], "Usage: purlin plan"),
+        (&["help", "state", "list"], "Usage: purlin state list"),
+        (&["plan", "--help"], "Usage: purlin plan"),
+    ] {
+        let help = project.run(words).status(0);
+        assert!(help.out.contains(about) && help.err.is_empty(), "{words:?}: {}", help.out);
+    }
+}
+
+#[test]
+fn files_and_keys_that_cannot_be_used() {
+    let project = shop();
+    project.write("workspace/purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {}\n");
+    project.write("blocked", "a file");
+    let mut told = session(
+        &project,
+        &[
+            &["plan", "--state", "app.yaml"],
+            &["plan", "--out", "no/such/folder.plan"],
+            &["plan", "--out", "/proc/change.plan"],
+            &["plan", "--out", "workspace"],
+            &["export", "blocked/out"],
+            &["init", "blocked/new"],
+        ],
+    );
+    // What a plan was sealed with, where it came that far.
+    let _ = std::fs::remove_dir_all(project.path().join(".purlin"));
+    std::fs::remove_dir_all(project.path().join("workspace")).expect("removed");
+    project.run(&["up", "--yes"]).status(0);
+    let other = Project::empty();
+    other.run(&["state", "key", "new", "other.key"]).status(0);
+    let key = std::fs::read_to_string(other.path().join("other.key")).expect("a key");
+    let workspace = |key: &str| format!("apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  key: {key}\n");
+    project.write("other.key", &key);
+    private(&project.path().join("other.key"));
+    project.write("purlin.yaml", workspace("{file: other.key}"));
+    told.push_str(&session(&project, &[&["outputs"]]));
+    project.write("other.key", "garbage");
+    told.push_str(&session(&project, &[&["outputs"]]));
+    project.write("purlin.yaml", workspace("{env: SHOP_KEY}"));
+    told.push_str(&session(&project, &[&["outputs"]]));
+    let mut command = project.command(&["outputs"]);
+    command.env("SHOP_KEY", key.trim());
+    let wrong = ran(command).status(2);
+    told.push_str(&wrong.err);
+    let public = regex::Regex::new("age1[a-z0-9]+").expect("a pattern");
+    insta::assert_snapshot!(public.replace_all(&told, "age1…"));
+}
+
+#[cfg(unix)]
+fn private(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("set");
+}
+
+#[test]
+fn folders_that_are_no_projects_are_not_read() {
+    let project = Project::empty();
+    for folder in ["/", "/proc", "/usr"] {
+        let mut command = project.command(&["plan"]);
+        command.current_dir(folder);
+        let refused = ran(command).status(2);
+        assert!(refused.err.contains("is a folder of the system, not of a project"), "{}", refused.err);
+    }
+    let home = Project::with(&[("app.yaml", DOCUMENTS)]);
+    let at_home = |words: &[&str]| {
+        let mut command = home.command(words);
+        command.env("HOME", home.path());
+        ran(command)
+    };
+    let refused = at_home(&["up", "--yes"]).status(2);
+    insta::assert_snapshot!(refused.err.replace(&home.path().display().to_string(), "HOME"));
+    assert!(!home.has_state());
+    // What is named is read, and so is a home folder that is made a project.
+    at_home(&["graph", "app.yaml"]).status(0);
+    home.write("purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {}\n");
+    at_home(&["graph"]).status(0);
+}
+
+#[test]
+fn who_deployed_is_the_users_name() {
+    let project = shop();
+    let mut command = project.command(&["up", "--yes"]);
+    command.env_remove("USER");
+    ran(command).status(0);
+    let history = project.run(&["history", "--format", "json"]).status(0).json();
+    let user = history["deployments"][0]["user"].as_str().expect("a user").to_owned();
+    let me = std::process::Command::new("id").arg("-un").output().expect("id");
+    assert_eq!(user, String::from_utf8_lossy(&me.stdout).trim());
+}

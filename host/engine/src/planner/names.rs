@@ -1,0 +1,202 @@
+//! Which resource a name on a command line stands for: a key, or a short name that is unique.
+//!
+//! `postgres.default#modules.web.externals.db` is also called `postgres#modules.web.externals.db`,
+//! `modules.web.externals.db`, `web.db`, `db`, `postgres#db` and `postgres`, where no other resource
+//! is called so. A key in full always stands for itself.
+
+use purlin_graph::nearest;
+use purlin_model::Key;
+
+/// What a name was given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A resource that the run is about.
+    Target,
+    /// A resource that the run leaves out.
+    Exclude,
+    /// A resource to replace.
+    Replace,
+    /// A resource to take over.
+    Import,
+}
+
+/// A name that stands for no resource, or for more than one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` names {}", if .fits.is_empty() { "no resource" } else { "several resources" })]
+pub struct Misnamed {
+    /// The name, as it was given.
+    pub name: String,
+    /// The resources that it fits, sorted; none or several.
+    pub fits: Vec<Key>,
+    /// The resources that may have been meant where it fits none, the nearest first.
+    pub near: Vec<Key>,
+}
+
+/// How many resources are named that may have been meant.
+const NEAR: usize = 5;
+
+/// Finds the resource that a name stands for.
+///
+/// # Errors
+/// [`Misnamed`] when it stands for none, with those that may have been meant, or for several.
+pub fn find<'k>(name: &str, keys: impl IntoIterator<Item = &'k Key>) -> Result<&'k Key, Misnamed> {
+    let mut fitting: Vec<&Key> = Vec::new();
+    let mut others: Vec<&Key> = Vec::new();
+    for key in keys {
+        if is_key(name, key) {
+            return Ok(key);
+        }
+        if is_short(name, key) { fitting.push(key) } else { others.push(key) }
+    }
+    fitting.sort_unstable();
+    fitting.dedup();
+    match fitting.as_slice() {
+        [only] => Ok(*only),
+        [] => Err(Misnamed { name: name.to_owned(), fits: Vec::new(), near: near(name, others) }),
+        several => Err(Misnamed {
+            name: name.to_owned(),
+            fits: several.iter().map(|key| (*key).clone()).collect(),
+            near: Vec::new(),
+        }),
+    }
+}
+
+/// Whether it is the key itself, its class left out where that is `default`.
+fn is_key(name: &str, key: &Key) -> bool {
+    name == key.as_str() || name == shortened(key.as_str())
+}
+
+/// A key without its class where that is `default`.
+pub(super) fn shortened(key: &str) -> String {
+    key.replacen(".default#", "#", 1)
+}
+
+/// Whether it is a short name of the resource.
+fn is_short(name: &str, key: &Key) -> bool {
+    let is_kind = |kind: &str| {
+        kind == key.type_name()
+            || kind
+                .strip_prefix(key.type_name())
+                .and_then(|rest| rest.strip_prefix('.'))
+                .is_some_and(|class| class == key.class())
+    };
+    match name.split_once('#') {
+        Some((kind, id)) => is_kind(kind) && ids(key).any(|own| own == id),
+        None => is_kind(name) || ids(key).any(|id| id == name),
+    }
+}
+
+/// The id, and what it is called for short: `W.R` and `R` for what a workload declares, `W` for the
+/// workload, `R` for what is shared.
+fn ids(key: &Key) -> impl Iterator<Item = String> {
+    let id = key.id();
+    let (long, short) = match (id.strip_prefix("modules."), id.strip_prefix("shared.")) {
+        (Some(rest), _) => match rest.split_once(".externals.") {
+            Some((workload, resource)) => (Some(format!("{workload}.{resource}")), Some(resource.to_owned())),
+            None => (None, Some(rest.to_owned())),
+        },
+        (None, Some(rest)) => (None, Some(rest.to_owned())),
+        (None, None) => (None, None),
+    };
+    [Some(id.to_owned()), long, short].into_iter().flatten()
+}
+
+/// The resources that may have been meant by a name: one slip away, of the same type or id where the
+/// name says these, else all of the same type or id.
+fn near(name: &str, keys: Vec<&Key>) -> Vec<Key> {
+    let (kind, id) = name.split_once('#').map_or((name, None), |(kind, id)| (kind, Some(id)));
+    let type_name = kind.split_once('.').map_or(kind, |(type_name, _)| type_name);
+    let is_alike =
+        |key: &&Key| key.type_name() == type_name || id.is_some_and(|id| ids(key).any(|own| own == id));
+    let alike: Vec<&Key> = keys.iter().copied().filter(is_alike).collect();
+    let slips = slips(name, if alike.is_empty() { &keys } else { &alike });
+    let mut near: Vec<Key> = if slips.is_empty() { alike.into_iter().cloned().collect() } else { slips };
+    near.sort_unstable();
+    near.dedup();
+    near.truncate(NEAR);
+    near
+}
+
+/// The resources one of whose names is a slip away.
+fn slips(name: &str, keys: &[&Key]) -> Vec<Key> {
+    let mut called: Vec<(String, &Key)> = Vec::new();
+    for key in keys {
+        called.push((key.to_string(), key));
+        called.push((shortened(key.as_str()), key));
+        called.extend(ids(key).map(|id| (id, *key)));
+    }
+    let Some(near) = nearest(name, called.iter().map(|(name, _)| name.as_str())) else { return Vec::new() };
+    called.iter().filter(|(name, _)| name == near).map(|(_, key)| (*key).clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> Vec<Key> {
+        [
+            "workload#modules.web",
+            "postgres#modules.web.externals.db",
+            "postgres.large#modules.api.externals.store",
+            "dns#shared.db",
+            "s3#shared.files",
+            "base-env#base-env",
+        ]
+        .map(|text| Key::parse(text).expect("a key"))
+        .to_vec()
+    }
+
+    #[track_caller]
+    fn found(name: &str) -> String {
+        find(name, &keys()).map(ToString::to_string).unwrap_or_else(|error| format!("{error:?}"))
+    }
+
+    #[test]
+    fn a_short_name_stands_for_the_one_resource_that_is_called_so() {
+        for (name, key) in [
+            ("web", "workload.default#modules.web"),
+            ("modules.web", "workload.default#modules.web"),
+            ("web.db", "postgres.default#modules.web.externals.db"),
+            ("postgres#db", "postgres.default#modules.web.externals.db"),
+            ("store", "postgres.large#modules.api.externals.store"),
+            ("postgres.large", "postgres.large#modules.api.externals.store"),
+            ("postgres.large#store", "postgres.large#modules.api.externals.store"),
+            ("shared.db", "dns.default#shared.db"),
+            ("dns", "dns.default#shared.db"),
+            ("s3#shared.files", "s3.default#shared.files"),
+            ("base-env", "base-env.default#base-env"),
+        ] {
+            assert_eq!(found(name), key, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_several_stands_for_none_of_them() {
+        let error = find("db", &keys()).expect_err("two are called so");
+        let fits: Vec<&str> = error.fits.iter().map(Key::as_str).collect();
+        assert_eq!(fits, ["dns.default#shared.db", "postgres.default#modules.web.externals.db"]);
+        assert_eq!(find("postgres", &keys()).expect_err("two are of this type").fits.len(), 2);
+    }
+
+    #[test]
+    fn a_key_stands_for_itself_whatever_else_is_called_so() {
+        let keys = ["dns#dns", "dns#shared.dns", "a#dns"].map(|text| Key::parse(text).expect("a key"));
+        assert_eq!(find("dns#dns", &keys).map(Key::as_str), Ok("dns.default#dns"));
+    }
+
+    #[test]
+    fn what_may_have_been_meant_is_named() {
+        for (name, near) in [
+            ("dsn#shared.db", &["dns.default#shared.db"][..]),
+            ("flies", &["s3.default#shared.files"]),
+            (
+                "postgres#shared.zzz",
+                &["postgres.default#modules.web.externals.db", "postgres.large#modules.api.externals.store"],
+            ),
+            ("nothing-like-it", &[]),
+        ] {
+            let error = find(name, &keys()).expect_err("not there");
+            assert_eq!(error.near.iter().map(Key::as_str).collect::<Vec<_>>(), near, "{name}");
+        }
+    }
+}
