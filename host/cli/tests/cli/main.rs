@@ -6,6 +6,7 @@ mod consent;
 mod crash;
 mod drift;
 mod environments;
+mod failures;
 mod history;
 mod interrupted;
 mod json;
