@@ -12,7 +12,7 @@ use purlin_host::model::{Diagnostic, Key};
 
 use crate::render::value;
 use crate::report::cause::{self, Locate};
-use crate::style::{CREATE, DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
+use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::text;
 use crate::ui::{Level, Ui};
 

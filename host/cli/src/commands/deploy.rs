@@ -320,5 +320,5 @@ pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
         ));
     }
     let closed = app.timings.wait("close state", purlin.close()).await;
-    closed.map_err(|error| Failure::host(error, &purlin_host::documents::SourceMap::default()))
+    closed.map_err(|error| Failure::host(error, &SourceMap::default()))
 }

@@ -1,7 +1,5 @@
 //! Making and changing resources.
 
-use std::sync::Arc;
-
 use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
 use purlin_sandbox::CallError;

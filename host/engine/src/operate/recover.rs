@@ -1,7 +1,5 @@
 //! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
 
-use std::sync::Arc;
-
 use purlin_model::Urn;
 use purlin_model::driver::Failure;
 use purlin_sandbox::CallError;
@@ -12,7 +10,6 @@ use super::delete::gone;
 use super::read::{look_at, refreshed};
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::{Driver, Look};
-use crate::error::Cause;
 use crate::fate;
 use crate::plan::Action;
 use crate::recorded::exists;

@@ -176,14 +176,15 @@ impl Grants {
             let mode = if writable { "rw" } else { "ro" };
             format!("{{host: {}, guest: {}, mode: {mode}}}", quoted(host), quoted(guest))
         };
-        let wanted = |kind: &str| needs.iter().filter(move |need| need.capability == kind);
+        let folders: Vec<&Need> = needs.iter().filter(|need| need.capability == "dirs").collect();
         for (kind, text) in self.lines() {
             if kind != "dirs" {
                 add(kind, quoted(&text));
             }
         }
         for grant in &self.dirs {
-            let raised = wanted("dirs")
+            let raised = folders
+                .iter()
                 .any(|need| self.folder(&need.pattern).is_some_and(|folder| folder.guest == grant.guest));
             add("dirs", dir(&grant.host.to_string_lossy(), &grant.guest, grant.writable || raised));
         }
