@@ -18,7 +18,7 @@ pub(crate) fn inputs() -> Json {
                         "required": ["url"],
                         "additionalProperties": false,
                         "properties": {
-                            "url": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "description": "Where the API is, such as `http://10.0.0.53:8081`."},
+                            "url": {"type": "string", "x-purlin-reaches": "http", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "description": "Where the API is, such as `http://10.0.0.53:8081`."},
                             "id": {"type": "string", "default": "localhost", "description": "The server's id in its API."},
                         },
                     },

@@ -112,7 +112,7 @@ pub(crate) fn input_schema() -> Json {
                 "required": ["path"],
                 "additionalProperties": false,
                 "properties": {
-                    "path": {"type": "string", "description": "Where, within a granted folder."},
+                    "path": {"type": "string", "x-purlin-reaches": "dir", "description": "Where, within a granted folder."},
                     "content": {"type": ["string", "null"]},
                     "mode": {"type": ["string", "null"], "pattern": "^0?[0-7]{3}$"},
                 },

@@ -74,6 +74,7 @@ pub(crate) fn inputs() -> Json {
                 "properties": {
                     "base_url": {
                         "type": "string",
+                        "x-purlin-reaches": "http",
                         "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
                         "description": "What all paths are put behind. A change of it replaces.",
                     },

@@ -49,7 +49,7 @@ pub(crate) fn inputs() -> Json {
                         "required": ["server"],
                         "additionalProperties": false,
                         "properties": {
-                            "server": {"type": "string", "format": "uri", "description": "URL of the API server."},
+                            "server": {"type": "string", "format": "uri", "x-purlin-reaches": "http", "description": "URL of the API server."},
                             "id": {"type": ["string", "null"], "description": "A name for the cluster: with the same one another `server` is another way to it."},
                             "namespace": {"type": ["string", "null"], "default": "default", "description": "Namespace of objects that name none."},
                             "field_manager": {"type": ["string", "null"], "default": "purlin", "description": "Who owns what is applied."},

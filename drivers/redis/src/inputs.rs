@@ -239,6 +239,8 @@ pub(crate) fn input_schema() -> Json {
     let list = |description: &str| json!({"type": ["array", "null"], "items": {"type": "string", "minLength": 1}, "description": description});
     let mut server = json!({
         "type": "object",
+        "x-purlin-reaches": "tcp",
+        "x-purlin-port": RedisServer::PORT,
         "required": ["host"],
         "additionalProperties": false,
         "description": "The server, and as whom the driver works there.",

@@ -21,6 +21,13 @@ pub struct TemplateInputs {
     pub params: Object,
 }
 
+impl TemplateInputs {
+    /// Whether a template makes a cookie, which others may read at the next call.
+    pub(crate) fn has_cookie(&self) -> bool {
+        self.values.templates.cookie.is_some() || self.secrets.templates.cookie.is_some()
+    }
+}
+
 /// A map that may hold templates.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]

@@ -58,6 +58,14 @@ impl Check for Template {
         }
         if let Ok(known) = known {
             Parsed::new(&engine(), &known)?;
+            // A cookie of an earlier call is not known here.
+            let knows_cookie = request.previous.is_none() || !known.has_cookie();
+            if inputs.unknown.is_empty() && knows_cookie {
+                let guresid = &request.resource.guresid;
+                let sensitive = inputs.sensitive.clone();
+                let whole = Inputs { given: known, account: inputs.account.clone(), sensitive };
+                make(guresid, guresid, &whole, Made::default())?;
+            }
         }
         Ok(Checked::unchanged(request.inputs))
     }

@@ -1,12 +1,16 @@
 //! What happens during a run, for programs: one JSON document a line (SPEC §11).
 
-use purlin_host::engine::{Action, Cause, Event, Phase, Summary};
-use purlin_host::model::driver::Failure as DriverFailure;
-use purlin_host::sandbox::CallError;
+use purlin_host::Documents;
+use purlin_host::engine::{Action, CallFailed, Cause, Event, Phase, Summary};
+use purlin_host::model::Location;
+use purlin_host::model::grants::Lack;
+use purlin_host::model::trouble::Problem;
 use serde::Serialize;
 
 use crate::report::FORMAT;
-use crate::report::diagnostic::{self, Fault};
+use crate::report::cause;
+use crate::report::diagnostic::{self, Fault, Place};
+use crate::report::places;
 use crate::report::plan::{Change, Tally};
 use crate::ui::Ui;
 
@@ -38,8 +42,65 @@ struct Fail {
     /// A stable short name of the kind of failure.
     code: &'static str,
     message: String,
+    /// What went wrong underneath, where it is known; else the code again.
+    kind: &'static str,
+    /// The driver that was called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver: Option<String>,
+    /// How often the driver was called, and for how long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    milliseconds: Option<u64>,
+    /// The server that could not be talked to, or that replied with an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<Server>,
+    /// Where it was written: definitions, inputs, grants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    places: Vec<Where>,
+    /// What the driver is not granted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lacking: Vec<Need>,
+    /// What to do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    help: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<Fault>,
+}
+
+/// A server, as the host saw it.
+#[derive(Debug, Serialize)]
+struct Server {
+    address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    problem: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+}
+
+/// A place that a failure is about.
+#[derive(Debug, Serialize)]
+struct Where {
+    /// `definition`, `input` or `grant`.
+    of: &'static str,
+    /// The definition's id, or the input's JSON Pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(flatten)]
+    place: Option<Place>,
+}
+
+/// Something that a driver is not granted.
+#[derive(Debug, Serialize)]
+struct Need {
+    capability: String,
+    pattern: String,
+    /// Whether it is granted, and for reading only.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    read_only: bool,
 }
 
 /// The run is over.
@@ -67,14 +128,14 @@ fn millis(time: std::time::Duration) -> u64 {
 }
 
 /// Writes an event as a line.
-pub(crate) fn write(event: &Event, ui: &Ui) {
+pub(crate) fn write(event: &Event, documents: Option<&Documents>, ui: &Ui) {
     match event {
-        Event::Resource { key, action, phase } => resource(key.as_str(), *action, phase, ui),
+        Event::Resource { key, action, phase } => resource(key.as_str(), *action, phase, documents, ui),
         Event::Summary(summary) => ui.json_line(&summarise(summary)),
     }
 }
 
-fn resource(key: &str, action: Action, phase: &Phase, ui: &Ui) {
+fn resource(key: &str, action: Action, phase: &Phase, documents: Option<&Documents>, ui: &Ui) {
     let mut line = ResourceEvent {
         format: FORMAT,
         event: "resource",
@@ -107,7 +168,7 @@ fn resource(key: &str, action: Action, phase: &Phase, ui: &Ui) {
         Phase::Failed { cause, took } => {
             line.phase = "failed";
             line.milliseconds = Some(millis(*took));
-            line.error = Some(fail(cause));
+            line.error = Some(fail(cause, documents));
         }
         Phase::Skipped { because } => {
             line.phase = "skipped";
@@ -117,37 +178,75 @@ fn resource(key: &str, action: Action, phase: &Phase, ui: &Ui) {
     ui.json_line(&line);
 }
 
-fn fail(cause: &Cause) -> Fail {
-    let (code, diagnostics) = match cause {
-        Cause::Inputs(faults) => ("inputs", diagnostic::faults(faults)),
-        Cause::Call(error) => (call_code(error), Vec::new()),
-        Cause::State(_) => ("state", Vec::new()),
-        Cause::MoreThanPlanned { .. } => ("more-than-planned", Vec::new()),
-        Cause::Inconsistent { .. } => ("inconsistent", Vec::new()),
-        Cause::Outputs { .. } => ("outputs", Vec::new()),
-        Cause::NotFound(_) => ("not-found", Vec::new()),
-        Cause::Undecided => ("undecided", Vec::new()),
-        Cause::NoDriver(_) => ("no-driver", Vec::new()),
+fn fail(cause: &Cause, documents: Option<&Documents>) -> Fail {
+    let locate = |definition: &Location, pointer: &str| places::locate(documents, definition, pointer);
+    let faults = cause::faults(cause, &locate);
+    let diagnostics = match cause {
+        Cause::Inputs(faults) => diagnostic::faults(faults),
+        _ => Vec::new(),
     };
-    Fail { code, message: cause.to_string(), diagnostics }
+    let mut fail = Fail {
+        code: cause::code(cause),
+        message: cause.to_string(),
+        kind: cause::kind(cause),
+        driver: None,
+        attempts: None,
+        milliseconds: None,
+        server: None,
+        places: Vec::new(),
+        lacking: Vec::new(),
+        help: faults.into_iter().filter_map(|fault| fault.help).collect(),
+        diagnostics,
+    };
+    let definition = cause::definition(cause);
+    if let Some(defined) = definition {
+        let name = defined.name.as_deref().map(str::to_owned);
+        fail.places.push(Where { of: "definition", name, place: known(&defined.location) });
+    }
+    if let Cause::Call(failed) = cause {
+        for pointer in failed.pointers() {
+            let place = definition.and_then(|defined| locate(&defined.location, pointer));
+            let place = place.as_ref().and_then(known);
+            fail.places.push(Where { of: "input", name: Some(pointer.to_owned()), place });
+        }
+        call(&mut fail, failed);
+    }
+    fail
 }
 
-fn call_code(error: &CallError) -> &'static str {
-    match error {
-        CallError::Failure(failure) => match failure {
-            DriverFailure::InvalidInputs(_) => "invalid-inputs",
-            DriverFailure::Denied { .. } => "denied",
-            DriverFailure::NotFound(_) => "not-found",
-            DriverFailure::Conflict(_) => "conflict",
-            DriverFailure::RetryAfter { .. } => "retry-after",
-            DriverFailure::Partial { .. } => "partial",
-            DriverFailure::Failed(_) => "failed",
+fn known(location: &Location) -> Option<Place> {
+    (!location.file.is_empty()).then(|| diagnostic::place(location))
+}
+
+fn call(fail: &mut Fail, failed: &CallFailed) {
+    fail.driver = (!failed.driver.is_empty()).then(|| failed.driver.to_string());
+    fail.attempts = Some(failed.attempts);
+    fail.milliseconds = Some(millis(failed.took));
+    fail.server = failed.trouble.as_ref().map(|trouble| Server {
+        address: trouble.server.clone(),
+        method: trouble.request.as_ref().map(|request| request.method.clone()),
+        url: trouble.request.as_ref().map(|request| request.url.clone()),
+        problem: trouble.problem.code(),
+        status: match trouble.problem {
+            Problem::Status(status) => Some(status),
+            _ => None,
         },
-        CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
-        CallError::MemoryLimit { .. } => "memory-limit",
-        CallError::OutputLimit { .. } => "output-limit",
-        CallError::Cancelled => "cancelled",
-        _ => "driver",
+    });
+    let Some(lacking) = &failed.lacking else { return };
+    for need in &lacking.needs {
+        let read_only = match lacking.granted.lacks(need) {
+            Some(Lack::ReadOnly(dir)) => {
+                let name = Some(dir.guest.clone());
+                fail.places.push(Where { of: "grant", name, place: known(&dir.location) });
+                true
+            }
+            _ => false,
+        };
+        fail.lacking.push(Need {
+            capability: need.capability.clone(),
+            pattern: need.pattern.clone(),
+            read_only,
+        });
     }
 }
 

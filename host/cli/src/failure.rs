@@ -5,6 +5,7 @@
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use purlin_host::documents::SourceMap;
 use purlin_host::model::{Diagnostic, Key};
@@ -17,6 +18,7 @@ use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
 use crate::report::diagnostic::{self, Fault};
+use crate::report::lacking::All;
 use crate::text;
 use crate::ui::Ui;
 
@@ -44,6 +46,8 @@ impl From<Status> for ExitCode {
 pub(crate) enum Failure {
     /// The documents are wrong.
     Documents { faults: Vec<Diagnostic>, sources: SourceMap },
+    /// Drivers are not granted what the inputs make them reach.
+    Grants { faults: Vec<Diagnostic>, sources: SourceMap, lacking: Vec<(Arc<str>, engine::Lacking)> },
     /// Something else.
     Plain { status: Status, message: String, hints: Vec<String> },
 }
@@ -85,6 +89,12 @@ impl Failure {
     pub(crate) fn host(error: purlin_host::Error, sources: &SourceMap) -> Self {
         match error {
             purlin_host::Error::Documents(faults) => Self::Documents { faults, sources: sources.clone() },
+            purlin_host::Error::NotGranted { faults, lacking } => {
+                Self::Grants { faults, sources: sources.clone(), lacking }
+            }
+            error @ purlin_host::Error::DeploymentExists { .. } => {
+                Self::input(error.to_string()).hint("every deployment needs an id of its own")
+            }
             purlin_host::Error::State(error) => Self::state(&error),
             purlin_host::Error::Stale => {
                 Self::input("the plan is stale: the state changed since it was made")
@@ -164,7 +174,7 @@ impl Failure {
     /// The exit status.
     pub(crate) fn status(&self) -> Status {
         match self {
-            Self::Documents { .. } => Status::Input,
+            Self::Documents { .. } | Self::Grants { .. } => Status::Input,
             Self::Plain { status, .. } => *status,
         }
     }
@@ -175,6 +185,13 @@ impl Failure {
             Self::Documents { faults, sources } => {
                 ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
                 ui.error(&summary(faults));
+            }
+            Self::Grants { faults, sources, lacking } => {
+                ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
+                ui.error(&summary(faults));
+                let mut all = All::default();
+                lacking.iter().for_each(|(driver, lacking)| all.add(driver, lacking));
+                all.hint(ui);
             }
             Self::Plain { message, hints, .. } => {
                 ui.error(message);
@@ -190,7 +207,7 @@ impl Failure {
 
     fn report(&self) -> Report<'_> {
         match self {
-            Self::Documents { faults, .. } => {
+            Self::Documents { faults, .. } | Self::Grants { faults, .. } => {
                 Report { message: summary(faults), hints: &[], diagnostics: diagnostic::faults(faults) }
             }
             Self::Plain { message, hints, .. } => {

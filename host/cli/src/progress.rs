@@ -1,16 +1,18 @@
 //! What happens during a run, for people: a bar on a terminal, a line for each finished resource
-//! elsewhere, and at the end what failed and what that stood in the way of.
+//! elsewhere, and at the end what failed and what that blocked.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use purlin_host::engine::{Action, Cause, Change, Event, Phase, Summary};
-use purlin_host::model::Key;
+use purlin_host::documents::SourceMap;
+use purlin_host::engine::{Action, Change, Event, Phase, Summary};
+use purlin_host::model::{Diagnostic, Key};
 
 use crate::render::value;
-use crate::style::{CREATE, DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
+use crate::report::cause::{self, Locate};
+use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::text;
 use crate::ui::{Level, Ui};
 
@@ -89,7 +91,9 @@ impl<'a> Progress<'a> {
             }
             Phase::Failed { cause, took } => {
                 self.done(key);
-                let cause = text::line(&cause.to_string()).into_owned();
+                let faults = cause::faults(cause, &|_, _| None);
+                let cause = faults.first().map_or_else(|| cause.to_string(), |fault| fault.message.clone());
+                let cause = text::line(&cause).into_owned();
                 self.tell(
                     &format!(
                         "{} {}  {}: {cause}",
@@ -187,8 +191,8 @@ fn named(key: &Key, took: Duration) -> String {
     format!("{} {}", text::line(key.as_str()), paint(DIM, format!("({})", text::duration(took))))
 }
 
-/// How the run went: one line if well, else the causes first, each with what it stood in the way of.
-pub(crate) fn report(summary: &Summary) -> String {
+/// How the run went: one line if well, else the causes first, each with what it blocked.
+pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
     let mut out = String::new();
     if !summary.failed.is_empty() {
         out.push('\n');
@@ -204,21 +208,14 @@ pub(crate) fn report(summary: &Summary) -> String {
             text::line(fault)
         );
     }
-    for (cause, keys) in causes(summary) {
-        match keys.as_slice() {
-            [key] => {
-                let _ =
-                    writeln!(out, "{} {}", paint(DELETE, "failed:"), paint(STRONG, text::line(key.as_str())));
-            }
-            several => list(&mut out, &paint(DELETE, "failed:"), several),
-        }
-        for line in explain(cause) {
-            let _ = writeln!(out, "  {}", text::line(&line));
-        }
+    for (faults, keys) in causes(summary, look.locate) {
+        let faults = faults.into_iter().map(|fault| for_keys(fault, &keys)).collect::<Vec<_>>();
+        out.push_str(&look.sources.render(&faults, true, look.columns));
         let blocked = |because: &Option<Key>| because.as_ref().is_some_and(|because| keys.contains(&because));
         let blocked: Vec<&Key> =
             summary.skipped.iter().filter(|(_, because)| blocked(because)).map(|(key, _)| key).collect();
-        list(&mut out, "  blocked", &blocked);
+        list(&mut out, "blocked", &blocked);
+        out.push('\n');
     }
     let failed: Vec<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
     let rest: Vec<&Key> = summary
@@ -230,37 +227,47 @@ pub(crate) fn report(summary: &Summary) -> String {
     let unknown: Vec<&Key> = summary.unknown.iter().collect();
     list(&mut out, "the next run finds out what became of", &unknown);
     list(&mut out, if summary.cancelled { "stopped before" } else { "not tried" }, &rest);
-    if !out.is_empty() {
+    if !out.is_empty() && !out.ends_with("\n\n") {
         out.push('\n');
     }
     let _ = writeln!(out, "{}", headline(summary));
     out
 }
 
+/// What the end of a run is shown with.
+pub(crate) struct Look<'a> {
+    /// The texts of the documents, as far as they are at hand.
+    pub(crate) sources: &'a SourceMap,
+    /// Where inputs are written.
+    pub(crate) locate: Locate<'a>,
+    /// Of the terminal.
+    pub(crate) columns: usize,
+}
+
+/// A fault with the resources that it befell.
+fn for_keys(mut fault: Diagnostic, keys: &[&Key]) -> Diagnostic {
+    const LISTED: usize = 5;
+    let mut named: Vec<String> = keys.iter().take(LISTED).map(|key| format!("`{key}`")).collect();
+    if keys.len() > LISTED {
+        named.push(format!("{} more", keys.len() - LISTED));
+    }
+    fault.notes.insert(0, format!("for {}", named.join(", ")));
+    fault
+}
+
 /// What failed, each cause once with all that it befell.
-fn causes(summary: &Summary) -> Vec<(&Cause, Vec<&Key>)> {
-    let mut place: HashMap<String, usize> = HashMap::new();
-    let mut causes: Vec<(&Cause, Vec<&Key>)> = Vec::new();
+fn causes<'s>(summary: &'s Summary, locate: Locate<'_>) -> Vec<(Vec<Diagnostic>, Vec<&'s Key>)> {
+    let mut causes: Vec<(Vec<Diagnostic>, Vec<&Key>)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for (key, cause) in &summary.failed {
-        let at = *place.entry(explain(cause).join("\n")).or_insert(causes.len());
+        let faults = cause::faults(cause, locate);
+        let at = *known.entry(format!("{faults:?}")).or_insert(causes.len());
         match causes.get_mut(at) {
             Some((_, keys)) => keys.push(key),
-            None => causes.push((cause, vec![key])),
+            None => causes.push((faults, vec![key])),
         }
     }
     causes
-}
-
-/// A cause in lines: what happened, where, and what would be right.
-fn explain(cause: &Cause) -> Vec<String> {
-    let mut lines: Vec<String> = cause.to_string().lines().map(str::to_owned).collect();
-    if let Cause::Inputs(faults) = cause {
-        for fault in faults {
-            lines.extend(fault.location.iter().map(|at| format!("at {at}")));
-            lines.extend(fault.help.iter().map(|help| format!("help: {help}")));
-        }
-    }
-    lines
 }
 
 /// Keys named after a title; many are counted.
@@ -307,7 +314,12 @@ fn headline(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::engine::Tally;
+    use purlin_host::engine::{Cause, Tally};
+
+    fn told(summary: &Summary) -> String {
+        let look = Look { sources: &SourceMap::default(), locate: &|_, _| None, columns: 80 };
+        anstream::adapter::strip_str(&report(summary, &look)).to_string()
+    }
 
     #[test]
     fn the_cause_comes_first_and_then_what_it_blocked() {
@@ -334,7 +346,7 @@ mod tests {
             integrity: None,
             took: Duration::from_millis(1234),
         };
-        insta::assert_snapshot!(anstream::adapter::strip_str(&report(&summary)).to_string());
+        insta::assert_snapshot!(told(&summary));
     }
 
     #[test]
@@ -344,6 +356,6 @@ mod tests {
             took: Duration::from_millis(5),
             ..Summary::default()
         };
-        assert_eq!(anstream::adapter::strip_str(&report(&done)).to_string(), "Done in 5 ms: 3 unchanged.\n");
+        assert_eq!(told(&done), "Done in 5 ms: 3 unchanged.\n");
     }
 }

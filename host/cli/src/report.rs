@@ -3,6 +3,7 @@
 //! The JSON of each is a promise to programs (SPEC §11), with a version in `format`. Secrets are
 //! out of a report before it is serialised; nothing here prints.
 
+pub(crate) mod cause;
 pub(crate) mod check;
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
@@ -11,6 +12,8 @@ pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod history;
 pub(crate) mod inspect;
+pub(crate) mod lacking;
+pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod state;
 

@@ -9,6 +9,7 @@ use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
 use crate::driver::{Call, Driver, Look};
+use crate::failed::CallFailed;
 use crate::rules::keep_secret;
 
 /// A resource whose driver has to be asked.
@@ -50,7 +51,7 @@ pub(crate) struct Answer {
     pub found: Option<Observed>,
 }
 
-type Asked = Result<Answer, (Question, CallError)>;
+type Asked = Result<Answer, (Question, CallFailed)>;
 
 /// Puts all questions to their drivers, so many at a time, and gives the answers in order.
 pub(crate) async fn ask_all(questions: Vec<Question>, context: &Context, parallelism: usize) -> Vec<Asked> {
@@ -106,7 +107,11 @@ async fn ask(question: Question, context: Context) -> Asked {
     };
     match fill(&mut answer, &*driver, &call).await {
         Ok(()) => Ok(answer),
-        Err(error) => Err((answer.question, error)),
+        Err(error) => {
+            let Question { inputs, .. } = &answer.question;
+            let failed = CallFailed::from(error).explained(&*driver, &call.facts, Some(inputs), None);
+            Err((answer.question, failed))
+        }
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState, Subject};
-use purlin_model::{Diagnostic, DriverRequirement};
+use purlin_model::{Diagnostic, DriverRequirement, Grants};
 
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts};
 
 /// Told what a driver says about its progress: a message, and how much of 100 where it is known.
 pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
@@ -23,6 +23,8 @@ pub struct Call {
     pub progress: Progress,
     /// Keeps ids that `create` reports before it is done.
     pub checkpoint: Option<Arc<dyn CheckpointSink>>,
+    /// Where it is noted what the host sees of the call.
+    pub facts: Facts,
 }
 
 impl Call {
@@ -34,6 +36,7 @@ impl Call {
             cancel: CancelToken::default(),
             progress: Arc::new(|_, _| {}),
             checkpoint: None,
+            facts: Facts::default(),
         }
     }
 }
@@ -64,6 +67,11 @@ pub trait Driver: Send + Sync {
 
     /// Digest of its code: a changed driver is a reason to look at its resources again.
     fn digest(&self) -> &str;
+
+    /// What the operator grants it; none where nothing is ever refused.
+    fn grants(&self) -> Option<&Grants> {
+        None
+    }
 
     /// Validates, fills in defaults, normalises. No effects.
     async fn check(
@@ -125,6 +133,10 @@ impl Driver for purlin_sandbox::Driver {
         self.digest()
     }
 
+    fn grants(&self) -> Option<&Grants> {
+        Some(self.grants())
+    }
+
     async fn check(
         &self,
         call: &Call,
@@ -167,6 +179,7 @@ impl Call {
             progress: Some(Arc::new(move |said| progress(&said.message, said.percent))),
             cancel: self.cancel.clone(),
             checkpoint: self.checkpoint.clone(),
+            facts: self.facts.clone(),
             ..CallContext::new(&self.subject, &self.idempotency_key)
         }
     }

@@ -3,6 +3,8 @@
 use purlin_model::Diagnostic;
 use purlin_sandbox::CallError;
 
+use crate::failed::{CallFailed, Defined, Lacking};
+use crate::workload::WorkloadError;
 use crate::planner::{Misnamed, Role};
 
 /// Why no plan could be made, or a run could not begin.
@@ -15,6 +17,14 @@ pub enum Error {
     /// done.
     #[error("{}", .0.iter().map(|(_, name)| name.to_string()).collect::<Vec<_>>().join("; "))]
     Names(Vec<(Role, Misnamed)>),
+    /// Drivers are not granted what the inputs make them reach; nothing was done.
+    #[error("{} in the documents and the grants", count(.faults.len()))]
+    NotGranted {
+        /// Every fault that was found, those of the grants among them.
+        faults: Vec<Diagnostic>,
+        /// What each driver lacks, by name.
+        lacking: Vec<(std::sync::Arc<str>, Lacking)>,
+    },
     /// The state cannot be read or written.
     #[error(transparent)]
     State(#[from] purlin_state::Error),
@@ -75,7 +85,7 @@ pub enum Cause {
     Inputs(Vec<Diagnostic>),
     /// Its driver failed, or was ended.
     #[error("{0}")]
-    Call(std::sync::Arc<CallError>),
+    Call(std::sync::Arc<CallFailed>),
     /// What happened could not be written down.
     #[error("could not record the result: {0}")]
     State(std::sync::Arc<purlin_state::Error>),
@@ -101,6 +111,14 @@ pub enum Cause {
         /// What does not fit, a fragment each.
         faults: Vec<String>,
     },
+    /// The operations for the workload's document do not apply to it.
+    #[error("{error}")]
+    Workload {
+        /// What is wrong with them.
+        error: Box<WorkloadError>,
+        /// The definition that they come from.
+        definition: Option<Defined>,
+    },
     /// What is only observed does not exist.
     #[error("there is no `{0}`")]
     NotFound(String),
@@ -120,6 +138,6 @@ impl From<purlin_state::Error> for Cause {
 
 impl From<CallError> for Cause {
     fn from(error: CallError) -> Self {
-        Self::Call(std::sync::Arc::new(error))
+        Self::Call(std::sync::Arc::new(error.into()))
     }
 }

@@ -6,6 +6,7 @@
 
 mod call;
 mod delete;
+mod effort;
 mod provision;
 mod read;
 mod recover;
@@ -18,6 +19,7 @@ use purlin_model::{Context, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::SemaphorePermit;
 
+use self::effort::Effort;
 use crate::apply::Shared;
 use crate::driver::Driver;
 use crate::error::Cause;
@@ -46,14 +48,16 @@ struct Task<'a> {
     shared: &'a Arc<Shared>,
     operation: &'a Operation,
     step: &'a Step,
+    effort: &'a Effort,
 }
 
 /// Carries out an operation.
 pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) -> Outcome {
     let Some(operation) = shared.plan.operations.get(index as usize) else { return Ok(nothing()) };
     let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
-    let task = Task { shared, operation, step };
-    match &operation.work {
+    let effort = Effort::default();
+    let task = Task { shared, operation, step, effort: &effort };
+    let outcome = match &operation.work {
         Work::Keep { prepared } => task.keep(prepared.as_deref()),
         Work::Pass => Ok(task.pass()),
         Work::Create { prepared, instead_of, certain } => {
@@ -66,7 +70,8 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) 
         Work::Refresh => task.refresh().await,
         Work::Recover { id, look_only } => task.recover(id, *look_only).await,
         Work::Undecided => Err(Cause::Undecided),
-    }
+    };
+    outcome.map_err(|cause| task.explained(cause))
 }
 
 /// Nothing was done, and nothing is to be written down.

@@ -16,6 +16,7 @@ mod operations;
 mod part;
 pub(crate) mod predict;
 mod protection;
+mod reach;
 mod scope;
 mod upkeep;
 mod validate;
@@ -23,7 +24,7 @@ mod validate;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_graph::{Graph, NodeId};
+use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::{Context, Diagnostic, Urn};
 use purlin_sandbox::CallError;
@@ -31,11 +32,13 @@ use purlin_sandbox::CallError;
 use crate::ask;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
-use crate::evaluate::{self, Board};
+use crate::evaluate::{self, Board, Known};
+use crate::failed::{CallFailed, Defined};
 use crate::plan::{DriverSet, Operation, Plan, Prepared, Step, Suggestion, Warning, Work};
 use crate::recorded::Recorded;
 use crate::rules::{self, Rules};
 use crate::secrets::{self, NoStores, SecretStores, Vault};
+use crate::workload;
 
 pub use base::{Base, Scratch};
 pub use destroy::{DestroyOptions, destroy};
@@ -160,6 +163,7 @@ pub async fn plan(
             drafts: HashMap::new(),
             step_of: vec![u32::MAX; graph.len()],
             errors: Vec::new(),
+            wanted: Vec::new(),
             warnings: Vec::new(),
             graph: Arc::clone(&graph),
             context,
@@ -172,6 +176,11 @@ pub async fn plan(
         };
         for level in graph.levels() {
             planner.level(level).await?;
+        }
+        let (faults, lacking) = planner.lacking();
+        planner.errors.extend(faults);
+        if !lacking.is_empty() {
+            return Err(Error::NotGranted { faults: planner.errors, lacking });
         }
         if !planner.errors.is_empty() {
             return Err(Error::Documents(rules::once(planner.errors)));
@@ -371,6 +380,8 @@ struct Planner<'a> {
     drafts: HashMap<NodeId, Prepared>,
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
+    /// Grants that are lacking.
+    wanted: Vec<reach::Wanted>,
     warnings: Vec<Warning>,
     /// Nothing is planned, only documents are checked: no driver is asked for what exists.
     validating: bool,
@@ -392,13 +403,18 @@ impl Planner<'_> {
         for answer in ask::ask_all(questions, self.context, self.options.parallelism).await {
             match answer {
                 Ok(answer) => self.decide(answer),
-                Err((question, CallError::Failure(Failure::InvalidInputs(inputs)))) => {
-                    self.invalid(&question, &inputs);
-                }
-                // Whether it can be provisioned is not the question yet.
-                Err(_) if self.validating => {}
-                Err((question, error)) => {
-                    return Err(Error::Driver { key: question.key, cause: Cause::from(error) });
+                Err((question, failed)) => {
+                    if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
+                        self.invalid(&question, inputs);
+                        continue;
+                    }
+                    // Whether it can be provisioned is not the question yet.
+                    if self.validating {
+                        continue;
+                    }
+                    let definition = self.graph.node(question.node).map(|node| Defined::by(node.recipe));
+                    let cause = Cause::Call(Arc::new(CallFailed { definition, ..failed }));
+                    return Err(Error::Driver { key: question.key, cause });
                 }
             }
         }
@@ -416,6 +432,19 @@ impl Planner<'_> {
         if !wanted.is_empty() {
             self.vault.read(wanted).await;
         }
+    }
+
+    /// What a node gives; where its workload's document cannot be made of it, that is an error.
+    fn know(&mut self, node: Node<'_>, inputs: &Inputs, known: Known) {
+        if let Err(error) = workload::check(node.key, &inputs.params, &known.outputs) {
+            let at = &node.recipe.location;
+            self.errors.push(
+                Diagnostic::error("workload-patch", error.to_string())
+                    .at(at)
+                    .help("the operations are the output `update` of the definition of `workload`"),
+            );
+        }
+        self.board.settle(node.id, known);
     }
 
     fn push(&mut self, decided: Decided) {

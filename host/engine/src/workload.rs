@@ -3,7 +3,8 @@
 //! Everything it is made from is recorded with the `workload` resource: the resolved `{metadata,
 //! spec}` are its params, the operations to apply are its `update` output.
 
-use purlin_model::{Map, Value};
+use json_patch::{PatchErrorKind, PatchOperation};
+use purlin_model::{Key, Map, Value};
 use purlin_state::Record;
 
 /// The resolved document of a workload.
@@ -17,12 +18,68 @@ pub struct WorkloadDocument {
 
 /// A workload whose document cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("workload `{workload}`: the `update` output of its resource cannot be applied: {reason}")]
+#[error("workload `{workload}`: the `update` output of its resource cannot be applied: {fault}")]
 pub struct WorkloadError {
     /// Which workload.
     pub workload: String,
     /// Why.
-    pub reason: String,
+    pub fault: PatchFault,
+}
+
+/// Why operations do not apply to a document. Holds names of the document and of the operation, and
+/// no values.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchFault {
+    /// It is no list of JSON Patch operations (RFC 6902).
+    #[error("it is not a list of JSON Patch operations: {0}")]
+    NoPatch(String),
+    /// An operation does not apply, and holds a secret, so that the reason is not told.
+    #[error("operation {index} does not apply (it holds a secret, so the reason is not shown)")]
+    Hidden {
+        /// Which, from 1.
+        index: usize,
+    },
+    /// An operation does not apply.
+    #[error("operation {index}, `{operation}` at `{path}`: {problem}")]
+    Operation {
+        /// Which, from 1.
+        index: usize,
+        /// Such as `replace`.
+        operation: &'static str,
+        /// JSON Pointer that it is about.
+        path: String,
+        /// What is in its way.
+        problem: PatchProblem,
+    },
+}
+
+/// What is in the way of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchProblem {
+    /// There is nothing at the path.
+    #[error("`{at}` has no `{missing}`")]
+    Missing {
+        /// The deepest place on the way that is there, empty for the whole document.
+        at: String,
+        /// What is not there.
+        missing: String,
+        /// What is there, sorted.
+        there: Vec<String>,
+    },
+    /// Something on the way has nothing below it.
+    #[error("`{at}` is {kind}")]
+    Scalar {
+        /// Where.
+        at: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A `test` that does not hold.
+    #[error("the value is another one")]
+    Differs,
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
 }
 
 /// The document of a workload, from the record of its `workload` resource. `None` for records of
@@ -31,22 +88,42 @@ pub struct WorkloadError {
 /// # Errors
 /// When `update` is no list of JSON Patch operations, or one of them does not apply.
 pub fn workload_document(record: &Record) -> Option<Result<WorkloadDocument, WorkloadError>> {
-    let key = record.urn.key()?;
+    of(&record.urn.key()?, &record.inputs.params, &record.state.outputs)
+}
+
+/// Whether the document of a workload can be made of params and outputs, as far as they are known.
+pub(crate) fn check(key: &Key, params: &Value, outputs: &Value) -> Result<(), Box<WorkloadError>> {
+    // Most resources are no workloads, and most workloads have no operations.
+    if key.type_name() != "workload" {
+        return Ok(());
+    }
+    match outputs.get("update") {
+        None | Some(Value::Null) => return Ok(()),
+        Some(update) if update.has_unknown() || params.has_unknown() => return Ok(()),
+        Some(_) => {}
+    }
+    match of(key, params, outputs) {
+        Some(Err(error)) => Err(Box::new(error)),
+        _ => Ok(()),
+    }
+}
+
+fn of(key: &Key, params: &Value, outputs: &Value) -> Option<Result<WorkloadDocument, WorkloadError>> {
     if key.type_name() != "workload" {
         return None;
     }
     let name = key.workload()?.to_owned();
-    let params = record.inputs.params.as_map();
+    let params = params.as_map();
     let part = |name: &str| params.and_then(|map| map.get(name)).cloned().unwrap_or_else(Value::map);
     let document =
         Value::Map(Map::from_iter([("metadata".into(), part("metadata")), ("spec".into(), part("spec"))]));
-    let result = match record.state.outputs.get("update") {
+    let result = match outputs.get("update") {
         None | Some(Value::Null) => Ok(document),
         Some(update) => patch(&document, &update),
     };
     Some(match result {
         Ok(document) => Ok(WorkloadDocument { name, document }),
-        Err(reason) => Err(WorkloadError { workload: name, reason }),
+        Err(fault) => Err(WorkloadError { workload: name, fault }),
     })
 }
 
@@ -54,20 +131,27 @@ pub fn workload_document(record: &Record) -> Option<Result<WorkloadDocument, Wor
 /// so that it is secret again wherever an operation moves it. Where the two differ by more than that,
 /// as where an operation tests a secret or its path is one, the whole is secret. No reason tells a
 /// secret, nor a token.
-fn patch(document: &Value, update: &Value) -> Result<Value, String> {
-    let reveal = |value: &Value| value.reveal().map_err(|error| error.to_string());
+fn patch(document: &Value, update: &Value) -> Result<Value, PatchFault> {
+    let reveal = |value: &Value| value.reveal().map_err(|error| PatchFault::NoPatch(error.to_string()));
     let mut made = reveal(document)?;
-    let touched = document.has_secret() || update.has_secret();
-    let hidden = |reason: String, what: &str| match update.has_secret() {
-        true => format!("{what} (it holds a secret, so the reason is not shown)"),
-        false => reason,
-    };
-    let operations: json_patch::Patch = serde_json::from_value(reveal(update)?)
-        .map_err(|error| hidden(error.to_string(), "it is no list of JSON Patch operations"))?;
-    json_patch::patch(&mut made, &operations).map_err(|error| {
-        let number = error.operation + 1;
-        hidden(error.to_string(), &format!("operation {number} does not apply"))
-    })?;
+    let hides = update.has_secret();
+    let touched = document.has_secret() || hides;
+    let operations: json_patch::Patch =
+        serde_json::from_value(reveal(update)?).map_err(|error| match hides {
+            true => PatchFault::NoPatch("it holds a secret, so the reason is not shown".to_owned()),
+            false => PatchFault::NoPatch(error.to_string()),
+        })?;
+    for (index, operation) in operations.0.iter().enumerate() {
+        if let Err(error) = json_patch::patch(&mut made, std::slice::from_ref(operation)) {
+            let index = index + 1;
+            return Err(match (hides, document.has_secret()) {
+                (true, _) => PatchFault::Hidden { index },
+                // Names below a secret are secret, too.
+                (false, true) => fault(index, operation, &document.redact(), &error.kind),
+                (false, false) => fault(index, operation, &made, &error.kind),
+            });
+        }
+    }
     let made = Value::from(made);
     if !touched {
         return Ok(made);
@@ -85,6 +169,65 @@ fn tracked(document: &Value, update: &Value) -> Option<Value> {
     let operations: json_patch::Patch = serde_json::from_value(operations).ok()?;
     json_patch::patch(&mut json, &operations).ok()?;
     Some(restore(json, &secrets))
+}
+
+fn fault(
+    index: usize,
+    operation: &PatchOperation,
+    document: &serde_json::Value,
+    kind: &PatchErrorKind,
+) -> PatchFault {
+    let (name, target) = match operation {
+        PatchOperation::Add(_) => ("add", parent(operation.path().as_str())),
+        PatchOperation::Remove(_) => ("remove", operation.path().as_str()),
+        PatchOperation::Replace(_) => ("replace", operation.path().as_str()),
+        PatchOperation::Move(moving) => ("move", moving.from.as_str()),
+        PatchOperation::Copy(copying) => ("copy", copying.from.as_str()),
+        PatchOperation::Test(_) => ("test", operation.path().as_str()),
+    };
+    let target = match (name, document.pointer(target)) {
+        // What is moved or copied is there; then it is where it goes that is not.
+        ("move" | "copy", Some(_)) => parent(operation.path().as_str()),
+        _ => target,
+    };
+    let problem = match (kind, missing(document, target)) {
+        (PatchErrorKind::TestFailed, _) => PatchProblem::Differs,
+        (_, Some(problem)) => problem,
+        (kind, None) => PatchProblem::Other(kind.to_string()),
+    };
+    PatchFault::Operation { index, operation: name, path: operation.path().to_string(), problem }
+}
+
+fn parent(pointer: &str) -> &str {
+    pointer.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+/// The first step of a pointer that leads nowhere.
+fn missing(document: &serde_json::Value, pointer: &str) -> Option<PatchProblem> {
+    let (mut at, mut value) = (String::new(), document);
+    for segment in pointer.split('/').skip(1) {
+        let below = format!("{at}/{segment}");
+        let Some(next) = document.pointer(&below) else {
+            let missing = segment.replace("~1", "/").replace("~0", "~");
+            return Some(match value {
+                serde_json::Value::Object(map) => {
+                    let mut there: Vec<String> = map.keys().cloned().collect();
+                    there.sort_unstable();
+                    PatchProblem::Missing { at, missing, there }
+                }
+                serde_json::Value::Array(items) => {
+                    let there = (0..items.len()).map(|index| index.to_string()).collect();
+                    PatchProblem::Missing { at, missing, there }
+                }
+                serde_json::Value::Null => PatchProblem::Scalar { at, kind: "null" },
+                serde_json::Value::Bool(_) => PatchProblem::Scalar { at, kind: "true or false" },
+                serde_json::Value::Number(_) => PatchProblem::Scalar { at, kind: "a number" },
+                serde_json::Value::String(_) => PatchProblem::Scalar { at, kind: "a text" },
+            });
+        };
+        (at, value) = (below, next);
+    }
+    None
 }
 
 /// No text of a YAML document begins like this: it does not allow the character NUL.
@@ -175,11 +318,44 @@ mod tests {
         for wrong in
             [json!("hunter2"), json!([{"op": "hunter2"}]), json!([{"op": "remove", "path": "/hunter2"}])]
         {
-            let reason = patch(&document, &hidden(wrong)).expect_err("it does not apply");
+            let reason = patch(&document, &hidden(wrong)).expect_err("it does not apply").to_string();
             assert!(
                 !reason.contains("hunter2") && !reason.contains('\0') && !reason.contains("secret 0"),
                 "{reason}"
             );
+        }
+    }
+
+    #[test]
+    fn a_wrong_patch_tells_which_operation_and_what_is_there() {
+        let document = json!({"spec": {"containers": {"main": {"image": "nginx"}}, "ports": [80]}});
+        for (update, says) in [
+            (
+                json!([
+                    {"op": "add", "path": "/spec/x", "value": 1},
+                    {"op": "replace", "path": "/spec/containers/man/image", "value": "x"},
+                ]),
+                "operation 2, `replace` at `/spec/containers/man/image`: `/spec/containers` has no `man`",
+            ),
+            (
+                json!([{"op": "add", "path": "/metadata/labels/a", "value": 1}]),
+                "operation 1, `add` at `/metadata/labels/a`: `` has no `metadata`",
+            ),
+            (
+                json!([{"op": "move", "from": "/spec/ports/3", "path": "/spec/x"}]),
+                "operation 1, `move` at `/spec/x`: `/spec/ports` has no `3`",
+            ),
+            (
+                json!([{"op": "remove", "path": "/spec/containers/main/image/tag"}]),
+                "operation 1, `remove` at `/spec/containers/main/image/tag`: `/spec/containers/main/image` is a text",
+            ),
+            (
+                json!([{"op": "test", "path": "/spec/ports/0", "value": 81}]),
+                "operation 1, `test` at `/spec/ports/0`: the value is another one",
+            ),
+        ] {
+            let fault = patch(&document.clone().into(), &update.into()).expect_err("does not apply");
+            assert_eq!(fault.to_string(), says);
         }
     }
 

@@ -144,14 +144,18 @@ async fn a_busy_driver_is_asked_again_with_the_same_key() {
     assert_eq!(distinct.len(), 2, "one for the environment, one for `a`: {keys:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn patience_has_an_end_and_leaves_nothing_behind() {
     let platform = Platform::new();
     let summary = platform.up(&documents(&[("a", "busy: '9'")], &[])).await;
     let cause = summary.failed.first().map(|(_, cause)| cause);
     let Some(Cause::Call(error)) = cause else { panic!("{summary:#?}") };
-    assert!(matches!(**error, CallError::Failure(Failure::RetryAfter { .. })));
+    assert!(matches!(error.error, CallError::Failure(Failure::RetryAfter { .. })));
     assert_eq!(platform.done().len(), 5);
+    // Five calls, and the time that the driver asked for between them.
+    assert_eq!(error.attempts, 5);
+    assert!(error.took >= 4 * Duration::from_millis(5) && error.took < Duration::from_secs(1), "{error:?}");
+    assert!(error.definition.as_ref().is_some_and(|defined| defined.name.is_some()), "{error:?}");
     assert!(platform.snapshot().await.pending.is_empty());
 }
 

@@ -190,7 +190,7 @@ pub enum Failure {
     #[error("conflict: {0}")]
     Conflict(String),
     /// Busy; nothing was changed.
-    #[error("busy, try again after {} ms: {message}", after.as_millis())]
+    #[error("{message} (the driver asks to be called again after {} ms)", after.as_millis())]
     RetryAfter {
         /// How long to wait.
         after: Duration,

@@ -5,6 +5,7 @@
 mod endpoint;
 mod host;
 mod http;
+mod need;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,6 +15,9 @@ pub use endpoint::{Endpoint, PortPattern};
 pub use host::{HostPattern, network};
 pub use http::{HttpGrant, MethodPattern, PathPattern, Scheme, is_plain_path};
 pub use ipnet::IpNet;
+pub use need::{Lack, Need, Reached, reached};
+
+use crate::Location;
 
 /// What a driver may do. Empty means nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +44,7 @@ pub struct Grants {
 }
 
 /// A folder that a driver may use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirGrant {
     /// On the host, from the workspace's folder.
     pub host: PathBuf,
@@ -48,6 +52,8 @@ pub struct DirGrant {
     pub guest: String,
     /// Whether it may write.
     pub writable: bool,
+    /// Where its `mode` was written, or else the grant.
+    pub location: Location,
 }
 
 impl fmt::Display for DirGrant {

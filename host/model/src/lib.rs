@@ -23,6 +23,7 @@ mod name;
 mod recipe;
 mod secret_store;
 mod template;
+pub mod trouble;
 mod urn;
 mod value;
 mod within;

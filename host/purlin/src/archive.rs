@@ -30,6 +30,9 @@ pub(crate) struct Archive {
     /// What was named to be read, counted from the workspace's folder.
     #[serde(default)]
     pub(crate) inputs: Vec<Arc<str>>,
+    /// The workspace's folder on the machine of then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<Arc<str>>,
 }
 
 /// The beginning of an archive: what is needed of it without the texts.
@@ -95,7 +98,7 @@ impl Archive {
     fn files(&self) -> Files {
         let path = |text: &Text| Some((text.name.as_str().into(), text.path.clone()?));
         let paths = self.sources.iter().filter_map(path).collect();
-        Files::kept(paths, self.workspace.clone(), self.inputs.clone())
+        Files::kept(paths, self.workspace.clone(), self.inputs.clone(), self.folder.clone())
     }
 }
 
@@ -226,6 +229,7 @@ impl Documents {
                 .collect(),
             workspace: self.files.workspace.clone(),
             inputs: self.files.inputs.clone(),
+            folder: self.files.folder.clone(),
         };
         // Text and numbers always become JSON.
         serde_json::to_vec(&archive).unwrap_or_default()

@@ -8,6 +8,24 @@ pub enum Error {
     /// The documents are wrong. Nothing was done.
     #[error("{}", .0.iter().find(|d| d.is_error()).map_or("the documents are wrong", |d| &d.message))]
     Documents(Vec<Diagnostic>),
+    /// Drivers are not granted what the inputs make them reach. Nothing was done.
+    #[error("{}", .faults.iter().find(|d| d.is_error()).map_or("grants are lacking", |d| &d.message))]
+    NotGranted {
+        /// Every fault that was found, those of the grants among them.
+        faults: Vec<Diagnostic>,
+        /// What each driver lacks, by name.
+        lacking: Vec<(std::sync::Arc<str>, purlin_engine::Lacking)>,
+    },
+    /// A deployment of this environment has the id already.
+    #[error("the deployment id `{id}` is taken: deployment {number} of {environment} has it")]
+    DeploymentExists {
+        /// The id.
+        id: std::sync::Arc<str>,
+        /// Which deployment has it.
+        number: u64,
+        /// Where.
+        environment: purlin_state::Environment,
+    },
     /// The state cannot be read or written, or somebody else holds it.
     #[error(transparent)]
     State(#[from] purlin_state::Error),
@@ -54,7 +72,7 @@ impl Error {
     /// The faults in documents that it is about; empty for other errors.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
-            Self::Documents(diagnostics) => diagnostics,
+            Self::Documents(diagnostics) | Self::NotGranted { faults: diagnostics, .. } => diagnostics,
             _ => &[],
         }
     }
@@ -63,6 +81,8 @@ impl Error {
     pub fn is_input(&self) -> bool {
         match self {
             Self::Documents(_)
+            | Self::NotGranted { .. }
+            | Self::DeploymentExists { .. }
             | Self::Archive(_)
             | Self::Component(_)
             | Self::NoCases { .. }
@@ -85,6 +105,7 @@ impl From<purlin_engine::Error> for Error {
     fn from(error: purlin_engine::Error) -> Self {
         match error {
             purlin_engine::Error::Documents(diagnostics) => Self::Documents(diagnostics),
+            purlin_engine::Error::NotGranted { faults, lacking } => Self::NotGranted { faults, lacking },
             purlin_engine::Error::State(error) => Self::State(error),
             other => Self::Engine(other),
         }

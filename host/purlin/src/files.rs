@@ -24,6 +24,8 @@ pub(crate) struct Files {
     pub(crate) workspace: Option<Arc<str>>,
     /// What was named to be read, counted from the anchor.
     pub(crate) inputs: Vec<Arc<str>>,
+    /// The folder that paths counted from where they were read: the anchor, or that of then.
+    pub(crate) folder: Option<Arc<str>>,
 }
 
 impl Files {
@@ -44,7 +46,14 @@ impl Files {
         // The workspace is found without being named.
         let inputs = given.iter().map(|given| input(&anchor, given));
         let inputs = inputs.filter(|input| Some(input) != workspace.as_ref()).collect();
-        Self { paths: paths.collect(), workspace, inputs, anchor: Some(anchor), given }
+        Self {
+            paths: paths.collect(),
+            workspace,
+            inputs,
+            folder: Some(anchor.to_string_lossy().into()),
+            anchor: Some(anchor),
+            given,
+        }
     }
 
     /// Of documents that were kept.
@@ -52,8 +61,9 @@ impl Files {
         paths: HashMap<Arc<str>, Arc<str>>,
         workspace: Option<Arc<str>>,
         inputs: Vec<Arc<str>>,
+        folder: Option<Arc<str>>,
     ) -> Self {
-        Self { anchor: None, given: Vec::new(), paths, workspace, inputs }
+        Self { anchor: None, given: Vec::new(), paths, workspace, inputs, folder }
     }
 
     /// Whether they were just read: what is kept has no files to compare with.
@@ -69,6 +79,11 @@ impl Files {
     /// The absolute path of a file whose path counts from the anchor.
     pub(crate) fn find(&self, path: &str) -> PathBuf {
         plain(&self.anchor.clone().unwrap_or_default().join(path))
+    }
+
+    /// Whether a folder lies within the one that paths count from, or the other way round.
+    pub(crate) fn is_within_reach(&self, folder: &Path) -> bool {
+        self.anchor.as_ref().is_some_and(|anchor| folder.starts_with(anchor) || anchor.starts_with(folder))
     }
 
     /// Whether a folder was walked that a file lies in, or the file was named.

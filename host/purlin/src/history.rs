@@ -24,6 +24,7 @@ impl Session<'_> {
     /// When the plan was made offline, or the history cannot be written;
     /// [`purlin_engine::Error::DataLoss`] when it loses data that nobody allowed to be lost
     /// ([`Plan::allow_losses`]).
+    /// [`Error::DeploymentExists`] when the environment has a deployment with this id.
     pub async fn deploy(
         &self,
         plan: Plan,
@@ -31,14 +32,28 @@ impl Session<'_> {
         cancel: CancelToken,
     ) -> Result<Deploying, Error> {
         let store = self.purlin.store().await?;
+        let (id, environment) = (Arc::clone(&plan.context.deployment), self.environment().clone());
         let archive = documents.map(Documents::archive);
+        // What was accepted, and a change of the context or of what is permitted, counts although no
+        // resource changes, or it would be asked about at each run.
+        let accepts = documents.is_some_and(|documents| !documents.accept_missing.is_empty());
+        let counted = !plan.is_empty()
+            || accepts
+            || self.changes_context(documents).await?
+            || self.permits_otherwise(archive.as_deref()).await?;
+        if counted {
+            let same = store.history(&environment).await?.into_iter().find(|other| other.id == id);
+            if let Some(same) = same {
+                return Err(Error::DeploymentExists { id, number: same.number, environment });
+            }
+        }
         let counts = plan.steps.iter().filter(|step| step.action != Action::None);
         let mut urns: BTreeMap<Key, Urn> = BTreeMap::new();
         counts.for_each(|step| {
             urns.insert(step.key.clone(), step.urn.clone());
         });
         let entry = Deployment {
-            id: Arc::clone(&plan.context.deployment),
+            id,
             number: 0,
             holder: self.purlin.holder(),
             ended: None,
@@ -46,15 +61,6 @@ impl Session<'_> {
             steps: Vec::new(),
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
         };
-        let environment = self.environment().clone();
-        // What was accepted is not asked again.
-        let accepts = documents.is_some_and(|documents| !documents.accept_missing.is_empty());
-        // A change of the context or of what is permitted counts although no resource changes, or
-        // it would be asked about at each run.
-        let counted = !plan.is_empty()
-            || accepts
-            || self.changes_context(documents).await?
-            || self.permits_otherwise(archive.as_deref()).await?;
         let run = self.apply(plan, cancel).await?;
         if counted {
             let change = Change::Deployed {

@@ -8,7 +8,9 @@
 //! use purlin_host::{Documents, Purlin, documents};
 //!
 //! let loaded = documents::load(&[documents::Input::Path("platform".into())]);
-//! let documents = Documents::new(loaded, &Default::default(), None, "deployment-1")?;
+//! // Every deployment needs an id of its own: one that the environment has already is refused.
+//! let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+//! let documents = Documents::new(loaded, &Default::default(), None, &format!("deployment-{now}"))?;
 //! let purlin = Purlin::builder().state_folder(".purlin").cache_folder(".purlin/cache").build();
 //! let session = purlin.begin(&documents.environment()).await?;
 //! session.recover(&documents.context, Default::default()).await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_engine::{Call, Driver, Look};
+use purlin_model::Grants;
 use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Probe;
@@ -26,6 +27,10 @@ impl Driver for Probed {
 
     fn digest(&self) -> &str {
         self.driver.digest()
+    }
+
+    fn grants(&self) -> Option<&Grants> {
+        self.driver.grants()
     }
 
     async fn check(

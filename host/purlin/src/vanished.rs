@@ -62,11 +62,14 @@ impl Fate {
 pub(crate) struct Comparison<'a> {
     documents: &'a Documents,
     then: Vec<(SourceText, Option<Arc<str>>)>,
+    /// The workspace's folder of then.
+    folder: Option<PathBuf>,
 }
 
 impl<'a> Comparison<'a> {
     pub(crate) fn new(documents: &'a Documents, archive: Archive) -> Self {
-        Self { documents, then: archive.into_texts() }
+        let folder = archive.folder.as_deref().map(PathBuf::from);
+        Self { documents, then: archive.into_texts(), folder }
     }
 
     /// The files that lost a document which is nowhere else now.
@@ -152,12 +155,17 @@ impl<'a> Comparison<'a> {
         path.filter(|_| self.documents.files.are_here()).map_or_else(|| source.name.clone(), shown)
     }
 
-    /// Where a file lay. Older archives have no paths, but names that most likely still lead there.
+    /// Where a file lay. Paths count from the workspace's folder, which may lie elsewhere on another
+    /// machine; but where one workspace lies within another, each has files that the other has not.
     fn absolute(&self, source: &SourceText, path: Option<&str>) -> Option<PathBuf> {
         if &*source.name == "-" || !self.documents.files.are_here() {
             return None;
         }
-        path.map(|path| self.documents.files.find(path))
+        let now = self.documents.files.find(path?);
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        let then = self.folder.as_ref().filter(|folder| self.documents.files.is_within_reach(folder));
+        let then = then.map(|folder| folder.join(path.unwrap_or_default()));
+        then.filter(|then| !is_there(&now) && is_there(then)).or(Some(now))
     }
 
     fn fate(&self, source: &SourceText, path: Option<&Path>) -> Fate {

@@ -1,5 +1,5 @@
 //! The example service, asked as its callers ask it.
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, clippy::panic)]
 
 #[path = "../examples/embed/service.rs"]
 mod service;
@@ -67,7 +67,31 @@ async fn a_service_plans_and_applies() {
     let last: Value = serde_json::from_str(events.lines().last().expect("a line")).expect("json");
     assert_eq!(last["calls"], 0, "a second apply calls no driver: {events}");
 
+    let taken = taken(&state.path().join("other")).await;
+    assert!(matches!(taken, purlin_host::Error::DeploymentExists { number: 1, .. }), "{taken:?}");
+    assert!(taken.is_input());
+
     let (status, wrong) = ask("/plan", "apiVersion: purlin.dev/v1\nkind: Nothing\n").await;
     assert_eq!(status, 422, "{wrong}");
     assert!(wrong.contains("Nothing"), "{wrong}");
+}
+
+/// Deploys twice with one id, in another state, and gives what is said of the second time.
+async fn taken(state: &std::path::Path) -> purlin_host::Error {
+    use futures::StreamExt as _;
+    use purlin_host::documents::{Input, load};
+    let purlin = purlin_host::Purlin::builder().state_folder(state).build();
+    for app_text in ["one", "two"] {
+        let text = DOCUMENTS.replace("hello", app_text);
+        let loaded = load(&[Input::Text { name: "documents".into(), text }]);
+        let documents =
+            purlin_host::Documents::new(loaded, &Default::default(), None, "same").expect("right");
+        let session = purlin.begin(&documents.environment()).await.expect("a session");
+        let plan = session.plan(&documents, Default::default()).await.expect("a plan");
+        match session.deploy(plan, Some(&documents), Default::default()).await {
+            Ok(run) => drop(run.collect::<Vec<_>>().await),
+            Err(error) => return error,
+        }
+    }
+    panic!("the second one is refused");
 }

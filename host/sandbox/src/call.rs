@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
+use purlin_model::Grants;
 use purlin_model::driver::{Inputs, ResourceState};
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, Linker};
@@ -22,6 +23,7 @@ use crate::context::{CallContext, CancelToken};
 use crate::convert::people;
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
+use crate::facts::Facts;
 use crate::limits::{HANDLES, Limits, TABLE_ELEMENTS};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
 use crate::secrets::Needles;
@@ -129,6 +131,11 @@ impl Runner {
         })
     }
 
+    /// What the operator grants.
+    pub(crate) fn grants(&self) -> &Grants {
+        self.granted.grants()
+    }
+
     /// Wall-clock time of a call.
     fn time(&self, context: &CallContext<'_>) -> Duration {
         context.time.map_or(self.limits.time, |time| time.min(self.limits.time))
@@ -151,7 +158,7 @@ impl Runner {
         let needles = Arc::new(Needles::default());
         let cancel = CancelToken::default();
         let call = OneCall {
-            log: Log::new(&self.name, None, &needles, self.limits.log, None),
+            log: Log::new(&self.name, None, &needles, self.limits.log, None, Facts::default()),
             operation: Operation::none(&cancel),
             time: self.limits.time,
             needles,
@@ -168,7 +175,8 @@ impl Runner {
     ) -> Result<R, CallError> {
         let context = given.context;
         let (key, witness) = (Some(&context.subject.key), context.witness.clone());
-        let log = Log::new(&self.name, key, &given.needles, self.limits.log, witness);
+        let facts = context.facts.clone();
+        let log = Log::new(&self.name, key, &given.needles, self.limits.log, witness, facts);
         let call = OneCall {
             operation: Operation::new(context, given.creates, &given.needles),
             log,

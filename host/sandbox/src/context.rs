@@ -8,6 +8,7 @@ use std::time::Duration;
 use purlin_model::driver::Subject;
 use tokio::sync::watch;
 
+use crate::facts::Facts;
 use crate::witness::Witness;
 
 /// Facts about one call.
@@ -27,6 +28,8 @@ pub struct CallContext<'a> {
     pub cancel: CancelToken,
     /// Who looks over the driver's shoulder, unmasked. None but for examining drivers.
     pub witness: Option<Arc<dyn Witness>>,
+    /// Where the host notes what it sees of the call.
+    pub facts: Facts,
 }
 
 impl<'a> CallContext<'a> {
@@ -40,6 +43,7 @@ impl<'a> CallContext<'a> {
             progress: None,
             cancel: CancelToken::default(),
             witness: None,
+            facts: Facts::default(),
         }
     }
 }

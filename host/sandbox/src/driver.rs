@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use purlin_model::Grants;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
@@ -65,6 +66,11 @@ impl Driver {
     /// SHA-256 of the component, in hex.
     pub fn digest(&self) -> &str {
         &self.0.digest
+    }
+
+    /// What the operator grants it.
+    pub fn grants(&self) -> &Grants {
+        self.0.runner.grants()
     }
 
     fn reader<'a>(&'a self, given: &'a Given<'_>) -> Reader<'a> {

@@ -21,6 +21,7 @@ mod convert;
 mod driver;
 mod engine;
 mod error;
+mod facts;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod inspect;
@@ -40,6 +41,7 @@ pub use compile::{Target, precompile};
 pub use context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
 pub use driver::{Change, Driver};
 pub use error::{CallError, LoadError, SandboxError};
+pub use facts::Facts;
 pub use inspect::{Import, Interfaces, interfaces};
 pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, read_component};
 pub use witness::{Asked, Deed, Witness};

@@ -30,7 +30,7 @@ impl Files {
     async fn within(writable: bool, limits: Limits) -> Self {
         let folder = tempfile::tempdir().expect("folder");
         fs::create_dir(folder.path().join("out")).expect("made");
-        let grant = DirGrant { host: "out".into(), guest: "/out".into(), writable };
+        let grant = DirGrant { host: "out".into(), guest: "/out".into(), writable, ..DirGrant::default() };
         let setup = DriverSetup {
             name: "purlin/file".into(),
             grants: Grants { dirs: vec![grant], ..Grants::default() },

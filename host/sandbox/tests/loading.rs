@@ -85,7 +85,8 @@ async fn grants_that_cannot_be_kept_are_refused() {
             other => panic!("{other:?}"),
         }
     };
-    let dir = |host: &str, guest: &str| DirGrant { host: host.into(), guest: guest.into(), writable: false };
+    let dir =
+        |host: &str, guest: &str| DirGrant { host: host.into(), guest: guest.into(), ..DirGrant::default() };
     assert!(refused(vec![dir("none", "/a")]).await.contains("drivers.acme/bad.grants.dirs"));
     assert!(refused(vec![dir("file", "/a")]).await.contains("is not a folder"));
     assert!(refused(vec![dir(".", "a")]).await.contains("does not begin with `/`"));

@@ -27,7 +27,12 @@ async fn nothing_is_there_by_default() {
 async fn grants_open_what_they_name() {
     let folder = tempfile::tempdir().expect("folder");
     std::fs::create_dir(folder.path().join("ro")).expect("made");
-    let dir = |host: &str, writable| DirGrant { host: host.into(), guest: format!("/{host}"), writable };
+    let dir = |host: &str, writable| DirGrant {
+        host: host.into(),
+        guest: format!("/{host}"),
+        writable,
+        ..DirGrant::default()
+    };
     let setup = DriverSetup {
         grants: Grants {
             dirs: vec![dir("rw", true), dir("ro", false)],

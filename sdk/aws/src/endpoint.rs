@@ -169,6 +169,11 @@ pub fn endpoint_schema(path_style: bool) -> purlin_sdk::Json {
             serde_json::json!({"type": ["boolean", "null"], "description": "Whether the bucket's name stands in the path; so by default with a `url`."}),
         );
     }
+    // Where the bucket's name stands in the host, the URL does not say all of where requests go.
+    if !path_style && let Some(url) = schema.pointer_mut("/properties/url").and_then(|it| it.as_object_mut())
+    {
+        url.insert("x-purlin-reaches".to_owned(), "http".into());
+    }
     schema
 }
 

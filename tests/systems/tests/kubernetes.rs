@@ -688,8 +688,8 @@ fn who_may_not_is_told_why() {
     let denied = workspace(&[], &inputs);
     denied
         .run(&["up", "--yes"])
-        .expect(1)
-        .says("denied: http")
+        .expect(2)
+        .says("`purlin/kubernetes` is not granted requests to")
         .says(&format!("http://127.0.0.1:{}", k8s.port()));
     let workspace = workspace(&[k8s.port()], &inputs);
     let mut wrong = inputs.clone();

@@ -291,9 +291,9 @@ fn without_a_grant_the_missing_one_is_told() {
     let address = format!("127.0.0.1:{}", postgres.port);
     workspace
         .run(&["up", "--yes"])
-        .expect(1)
-        .says(&format!("denied: tcp {address}"))
-        .says(&format!("drivers.purlin/postgres.grants.tcp: [\"{address}\"]"));
+        .expect(2)
+        .says(&format!("`purlin/postgres` is not granted connections to `{address}`"))
+        .says(&format!("- \"{address}\""));
     assert!(postgres.databases().is_empty());
 }
 

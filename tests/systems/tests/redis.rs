@@ -224,9 +224,9 @@ fn without_a_grant_or_a_right_the_missing_one_is_told() {
     wanted(&open, &user("shop", &["+get"]));
     let address = format!("127.0.0.1:{}", redis.port);
     open.run(&["up", "--yes"])
-        .expect(1)
-        .says(&format!("denied: tcp {address}"))
-        .says(&format!("drivers.purlin/redis.grants.tcp: [\"{address}\"]"));
+        .expect(2)
+        .says(&format!("`purlin/redis` is not granted connections to `{address}`"))
+        .says(&format!("- \"{address}\""));
     redis.ask(&["ACL", "SETUSER", "weak", "on", ">w", "+get"]);
     let mut at = server(redis.port);
     at["user"] = "weak".into();

@@ -555,7 +555,7 @@ fn what_is_missing_or_wrong_is_told() {
     let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("a file");
     workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
     let grant = format!("http://127.0.0.1:{}/nothing-comes-of-it", moto.port());
-    workspace.run(&["up", "--yes"]).expect(1).says("denied: http GET").says(&grant);
+    workspace.run(&["up", "--yes"]).expect(1).says("`purlin/s3` is not granted requests to").says(&grant);
     // Keys that are nobody's, or no pair.
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");

@@ -15,6 +15,8 @@ pub(crate) fn inputs() -> Json {
     });
     let mut server = json!({
         "type": "object",
+        "x-purlin-reaches": "tcp",
+        "x-purlin-port": 5432,
         "required": ["host"],
         "additionalProperties": false,
         "description": "The server, and as whom the driver works there.",

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use purlin_host::documents::SourceMap;
 use purlin_host::engine::{CancelToken, Event, Phase, Plan, PlanOptions, Summary};
 use purlin_host::model::{Context, Key};
 use purlin_host::{Documents, Purlin, Session};
@@ -18,8 +19,11 @@ use crate::events;
 use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
 use crate::progress::{self, Progress};
-use crate::render::plan::{Look, render};
+use crate::render;
+use crate::render::plan::Look;
 use crate::report;
+use crate::report::lacking::All;
+use crate::report::places;
 use crate::text;
 use crate::ui::Level;
 
@@ -44,7 +48,7 @@ impl<'a> Shown<'a> {
         let ui = &self.app.ui;
         if !self.json && ui.level > Level::Quiet {
             let look = Look { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
-            ui.raw(&render(plan, look));
+            ui.raw(&render::plan::render(plan, look));
         }
         if self.json && plan.steps.is_empty() {
             self.nothing();
@@ -54,7 +58,7 @@ impl<'a> Shown<'a> {
     /// The end of a run in which there was nothing to do.
     pub(super) fn nothing(&self) {
         if self.json {
-            events::write(&Event::Summary(Summary::default()), &self.app.ui);
+            events::write(&Event::Summary(Summary::default()), None, &self.app.ui);
         }
     }
 }
@@ -135,7 +139,7 @@ async fn upkeep(
     if summary.failed.is_empty() && summary.halted.is_none() && !summary.cancelled {
         return Ok(Status::Done);
     }
-    end(&summary, shown, app);
+    end(&summary, None, shown, app);
     Ok(Status::Failed)
 }
 
@@ -190,22 +194,31 @@ pub(super) async fn run(
     let total = plan.announced();
     let summary = follow(session, plan, documents, true, shown, app).await?;
     if total > 0 || !summary.is_success() {
-        end(&summary, shown, app);
+        end(&summary, documents, shown, app);
     }
     Ok(if summary.is_success() { Status::Done } else { Status::Failed })
 }
 
-fn end(summary: &Summary, shown: &Shown<'_>, app: &App) {
+fn end(summary: &Summary, documents: Option<&Documents>, shown: &Shown<'_>, app: &App) {
     if shown.json {
         return;
     }
-    let text = progress::report(summary);
+    let nothing = SourceMap::default();
+    let text = progress::report(
+        summary,
+        &progress::Look {
+            sources: documents.map_or(&nothing, |documents| &documents.loaded.sources),
+            locate: &|definition, pointer| places::locate(documents, definition, pointer),
+            columns: app.ui.error_columns().unwrap_or(render::diagnostics::USUAL),
+        },
+    );
     if summary.is_success() {
         app.ui.say(text.trim_end());
     } else {
         app.ui.raw(&text);
     }
     if !summary.failed.is_empty() {
+        All::of(summary.failed.iter().map(|(_, cause)| cause)).hint(&app.ui);
         app.ui.hint("completed changes are kept; run the same command again to continue");
     }
 }
@@ -262,7 +275,7 @@ async fn follow(
         let Some(event) = event else { break Summary::default() };
         let is_end = matches!(event, Event::Summary(_));
         if shown.json && (last || !is_end) {
-            events::write(&event, &app.ui);
+            events::write(&event, documents, &app.ui);
         }
         progress.event(&event);
         match event {
@@ -280,7 +293,7 @@ async fn follow(
     progress.finish();
     app.timings.add("apply", begun.elapsed());
     if pressed > 1 {
-        end(&summary, shown, app);
+        end(&summary, documents, shown, app);
         std::process::exit(INTERRUPTED);
     }
     Ok(summary)
@@ -309,5 +322,5 @@ pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
         ));
     }
     let closed = app.timings.wait("close state", purlin.close()).await;
-    closed.map_err(|error| Failure::host(error, &purlin_host::documents::SourceMap::default()))
+    closed.map_err(|error| Failure::host(error, &SourceMap::default()))
 }

@@ -4,7 +4,7 @@ use purlin_host::documents::SourceMap;
 use purlin_host::model::Diagnostic;
 
 /// Columns where nobody says how many there are.
-const USUAL: usize = 100;
+pub(crate) const USUAL: usize = 100;
 
 /// The faults as text, with an empty line between them and at the end.
 pub(crate) fn render(faults: &[Diagnostic], sources: &SourceMap, columns: Option<usize>) -> String {

@@ -38,7 +38,8 @@ pub(crate) struct Related {
     pub(crate) message: String,
 }
 
-fn place(location: &Location) -> Place {
+/// A place as plain data.
+pub(crate) fn place(location: &Location) -> Place {
     let known = location.line > 0;
     Place {
         file: location.file.to_string(),

@@ -239,7 +239,12 @@ fn a_failure_stops_what_depends_on_it_and_nothing_else() {
     assert_eq!(world.project().recorded(), ["base-env.default#base-env", "thing.default#shared.free"]);
     let said = world.run(&["up", "--yes"]).status(1);
     assert_eq!(said.out, "");
-    assert!(said.err.contains("failed: odd.default#shared.bad\n  it cannot `nope`\n  blocked 2 resources:"));
+    assert!(said.err.contains("error[failed]: it cannot `nope`"));
+    assert!(
+        said.err.contains("= note: for `odd.default#shared.bad`\nblocked 2 resources:\n"),
+        "{}",
+        said.err
+    );
     assert!(said.err.contains("hint: completed changes are kept; run the same command again to continue"));
 }
 

@@ -7,6 +7,7 @@ mod consent;
 mod crash;
 mod drift;
 mod environments;
+mod failures;
 mod hints;
 mod history;
 mod interrupted;

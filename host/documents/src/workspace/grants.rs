@@ -104,6 +104,7 @@ fn directory(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DirGrant> {
     let guest_node = fields.need(reader, "guest", "/data");
     let guest = guest_node.and_then(|node| reader.text(node, "`guest`"));
     let mode = fields.get(reader, "mode");
+    let location = reader.at(&mode.unwrap_or(node).span);
     fields.done(reader);
     let writable = match mode.map(|node| (node, reader.string(node, "`mode`"))) {
         None => false,
@@ -125,5 +126,5 @@ fn directory(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DirGrant> {
         }
         return None;
     }
-    Some(DirGrant { host: host?.into(), guest: guest.to_owned(), writable })
+    Some(DirGrant { host: host?.into(), guest: guest.to_owned(), writable, location })
 }

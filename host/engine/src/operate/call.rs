@@ -10,6 +10,7 @@ use purlin_sandbox::{CallError, CancelToken, CheckpointSink};
 use purlin_state::{Change, Intent, Operation, RecordId};
 
 use super::Task;
+use super::effort::Effort;
 use crate::apply::Shared;
 use crate::driver::Call;
 use crate::error::Cause;
@@ -26,6 +27,7 @@ impl Task<'_> {
             (self.shared.events.clone(), self.step.key.clone(), self.operation.work.action());
         Call {
             cancel: self.shared.cancel.clone(),
+            facts: self.effort.facts.clone(),
             progress: Arc::new(move |message, percent| events.progress(&key, action, message, percent)),
             ..Call::quiet(Subject {
                 urn: self.step.urn.clone(),
@@ -95,14 +97,20 @@ pub(super) fn is_certain(error: &CallError) -> bool {
 /// Calls until the driver asks for no more patience.
 pub(super) async fn patiently<T, F>(
     cancel: &CancelToken,
+    effort: &Effort,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, CallError>
 where
     F: Future<Output = Result<T, CallError>>,
 {
     let mut attempts = 1;
+    let begun = tokio::time::Instant::now();
     loop {
-        match attempt().await {
+        // What was in the way of an earlier attempt need not be in the way of this one.
+        effort.facts.served();
+        let result = attempt().await;
+        effort.tried(attempts, begun.elapsed());
+        match result {
             Err(CallError::Failure(Failure::RetryAfter { after, message }))
                 if attempts < ATTEMPTS && !cancel.is_requested() =>
             {

@@ -43,8 +43,10 @@ impl Task<'_> {
             let driver = self.driver_of(&record)?;
             let mut call = self.call();
             let intent = self.intend(Operation::Delete(id.clone()), &mut call).await?;
-            let result =
-                patiently(&self.shared.cancel, || driver.delete(&call, &record.state, &record.inputs)).await;
+            let result = patiently(&self.shared.cancel, self.effort, || {
+                driver.delete(&call, &record.state, &record.inputs)
+            })
+            .await;
             drop(turn);
             match result {
                 // Gone already is gone.

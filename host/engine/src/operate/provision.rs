@@ -1,7 +1,5 @@
 //! Making and changing resources.
 
-use std::sync::Arc;
-
 use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
 use purlin_sandbox::CallError;
@@ -18,7 +16,7 @@ use crate::plan::{Action, InsteadOf, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
 use crate::rules::Rules;
-use crate::{ask, diff, digest, ignore};
+use crate::{ask, diff, digest, ignore, workload};
 
 /// What is to be done, now that everything is known.
 enum Decision {
@@ -65,9 +63,10 @@ impl Task<'_> {
                 let pinned = there.as_deref().is_some_and(|record| record.pinned);
                 let made = Record { pinned, ..made };
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &mut call).await?;
-                let result =
-                    patiently(&self.shared.cancel, || driver.create(&call, &prepared.inputs, &made.name))
-                        .await;
+                let result = patiently(&self.shared.cancel, self.effort, || {
+                    driver.create(&call, &prepared.inputs, &made.name)
+                })
+                .await;
                 drop(turn);
                 let rules = &self.shared.plan.rules;
                 let certain = predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
@@ -210,7 +209,7 @@ impl Task<'_> {
             after: &prepared.inputs,
             name: &record.name,
         };
-        let result = patiently(&self.shared.cancel, || driver.update(&call, change)).await;
+        let result = patiently(&self.shared.cancel, self.effort, || driver.update(&call, change)).await;
         drop(turn);
         let (changed, failure) =
             match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
@@ -254,14 +253,18 @@ fn finish(
     match result {
         Ok(state) => {
             let broken = rules.outputs(type_name, &state.outputs);
-            match predict::broken(certain, &state.outputs) {
-                None if broken.is_empty() => Ok((Record { state, ..record }, None)),
-                path => {
-                    let driver = driver.known_as().to_owned();
-                    let cause = match path {
-                        Some(path) => Cause::Inconsistent { driver, path },
-                        None => Cause::Outputs { driver, faults: broken },
-                    };
+            let driver = || driver.known_as().to_owned();
+            let cause = match predict::broken(certain, &state.outputs) {
+                Some(path) => Some(Cause::Inconsistent { driver: driver(), path }),
+                None if !broken.is_empty() => Some(Cause::Outputs { driver: driver(), faults: broken }),
+                None => record.urn.key().and_then(|key| {
+                    let error = workload::check(&key, &record.inputs.params, &state.outputs).err()?;
+                    Some(Cause::Workload { error, definition: None })
+                }),
+            };
+            match cause {
+                None => Ok((Record { state, ..record }, None)),
+                Some(cause) => {
                     let status = Status::Partial { message: cause.to_string() };
                     Ok((Record { state, status, ..record }, Some(cause)))
                 }
@@ -271,7 +274,7 @@ fn finish(
             let status = Status::Partial { message: message.clone() };
             let record = Record { state: ResourceState::clone(&state), status, ..record };
             let failure = CallError::Failure(Failure::Partial { state, message });
-            Ok((record, Some(Cause::Call(Arc::new(failure)))))
+            Ok((record, Some(Cause::from(failure))))
         }
         Err(error) => Err(error),
     }

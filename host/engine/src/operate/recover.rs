@@ -1,7 +1,5 @@
 //! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
 
-use std::sync::Arc;
-
 use purlin_model::Urn;
 use purlin_model::driver::Failure;
 use purlin_sandbox::CallError;
@@ -12,7 +10,6 @@ use super::delete::gone;
 use super::read::{look_at, refreshed};
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::{Driver, Look};
-use crate::error::Cause;
 use crate::fate;
 use crate::plan::Action;
 use crate::recorded::exists;
@@ -101,7 +98,9 @@ impl Task<'_> {
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
         self.shared.count_call();
-        let result = patiently(&self.shared.cancel, || driver.create(&call, &made.inputs, &made.name)).await;
+        let result =
+            patiently(&self.shared.cancel, self.effort, || driver.create(&call, &made.inputs, &made.name))
+                .await;
         let record = match result {
             Ok(state) => Record { state, ..made.clone() },
             Err(CallError::Failure(Failure::Partial { state, message })) => {
@@ -112,7 +111,7 @@ impl Task<'_> {
                 return self.settled(Vec::new(), intent.id(), "it was not made");
             }
             // This attempt made nothing, perhaps; of the first one it says nothing.
-            Err(error) => return Err(Cause::Call(Arc::new(error))),
+            Err(error) => return Err(error.into()),
         };
         self.settled(instead_of(there, self, record), intent.id(), "it was made")
     }
@@ -174,14 +173,16 @@ impl Task<'_> {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);
             self.shared.count_call();
-            let result =
-                patiently(&self.shared.cancel, || driver.delete(&call, &record.state, &record.inputs)).await;
+            let result = patiently(&self.shared.cancel, self.effort, || {
+                driver.delete(&call, &record.state, &record.inputs)
+            })
+            .await;
             match result {
                 Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {}
                 // This attempt did nothing, perhaps; of the first one it says nothing.
                 Err(error) => {
                     self.shared.leave_unknown(&self.step.key);
-                    return Err(Cause::Call(Arc::new(error)));
+                    return Err(error.into());
                 }
             }
         }

@@ -32,6 +32,8 @@ impl Planner<'_> {
             let draft = Prepared { inputs, digest: question.asked, stable: Vec::new() };
             self.drafts.insert(question.node, draft);
         }
+        let driver = Arc::clone(&answer.question.driver);
+        self.hold_against_grants(node, &driver, &answer.inputs);
         match (answer.question.ask.clone(), answer.found.take()) {
             (Ask::Change, _) => self.change(node, answer),
             (Ask::Observe(_), Some(found)) => self.observe(node, answer, found),
@@ -52,7 +54,7 @@ impl Planner<'_> {
         let step = |action| Step::new(key.clone(), urn.clone(), action);
         let Some(record) = record else {
             let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
-            self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+            self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
             let reasons = vec![self.why_create(&urn)];
             let work = Work::Create {
                 prepared: prepared(inputs, digest, Vec::new()),
@@ -91,7 +93,7 @@ impl Planner<'_> {
             .then(|| Box::new(Record { external: false, digest: [0; 32], ..Record::clone(&record) }));
         match fate {
             Fate::Keep => {
-                self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+                self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::None };
                 let work = Work::Keep { prepared: prepared(inputs, digest, Vec::new()) };
                 let step = Step { reasons: taken_over(&record), ..step(action) };
@@ -106,7 +108,7 @@ impl Planner<'_> {
                     Some(&record),
                     &impact.stable_outputs,
                 );
-                self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+                self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
                 let reasons = taken_over(&record).into_iter().chain(reasons).collect();
                 let work =
@@ -116,7 +118,7 @@ impl Planner<'_> {
             }
             Fate::Replace => {
                 let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
-                self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+                self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
                 // In which order, and what becomes of the old one, is decided over all of them.
                 let certain = forced || record.tainted;
                 let prepared = prepared(inputs, digest, Vec::new());

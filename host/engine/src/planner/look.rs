@@ -76,7 +76,7 @@ impl Planner<'_> {
             && !(record.tainted || record.external || self.options.full)
             && self.forced(id, &urn).is_none()
         {
-            self.board.settle(id, Known::settled(&record.inputs, &record.state));
+            self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
             let step = Step::new(node.key.clone(), urn, Action::None);
             self.settle(id, step, Work::Keep { prepared: None });
             return None;

@@ -45,6 +45,7 @@ pub async fn validate(
         drafts: std::collections::HashMap::new(),
         step_of: vec![u32::MAX; graph.len()],
         errors: Vec::new(),
+        wanted: Vec::new(),
         warnings: Vec::new(),
         graph: Arc::clone(&graph),
         context,

@@ -75,6 +75,11 @@ impl PortPattern {
     pub fn matches(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }
+
+    /// Whether some port is one of both.
+    pub fn meets(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
 }
 
 impl fmt::Display for PortPattern {

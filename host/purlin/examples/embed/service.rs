@@ -19,13 +19,18 @@ use serde_json::{Value, json};
 
 struct Service {
     purlin: Purlin,
+    /// When the service began: its deployments need ids that no earlier one gave.
+    since: u128,
     deployments: AtomicU64,
 }
 
 /// Routes of the service. The state lies in `state`.
 pub(crate) fn router(state: PathBuf) -> Router {
-    let service =
-        Service { purlin: Purlin::builder().state_folder(state).build(), deployments: AtomicU64::new(0) };
+    let service = Service {
+        purlin: Purlin::builder().state_folder(state).build(),
+        since: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos()),
+        deployments: AtomicU64::new(0),
+    };
     Router::new().route("/plan", post(plan)).route("/apply", post(apply)).with_state(Arc::new(service))
 }
 
@@ -73,7 +78,7 @@ impl Service {
             ..ContextDefaults::default()
         };
         let deployment = self.deployments.fetch_add(1, Ordering::Relaxed);
-        Documents::new(loaded, &context, None, &format!("request-{deployment}"))
+        Documents::new(loaded, &context, None, &format!("request-{}-{deployment}", self.since))
             .map_err(|error| Refusal(error, sources))
     }
 }

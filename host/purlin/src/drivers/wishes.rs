@@ -158,7 +158,12 @@ mod tests {
 
     fn grants() -> Grants {
         Grants {
-            dirs: vec![DirGrant { host: "./data".into(), guest: "/data".into(), writable: true }],
+            dirs: vec![DirGrant {
+                host: "./data".into(),
+                guest: "/data".into(),
+                writable: true,
+                ..DirGrant::default()
+            }],
             env: vec!["PGSSLMODE".into()],
             http: vec![HttpGrant::parse("https://api.example/v1/*").expect("a grant")],
             tcp: vec![Endpoint::parse("*.internal:5000-6000").expect("a grant")],

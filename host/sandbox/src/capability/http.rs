@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use http::{Method, Request, Response, Uri};
 use purlin_model::grants::Scheme;
+use purlin_model::trouble::{self, Problem};
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{
@@ -117,6 +118,64 @@ async fn send(
 ) -> Result<Answer, Error> {
     let (scheme, host, port) = place(request.uri())?;
     let (scheme, host) = (scheme, host.to_owned());
+    let server = format!("{host}:{port}");
+    let made = trouble::Request {
+        method: request.method().to_string(),
+        url: match port == scheme.port() {
+            true => format!("{scheme}://{host}{}", request.uri().path()),
+            false => format!("{scheme}://{host}:{port}{}", request.uri().path()),
+        },
+    };
+    let notes = reach.clone();
+    let answer = exchange(reach, trust, request, options, (scheme, host, port)).await;
+    match &answer {
+        Ok((response, _)) => notes.notes(&server, Some(made), status(response.status())),
+        Err(error) => {
+            if let Some(problem) = problem(error) {
+                notes.notes(&server, Some(made), Some(problem));
+            }
+        }
+    }
+    answer
+}
+
+fn status(status: http::StatusCode) -> Option<Problem> {
+    (status.is_client_error() || status.is_server_error()).then(|| Problem::Status(status.as_u16()))
+}
+
+/// What of an error is between the call and the server; none where the host refused the request.
+fn problem(error: &Error) -> Option<Problem> {
+    use std::io::ErrorKind;
+    Some(match error {
+        Error::Connect(error) => match error.kind() {
+            ErrorKind::ConnectionRefused => Problem::Refused,
+            ErrorKind::TimedOut => Problem::ConnectTimeout,
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Problem::Unreachable,
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Problem::Closed,
+            _ => Problem::Other(error.to_string()),
+        },
+        Error::Tls(error) => match error.kind() {
+            ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => Problem::Closed,
+            _ => Problem::Tls(error.to_string()),
+        },
+        Error::DnsError { .. } | Error::DnsTimeout => Problem::UnknownHost,
+        Error::DestinationNotFound | Error::DestinationUnavailable => Problem::Unreachable,
+        Error::ConnectionTimeout => Problem::ConnectTimeout,
+        Error::HttpResponseTimeout | Error::ConnectionReadTimeout => Problem::ReplyTimeout,
+        Error::Hyper(error) if error.is_timeout() => Problem::ReplyTimeout,
+        Error::Hyper(error) if error.is_parse() => Problem::Garbled,
+        Error::Hyper(_) | Error::HttpResponseIncomplete | Error::ConnectionTerminated => Problem::Closed,
+        _ => return None,
+    })
+}
+
+async fn exchange(
+    reach: Reach,
+    trust: Arc<Trust>,
+    request: Request<WasiBody>,
+    options: RequestOptions,
+    (scheme, host, port): (Scheme, String, u16),
+) -> Result<Answer, Error> {
     if request.method() == Method::CONNECT {
         return Err(Error::HttpRequestMethodInvalid);
     }

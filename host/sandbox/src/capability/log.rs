@@ -7,11 +7,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Key;
+use purlin_model::grants::Need;
+use purlin_model::trouble::{Problem, Request, Trouble};
 
 use super::Guest;
 use crate::bindings::purlin::driver::log;
 use crate::convert::people;
 use crate::error::size;
+use crate::facts::Facts;
 use crate::secrets::{Needles, neutralise};
 use crate::witness::{Asked, Deed, Watching};
 
@@ -34,6 +37,7 @@ struct Inner {
     needles: Arc<Needles>,
     limit: u64,
     witness: Watching,
+    facts: Facts,
     state: Mutex<State>,
 }
 
@@ -84,6 +88,7 @@ impl Log {
         needles: &Arc<Needles>,
         limit: u64,
         witness: Watching,
+        facts: Facts,
     ) -> Self {
         Self(Arc::new(Inner {
             driver: Arc::clone(driver),
@@ -91,6 +96,7 @@ impl Log {
             needles: Arc::clone(needles),
             limit,
             witness,
+            facts,
             state: Mutex::default(),
         }))
     }
@@ -167,6 +173,25 @@ impl Log {
             target: "purlin::driver", driver = &*self.0.driver, resource = self.resource(), "{what}"
         );
         state.refused.push(what);
+    }
+
+    /// Notes what no grant covers. What holds a secret is no line for anybody's grants.
+    pub(super) fn lacks(&self, need: Need) {
+        if people(&self.0.needles, &need.pattern) == need.pattern {
+            self.0.facts.refused(need);
+        }
+    }
+
+    /// Notes that a server could not be talked to, or replied with an error.
+    pub(super) fn trouble(&self, server: &str, request: Option<Request>, problem: Problem) {
+        let clean = |text: &str| people(&self.0.needles, text);
+        let request = request.map(|request| Request { url: clean(&request.url), ..request });
+        self.0.facts.trouble(Trouble { server: clean(server), request, problem });
+    }
+
+    /// Notes that a server was talked to as it should be.
+    pub(super) fn served(&self) {
+        self.0.facts.served();
     }
 
     /// Takes from the limit of the log. Whoever is refused stays silent.
@@ -283,7 +308,7 @@ mod tests {
 
     #[test]
     fn what_a_driver_calls_an_error_is_its_last_word() {
-        let log = Log::new(&"acme/x".into(), None, &Arc::default(), 1 << 20, None);
+        let log = Log::new(&"acme/x".into(), None, &Arc::default(), 1 << 20, None, Facts::default());
         log.stream(Origin::Stderr, b"a runtime's\ntraceback\nis long\nand loud\n");
         assert_eq!(log.last_words().as_deref(), Some("traceback / is long / and loud"));
         log.message(tracing::Level::ERROR, "ValueError: no good");

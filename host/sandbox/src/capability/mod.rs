@@ -3,6 +3,7 @@
 //! Each has three phases: it is linked once for all drivers, its grants are validated once for
 //! each driver, and it is built anew for each call.
 
+mod connect;
 mod dirs;
 mod env;
 mod files;
@@ -17,6 +18,7 @@ mod stdio;
 
 use std::sync::Arc;
 
+use purlin_model::Grants;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
@@ -38,6 +40,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     names::link(linker)?;
     sockets::link(linker)?;
+    connect::link(linker)?;
     files::link(linker)?;
     linker.allow_shadowing(false);
     bindings::Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
@@ -59,6 +62,10 @@ impl Granted {
             rules: Arc::new(Rules::new(&setup.grants, limits)),
             trust: Arc::new(Trust::validate(setup)?),
         })
+    }
+
+    pub(crate) fn grants(&self) -> &Grants {
+        self.rules.grants()
     }
 
     fn build(&self, log: &Log, reach: &Reach) -> Result<WasiCtx, String> {

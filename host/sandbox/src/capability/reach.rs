@@ -12,7 +12,8 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Grants;
-use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, Scheme};
+use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, Need, Scheme};
+use purlin_model::trouble::{Problem, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::log::Log;
@@ -75,6 +76,8 @@ struct State {
     told: bool,
     /// By which names this call came to know an address.
     names: HashMap<IpAddr, HashSet<Box<str>>>,
+    /// Where the last connection of a socket goes.
+    connecting: Option<SocketAddr>,
 }
 
 impl Rules {
@@ -85,6 +88,10 @@ impl Rules {
             response: limits.response,
             lookups: Arc::new(Semaphore::new(LOOKUPS)),
         }
+    }
+
+    pub(super) fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     /// The addresses of a name, each once. The system's resolver holds a thread, and cannot be
@@ -126,8 +133,13 @@ impl Rules {
 
 impl Reach {
     pub(super) fn new(rules: &Arc<Rules>, log: &Log) -> Self {
-        let state =
-            State { requests: rules.requests, response: rules.response, told: false, names: HashMap::new() };
+        let state = State {
+            requests: rules.requests,
+            response: rules.response,
+            told: false,
+            names: HashMap::new(),
+            connecting: None,
+        };
         Self(Arc::new(Inner {
             rules: Arc::clone(rules),
             log: log.clone(),
@@ -195,6 +207,9 @@ impl Reach {
 
     /// Tells the operator what was refused, and what would allow it.
     fn deny(&self, what: &str, capability: &str, pattern: &str) {
+        for pattern in pattern.split("\", \"") {
+            self.0.log.lacks(Need::new(capability, pattern));
+        }
         let setting = self.setting(&format!("grants.{capability}: [\"{pattern}\"]"));
         self.0.log.refused(&format!("{what}; {setting} would allow it"));
     }
@@ -263,7 +278,11 @@ impl Reach {
             self.deny(&format!("looking up `{name}` is not granted"), "dns", name);
             return Err(Refusal::Denied);
         }
-        let found = rules.look_up(name).await?;
+        let found = rules.look_up(name).await;
+        if found.is_err() {
+            self.0.log.trouble(name, None, Problem::UnknownHost);
+        }
+        let found = found?;
         let sockets = || rules.grants.tcp.iter().chain(&rules.grants.udp);
         let named = |address| sockets().any(|grant| grant.host.names_address(address));
         let (open, closed): (Vec<IpAddr>, Vec<IpAddr>) =
@@ -278,8 +297,28 @@ impl Reach {
         Ok(open)
     }
 
+    /// Notes what came of talking to a server.
+    pub(super) fn notes(&self, server: &str, request: Option<Request>, problem: Option<Problem>) {
+        match problem {
+            Some(problem) => self.0.log.trouble(server, request, problem),
+            None => self.0.log.served(),
+        }
+    }
+
+    /// Where the last connection of a socket goes, by name where it has one.
+    pub(super) fn connecting(&self) -> Option<String> {
+        let state = self.state();
+        let to = state.connecting?;
+        let names = state.names.get(&to.ip().to_canonical());
+        let name = names.and_then(|names| names.iter().min());
+        Some(name.map_or_else(|| to.to_string(), |name| format!("{name}:{}", to.port())))
+    }
+
     /// Whether a guest may connect or send to an address.
     pub(super) fn allows(&self, transport: Transport, to: SocketAddr) -> bool {
+        if transport == Transport::Tcp {
+            self.state().connecting = Some(to);
+        }
         let Err(host) = self.covers(transport, to) else { return true };
         let capability = match transport {
             Transport::Tcp => "tcp",

@@ -48,7 +48,12 @@ impl Place {
     }
 
     fn attack(&self, name: &str) -> Attack {
-        let dir = |host: &str, writable| DirGrant { host: host.into(), guest: format!("/{host}"), writable };
+        let dir = |host: &str, writable| DirGrant {
+            host: host.into(),
+            guest: format!("/{host}"),
+            writable,
+            ..DirGrant::default()
+        };
         let folder = self.0.path().to_owned();
         attack(name).set(|setup| {
             setup.grants.dirs = vec![dir("rw", true), dir("ro", false)];

@@ -6,7 +6,7 @@ use crate::harness::{Attack, attack};
 
 fn with_folder(name: &str, folder: &std::path::Path) -> Attack {
     std::fs::write(folder.join("file"), "text").expect("written");
-    let dir = DirGrant { host: ".".into(), guest: "/data".into(), writable: true };
+    let dir = DirGrant { host: ".".into(), guest: "/data".into(), writable: true, ..DirGrant::default() };
     attack(name).set(|setup| {
         setup.grants.dirs = vec![dir];
         setup.folder = folder.to_owned();

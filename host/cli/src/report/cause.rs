@@ -1,0 +1,293 @@
+//! Why a resource failed, in words: what was tried, how often and for how long, where it was asked
+//! for, and what to do about it.
+
+use purlin_host::engine::{CallFailed, Cause, Defined, PatchFault, PatchProblem, WorkloadError};
+use purlin_host::model::driver::Failure;
+use purlin_host::model::grants::Lack;
+use purlin_host::model::trouble::{Problem, Trouble};
+use purlin_host::model::{Diagnostic, Location};
+use purlin_host::sandbox::CallError;
+
+use crate::text;
+
+/// Where inputs are written, by the definition's place and a pointer into `{values, secrets, params}`.
+pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Location>;
+
+/// A stable short name of the kind of failure, for programs.
+pub(crate) fn code(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Inputs(_) => "inputs",
+        Cause::Call(failed) => call_code(&failed.error),
+        Cause::State(_) => "state",
+        Cause::MoreThanPlanned { .. } => "more-than-planned",
+        Cause::Inconsistent { .. } => "inconsistent",
+        Cause::Outputs { .. } => "outputs",
+        Cause::Workload { .. } => "workload-patch",
+        Cause::NotFound(_) => "not-found",
+        Cause::Undecided => "undecided",
+        Cause::NoDriver(_) => "no-driver",
+    }
+}
+
+fn call_code(error: &CallError) -> &'static str {
+    match error {
+        CallError::Failure(failure) => match failure {
+            Failure::InvalidInputs(_) => "invalid-inputs",
+            Failure::Denied { .. } => "denied",
+            Failure::NotFound(_) => "not-found",
+            Failure::Conflict(_) => "conflict",
+            Failure::RetryAfter { .. } => "retry-after",
+            Failure::Partial { .. } => "partial",
+            Failure::Failed(_) => "failed",
+        },
+        CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
+        CallError::MemoryLimit { .. } => "memory-limit",
+        CallError::OutputLimit { .. } => "output-limit",
+        CallError::Cancelled => "cancelled",
+        _ => "driver",
+    }
+}
+
+/// What went wrong underneath, where the host saw it: `connection-refused` where [`code`] says
+/// `retry-after`. The code itself where it did not.
+pub(crate) fn kind(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::Call(failed) => match connection(failed) {
+            Some(trouble) => trouble.problem.code(),
+            None if failed.lacking.is_some() && is_denied(&failed.error) => "not-granted",
+            None => code(cause),
+        },
+        _ => code(cause),
+    }
+}
+
+fn is_denied(error: &CallError) -> bool {
+    matches!(error, CallError::Failure(Failure::Denied { .. }))
+}
+
+/// A trouble on the way to a server that explains the failure. Of what a driver says about the
+/// inputs or its grants it is none.
+fn connection(failed: &CallFailed) -> Option<&Trouble> {
+    let explains = matches!(
+        &failed.error,
+        CallError::Failure(
+            Failure::RetryAfter { .. } | Failure::Failed(_) | Failure::Partial { .. } | Failure::Conflict(_)
+        ) | CallError::TimeLimit { .. }
+            | CallError::Trap { .. }
+    );
+    failed.trouble.as_ref().filter(|trouble| explains && trouble.problem.is_connection())
+}
+
+/// The definition that a failed resource is provisioned by, where it is known.
+pub(crate) fn definition(cause: &Cause) -> Option<&Defined> {
+    match cause {
+        Cause::Call(failed) => failed.definition.as_ref(),
+        Cause::Workload { definition, .. } => definition.as_ref(),
+        _ => None,
+    }
+}
+
+/// A cause as faults, each with its place; most causes are one.
+pub(crate) fn faults(cause: &Cause, locate: Locate<'_>) -> Vec<Diagnostic> {
+    match cause {
+        Cause::Inputs(faults) => faults.clone(),
+        Cause::Call(failed) => call(failed, kind(cause), locate),
+        Cause::Workload { error, definition } => {
+            vec![placed(workload(error), definition.as_ref())]
+        }
+        Cause::MoreThanPlanned { reasons } => {
+            let mut fault = Diagnostic::error(
+                code(cause),
+                "the resource would have to be replaced, and the plan says update",
+            );
+            fault.notes.extend(reasons.iter().cloned());
+            vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
+        }
+        cause => vec![Diagnostic::error(code(cause), cause.to_string())],
+    }
+}
+
+fn placed(fault: Diagnostic, definition: Option<&Defined>) -> Diagnostic {
+    match definition {
+        Some(defined) if defined.location.line > 0 => fault.at(&defined.location),
+        _ => fault,
+    }
+}
+
+fn workload(error: &WorkloadError) -> Diagnostic {
+    let message = format!("the `update` output of workload `{}` cannot be applied", error.workload);
+    let fault = Diagnostic::error("workload-patch", message).fact(error.fault.to_string());
+    match &error.fault {
+        PatchFault::Operation { problem: PatchProblem::Missing { at, there, .. }, .. }
+            if !there.is_empty() =>
+        {
+            let at = if at.is_empty() { "the document" } else { at };
+            fault.fact(format!("{at} has {}", list(there)))
+        }
+        _ => fault,
+    }
+    .help("the operations are JSON Patch (RFC 6902) on `{metadata, spec}` of the workload")
+}
+
+fn list(names: &[String]) -> String {
+    const LISTED: usize = 8;
+    let mut listed: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    if names.len() > LISTED {
+        listed.push(format!("{} more", names.len() - LISTED));
+    }
+    listed.join(", ")
+}
+
+fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diagnostic> {
+    let definition = failed.definition.as_ref();
+    let at = |pointer: &str| {
+        let place = definition.and_then(|defined| locate(&defined.location, pointer));
+        place.or_else(|| definition.map(|defined| defined.location.clone())).filter(|place| place.line > 0)
+    };
+    if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
+        let fault = |pointer: &str, message: &str| {
+            let what = if pointer.is_empty() { String::new() } else { format!(" `{}`", dotted(pointer)) };
+            let fault = Diagnostic::error(kind, format!("invalid input{what}: {message}"));
+            let fault = Diagnostic { location: at(pointer), ..fault };
+            fault.fact(format!("reported by the driver `{}`", failed.driver))
+        };
+        return inputs.iter().map(|input| fault(&input.pointer, &input.message)).collect();
+    }
+    let mut faults = Vec::new();
+    if is_denied(&failed.error)
+        && let Some(lacking) = &failed.lacking
+    {
+        for need in &lacking.needs {
+            let driver = &failed.driver;
+            let fault = match lacking.granted.lacks(need) {
+                Some(Lack::ReadOnly(dir)) => {
+                    let message = format!(
+                        "`{driver}` may not write to `{}`: `{}` is granted read-only (`mode: ro`)",
+                        need.pattern, dir.guest
+                    );
+                    let fault = Diagnostic::error("read-only-grant", message).help("set `mode: rw` there");
+                    let fault = if dir.location.line > 0 { fault.at(&dir.location) } else { fault };
+                    match definition.filter(|defined| defined.location.line > 0) {
+                        Some(defined) => fault.related(&defined.location, "this definition writes there"),
+                        None => fault,
+                    }
+                }
+                _ => {
+                    let what = match need.capability.as_str() {
+                        "http" => "requests to",
+                        "tcp" | "udp" => "connections to",
+                        "dns" => "to look up",
+                        "addresses" => "the private address",
+                        "dirs" => "the folder",
+                        other => other,
+                    };
+                    let message = format!("`{driver}` is not granted {what} `{}`", need.pattern);
+                    placed(Diagnostic::error("not-granted", message), definition)
+                }
+            };
+            faults.push(fault);
+        }
+        if !faults.is_empty() {
+            return faults;
+        }
+    }
+    let mut fault = match connection(failed) {
+        Some(trouble) => unreached(trouble, failed, kind),
+        None => reported(failed, kind),
+    };
+    fault.location = at(failed.input.as_deref().filter(|_| connection(failed).is_some()).unwrap_or_default());
+    vec![fault]
+}
+
+/// A server that could not be talked to.
+fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diagnostic {
+    let server = &trouble.server;
+    let message = match &trouble.problem {
+        Problem::Refused => format!("cannot connect to {server} (connection refused)"),
+        Problem::UnknownHost => format!("cannot find the host of {server} (unknown name)"),
+        Problem::Unreachable => format!("cannot connect to {server} (no route to it)"),
+        Problem::ConnectTimeout => format!("cannot connect to {server} (timed out)"),
+        Problem::ReplyTimeout => format!("no reply from {server} (timed out)"),
+        Problem::Tls(reason) => format!("no TLS connection to {server}: {reason}"),
+        Problem::Closed => format!("{server} closed the connection before it replied"),
+        Problem::Garbled => format!("the reply of {server} is not HTTP"),
+        Problem::Other(reason) => format!("cannot connect to {server}: {reason}"),
+        Problem::Status(status) => format!("{server} replied with status {status}"),
+    };
+    let mut fault = Diagnostic::error(kind, format!("{message}{}", tried(failed)));
+    if let Some(request) = &trouble.request {
+        fault = fault.fact(format!("{} {}", request.method, request.url));
+    }
+    // What the driver says of a server that it waited for is this again, in other words.
+    match &failed.error {
+        CallError::Failure(Failure::RetryAfter { .. }) => {}
+        CallError::Failure(Failure::Partial { message, .. }) => {
+            fault = fault.fact(format!("the resource exists in part: {message}"));
+        }
+        error => fault = fault.fact(format!("`{}` reports: {error}", failed.driver)),
+    }
+    let input = failed.input.as_deref().map(last);
+    let right = |question: &str| match input {
+        Some(input) => format!("{question}, and is `{input}` right?"),
+        None => format!("{question}?"),
+    };
+    fault.help(match &trouble.problem {
+        Problem::Refused => right("is the server running"),
+        Problem::UnknownHost => match input {
+            Some(input) => format!("check the spelling of the host in `{input}`"),
+            None => "check the spelling of the host".to_owned(),
+        },
+        Problem::Tls(_) => format!(
+            "where a private authority signed the server's certificate, name it in `drivers.{}.grants.ca` of purlin.yaml",
+            failed.driver
+        ),
+        Problem::ReplyTimeout => right("is the server overloaded"),
+        Problem::Closed | Problem::Garbled => right("does the server speak this protocol on this port"),
+        _ => right("can this machine reach the server"),
+    })
+}
+
+/// What the driver reports, or what ended it.
+fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
+    let message = match &failed.error {
+        CallError::Failure(Failure::RetryAfter { message, .. }) => message.clone(),
+        CallError::Failure(Failure::Partial { message, .. }) => {
+            format!("the resource exists in part: {message}")
+        }
+        error => error.to_string(),
+    };
+    let fault = Diagnostic::error(kind, format!("{message}{}", tried(failed)));
+    let status = failed.trouble.as_ref().and_then(|trouble| match trouble.problem {
+        Problem::Status(status) => Some((trouble, status)),
+        _ => None,
+    });
+    let Some((trouble, status)) = status else { return fault };
+    let help = match status {
+        401 | 403 => "check the credentials that the definition gives the driver".to_owned(),
+        404 | 405 => match failed.input.as_deref().map(last) {
+            Some(input) => format!("is `{input}` right, and does the path exist on this server?"),
+            None => "does the path exist on this server?".to_owned(),
+        },
+        429 => "the server limits requests: run the same command again later".to_owned(),
+        500.. => format!("the failure is on the server's side: read the log of {}", trouble.server),
+        _ => return fault,
+    };
+    fault.help(help)
+}
+
+fn tried(failed: &CallFailed) -> String {
+    match failed.attempts {
+        0 | 1 => String::new(),
+        attempts => format!(", tried {attempts} times in {}", text::duration(failed.took)),
+    }
+}
+
+/// `/values/server/url` as `values.server.url`.
+fn dotted(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
+}
+
+/// The last name of a pointer.
+fn last(pointer: &str) -> &str {
+    pointer.rsplit('/').next().unwrap_or(pointer)
+}

@@ -1,0 +1,66 @@
+//! All grants that a run lacked, once, as the lines of `purlin.yaml` that grant them.
+
+use std::collections::BTreeMap;
+
+use purlin_host::engine::{Cause, Lacking};
+use purlin_host::model::grants::Need;
+
+use crate::text;
+use crate::ui::Ui;
+
+/// Grants that drivers lack, by driver.
+#[derive(Default)]
+pub(crate) struct All<'a>(BTreeMap<&'a str, (&'a Lacking, Vec<Need>)>);
+
+impl<'a> All<'a> {
+    /// What the causes of a run lacked.
+    pub(crate) fn of(causes: impl Iterator<Item = &'a Cause>) -> Self {
+        let mut all = Self::default();
+        for cause in causes {
+            if let Cause::Call(failed) = cause
+                && let Some(lacking) = &failed.lacking
+            {
+                all.add(&failed.driver, lacking);
+            }
+        }
+        all
+    }
+
+    /// More of them.
+    pub(crate) fn add(&mut self, driver: &'a str, lacking: &'a Lacking) {
+        let (_, needs) = self.0.entry(driver).or_insert_with(|| (lacking, Vec::new()));
+        for need in &lacking.needs {
+            if !needs.contains(need) {
+                needs.push(need.clone());
+            }
+        }
+    }
+
+    /// Tells how to grant them; nothing where none is lacking.
+    pub(crate) fn hint(&self, ui: &Ui) {
+        let lines = self.lines();
+        if lines.is_empty() {
+            return;
+        }
+        ui.hint("grant it in purlin.yaml; these lines hold what is granted already:");
+        ui.raw(&text::block(&lines));
+    }
+
+    fn lines(&self) -> String {
+        let mut out = String::new();
+        for (index, (driver, (lacking, needs))) in self.0.iter().enumerate() {
+            let lines = lacking.granted.with(driver, needs);
+            let lines = match index {
+                0 => lines.as_str(),
+                // One `drivers:` for all of them.
+                _ => lines.split_once('\n').map_or("", |(_, rest)| rest),
+            };
+            for line in lines.lines() {
+                out.push_str("  ");
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,327 @@
+//! Failures while applying, on real sockets and folders: the place, the cause, how often it was
+//! tried, and what to do; and no success that is none.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::project::{Project, Ran};
+
+/// A server that answers every connection in one way until the test is over.
+fn server(answer: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head);
+            answer(&mut stream);
+        }
+    });
+    address
+}
+
+/// A port on which nobody listens.
+fn closed() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
+}
+
+fn replying(reply: &'static str) -> SocketAddr {
+    server(move |stream| {
+        let _ = stream.write_all(reply.as_bytes());
+    })
+}
+
+fn status(line: &str) -> String {
+    format!("HTTP/1.1 {line}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}")
+}
+
+/// A bucket made by `purlin/http`, and a copy that depends on it.
+fn bucket(base_url: &str, grants: &str) -> Project {
+    Project::with(&[
+        (
+            "purlin.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n  drivers:\n    purlin/http:\n      grants: {grants}\n"
+            ),
+        ),
+        (
+            "bucket.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata:\n  id: bucket\nspec:\n  type: bucket\n  driver: purlin/http\n  inputs:\n    values:\n      base_url: {base_url}\n      create: {{path: /api/x}}\n  criteria: [{{}}]\n"
+            ),
+        ),
+        (
+            "copy.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: copy}\nspec:\n  type: copy\n  driver: purlin/echo\n  inputs: {values: {of: \"${resources['bucket#shared.files'].outputs.id}\"}}\n  criteria: [{}]\n",
+        ),
+        (
+            "deploy.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {files: {type: bucket}, copy: {type: copy}}\n",
+        ),
+    ])
+}
+
+fn granted(base_url: &str) -> Project {
+    bucket(base_url, &format!("{{http: [\"{base_url}/*\"]}}"))
+}
+
+/// Text without the port, the folder and the times of this run.
+fn golden(text: &str, port: u16) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let line = line.replace(&format!(":{port}"), ":PORT");
+        // `(12 ms)` and `in 7 s` differ from run to run.
+        let mut words: Vec<&str> = Vec::new();
+        for word in line.split(' ') {
+            words.push(word);
+        }
+        let mut line = String::new();
+        let mut skip = false;
+        for (index, word) in words.iter().enumerate() {
+            let unit = words.get(index + 1).is_some_and(|next| {
+                matches!(next.trim_end_matches([')', ':', ',', '.', '\n']), "ms" | "s" | "min")
+            });
+            let number = word.trim_start_matches('(').chars().next().is_some_and(|c| c.is_ascii_digit());
+            let time = number && unit;
+            if index > 0 && !skip {
+                line.push(' ');
+            }
+            if skip {
+                line.push_str(word.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+                skip = false;
+                continue;
+            }
+            if time {
+                line.push_str(if word.starts_with('(') { "(TIME" } else { "TIME" });
+                skip = true;
+            } else {
+                line.push_str(word);
+            }
+        }
+        out.push_str(line.replace("(under TIME)", "(TIME)").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// What is told at the end of the run.
+fn end(ran: &Ran, port: u16) -> String {
+    let text = golden(&ran.err, port);
+    let at = text.find("\nerror[").unwrap_or_else(|| panic!("{text}"));
+    text[at + 1..].to_owned()
+}
+
+/// The error of a failed resource.
+fn error(events: &[Value], key: &str) -> Value {
+    let failed = events.iter().find(|event| event["phase"] == "failed" && event["key"] == key);
+    failed.unwrap_or_else(|| panic!("{events:#?}"))["error"].clone()
+}
+
+const FILES: &str = "bucket.default#shared.files";
+
+#[test]
+fn a_server_that_is_down() {
+    let address = closed();
+    let project = granted(&format!("http://{address}"));
+    let ran = project.run(&["up", "--yes"]).status(1);
+    insta::assert_snapshot!(end(&ran, address.port()));
+    let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
+    assert_eq!((&error["kind"], &error["attempts"]), (&"connection-refused".into(), &5.into()), "{error}");
+    assert_eq!(error["server"]["address"], address.to_string());
+    assert_eq!(error["server"]["method"], "POST");
+    assert_eq!(
+        (&error["places"][0]["of"], &error["places"][0]["name"], &error["places"][0]["file"]),
+        (&"definition".into(), &"bucket".into(), &"bucket.yaml".into())
+    );
+    assert_eq!(error["places"][1]["name"], "/values/base_url");
+    assert_eq!(project.recorded(), ["base-env.default#base-env"]);
+}
+
+#[test]
+fn a_host_that_nobody_knows() {
+    let project = granted("http://nowhere.invalid:81");
+    insta::assert_snapshot!(end(&project.run(&["up", "--yes"]).status(1), 81));
+    let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
+    assert_eq!(error["kind"], "unknown-host", "{error}");
+}
+
+#[test]
+fn a_server_that_replies_with_an_error() {
+    for (reply, code, help) in [
+        (status("500 Internal Server Error"), 500, "the failure is on the server's side"),
+        (status("401 Unauthorized"), 401, "check the credentials"),
+        (status("404 Not Found"), 404, "is `base_url` right"),
+    ] {
+        let address = replying(reply.leak());
+        let project = granted(&format!("http://{address}"));
+        let ran = project.run(&["up", "--yes"]).status(1);
+        let said = end(&ran, address.port());
+        assert!(said.contains(help) && said.contains(&code.to_string()), "{said}");
+        assert!(said.contains("--> bucket.yaml:"), "{said}");
+        let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
+        assert_eq!(error["server"]["status"], code, "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_speak_http() {
+    let address = replying("SSH-2.0-OpenSSH_9.9\r\n");
+    let project = granted(&format!("http://{address}"));
+    let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
+    assert_eq!(error["kind"], "not-http", "{error}");
+}
+
+#[test]
+fn a_server_that_speaks_no_tls() {
+    let address = replying("HTTP/1.1 400 Bad Request\r\n\r\n");
+    let base = format!("https://{address}");
+    let project = granted(&base);
+    let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
+    assert_eq!(error["kind"], "tls", "{error}");
+    assert!(error["help"][0].as_str().is_some_and(|help| help.contains("grants.ca")), "{error}");
+}
+
+#[test]
+fn a_database_server_that_is_down() {
+    let address = closed();
+    let project = Project::with(&[
+        (
+            "purlin.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n  drivers:\n    purlin/postgres:\n      grants: {{tcp: [\"{address}\"]}}\n"
+            ),
+        ),
+        (
+            "db.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: db}}\nspec:\n  type: db\n  driver: purlin/postgres\n  inputs: {{values: {{server: {{host: 127.0.0.1, port: {}}}, database: {{name: shop}}}}}}\n  criteria: [{{}}]\n",
+                address.port()
+            ),
+        ),
+        ("deploy.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {main: {type: db}}\n"),
+    ]);
+    let error = error(
+        &project.run(&["up", "--yes", "--format", "json"]).status(1).events(),
+        "db.default#shared.main",
+    );
+    assert_eq!(error["kind"], "connection-refused", "{error}");
+    assert_eq!(error["server"]["address"], address.to_string());
+    assert_eq!(error["places"][1]["name"], "/values/server/host");
+}
+
+#[test]
+fn all_grants_that_are_lacking_are_listed_before_anything_runs() {
+    let project = bucket("https://api.example/v1", "{http: [\"https://other.example/*\"]}");
+    project.write(
+        "note.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: purlin/file\n  inputs: {values: {path: '/out/${context.res.id}.txt', content: x}}\n  criteria: [{}]\n",
+    );
+    project.edit("deploy.yaml", "{files:", "{a: {type: note}, b: {type: note}, files:");
+    let ran = project.run(&["up", "--yes"]).status(2);
+    assert!(!project.has_state());
+    insta::assert_snapshot!(ran.err);
+    // The lines that are told grant it.
+    let lines = ran.err.split("hold what is granted already:\n").nth(1).expect("lines");
+    project.write(
+        "purlin.yaml",
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n{lines}"
+        ),
+    );
+    project.run(&["plan"]).status(0);
+}
+
+#[test]
+fn a_folder_that_is_granted_for_reading_only() {
+    let project = Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n  drivers:\n    purlin/file:\n      grants:\n        dirs: [{host: ./out, guest: /out, mode: ro}]\n",
+        ),
+        ("out/keep", ""),
+        (
+            "note.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: purlin/file\n  inputs: {values: {path: /out/a.txt, content: x}}\n  criteria: [{}]\n",
+        ),
+        ("deploy.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {a: {type: note}}\n"),
+    ]);
+    insta::assert_snapshot!(project.run(&["up", "--yes"]).status(2).err);
+    assert!(!project.path().join("out/a.txt").exists());
+    project.edit("purlin.yaml", "mode: ro", "mode: rw");
+    project.run(&["up", "--yes"]).status(0);
+}
+
+/// A workload whose definition changes its document.
+fn patched(driver: &str, inputs: &str) -> Project {
+    Project::with(&[
+        (
+            "web.yaml",
+            "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: nginx, variables: {PASS: top-secret}}}\n",
+        ),
+        (
+            "workload.yaml",
+            &format!(
+                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: workload}}\nspec:\n  type: workload\n  driver: {driver}\n  inputs:\n    values:\n{inputs}\n  criteria: [{{}}]\n"
+            ),
+        ),
+    ])
+}
+
+#[test]
+fn operations_for_a_workload_that_do_not_apply_are_found_in_the_plan() {
+    let project = patched(
+        "purlin/echo",
+        "      update:\n        - {op: replace, path: /spec/containers/man/image, value: x}",
+    );
+    let ran = project.run(&["plan"]).status(2);
+    insta::assert_snapshot!(ran.err);
+    project.run(&["up", "--yes"]).status(2);
+    assert!(!project.has_state());
+}
+
+#[test]
+fn operations_for_a_workload_that_do_not_apply_fail_the_deployment() {
+    let project = patched(
+        "purlin/template",
+        "      templates:\n        outputs: |\n          update:\n            - {op: replace, path: /spec/containers/man/image, value: x}",
+    );
+    let ran = project.run(&["up", "--yes"]).status(1);
+    insta::assert_snapshot!(end(&ran, 0));
+    // It is no success the second time either, and nothing takes the state for one.
+    project.run(&["up", "--yes"]).status(1);
+    let outputs = project.run(&["outputs"]).status(1);
+    assert!(outputs.err.contains("`replace` at `/spec/containers/man/image`"), "{}", outputs.err);
+    project.run(&["export", "made"]).status(1);
+    assert!(!format!("{}{}", ran.err, outputs.err).contains("top-secret"));
+    project.edit("workload.yaml", "containers/man/", "containers/main/");
+    project.run(&["up", "--yes"]).status(0);
+    project.run(&["outputs"]).status(0);
+}
+
+#[test]
+fn a_template_that_renders_no_yaml_is_found_in_the_plan() {
+    let project = Project::with(&[
+        (
+            "thing.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: thing}\nspec:\n  type: thing\n  driver: purlin/template\n  inputs:\n    values:\n      name: \"a: b: c\"\n      templates:\n        outputs: |\n          port: 1\n          name: {{ .driver.values.name }}\n  criteria: [{}]\n",
+        ),
+        ("deploy.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {a: {type: thing}}\n"),
+    ]);
+    let ran = project.run(&["plan"]).status(2);
+    assert!(ran.err.contains("name: a: b: c"), "the line that was rendered: {}", ran.err);
+    assert!(ran.err.contains("templates"), "{}", ran.err);
+    // A secret is not shown, nor what was made of it.
+    project.edit(
+        "thing.yaml",
+        "      templates:",
+        "      templates:\n        secrets: {pw: \"{{ .driver.secrets.pw }}\"}",
+    );
+    project.edit("thing.yaml", "  criteria:", "    secrets: {pw: \"x: top: secret\"}\n  criteria:");
+    let ran = project.run(&["plan"]).status(2);
+    assert!(!ran.err.contains("a: b: c") && !ran.err.contains("top"), "{}", ran.err);
+}

@@ -1,0 +1,194 @@
+//! A call of a driver that failed, with all that is known of how: what the driver reports, what the
+//! host saw, how often it was tried, and which definition it was for.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use purlin_model::driver::{Failure, Inputs};
+use purlin_model::grants::{Endpoint, HttpGrant, Need};
+use purlin_model::trouble::Trouble;
+use purlin_model::{Grants, Location, Recipe, Value};
+use purlin_sandbox::{CallError, Facts};
+
+use crate::driver::Driver;
+
+/// A call of a driver that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct CallFailed {
+    /// What the driver reports, or what ended it.
+    pub error: CallError,
+    /// Name of the driver, empty where it is not known.
+    pub driver: Arc<str>,
+    /// How often the driver was called.
+    pub attempts: u32,
+    /// How long that took, with the time between the calls.
+    pub took: Duration,
+    /// The last trouble with a server that the host saw.
+    pub trouble: Option<Trouble>,
+    /// The input that names this server: a JSON Pointer into `{values, secrets, params}`.
+    pub input: Option<String>,
+    /// What the driver is not granted, beside what it is.
+    pub lacking: Option<Box<Lacking>>,
+    /// The definition that the resource is provisioned by; none where it is only deleted.
+    pub definition: Option<Defined>,
+}
+
+/// What a driver is not granted, beside what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// What it needs.
+    pub needs: Vec<Need>,
+    /// What it is granted.
+    pub granted: Grants,
+}
+
+/// A definition, by its name and place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defined {
+    /// Its id; none for the built-in one of `workload` and `base-env`.
+    pub name: Option<Arc<str>>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+impl Defined {
+    pub(crate) fn by(recipe: &Recipe) -> Self {
+        Self { name: recipe.name.clone(), location: recipe.location.clone() }
+    }
+}
+
+impl From<CallError> for CallFailed {
+    fn from(error: CallError) -> Self {
+        Self {
+            error,
+            driver: "".into(),
+            attempts: 1,
+            took: Duration::ZERO,
+            trouble: None,
+            input: None,
+            lacking: None,
+            definition: None,
+        }
+    }
+}
+
+impl CallFailed {
+    /// The places of the inputs that the driver reports as wrong.
+    pub fn pointers(&self) -> impl Iterator<Item = &str> {
+        let wrong = match &self.error {
+            CallError::Failure(Failure::InvalidInputs(inputs)) => inputs.as_slice(),
+            _ => &[],
+        };
+        let wrong = wrong.iter().map(|input| input.pointer.as_str());
+        wrong.chain(self.input.as_deref()).filter(|pointer| !pointer.is_empty())
+    }
+
+    /// The same, with what is known beside the error.
+    pub(crate) fn explained(
+        mut self,
+        driver: &dyn Driver,
+        facts: &Facts,
+        inputs: Option<&Inputs>,
+        definition: Option<Defined>,
+    ) -> Self {
+        self.driver = driver.known_as().into();
+        self.trouble = facts.last_trouble();
+        self.input = match (&self.trouble, inputs) {
+            (Some(trouble), Some(inputs)) => naming(&trouble.server, inputs),
+            _ => None,
+        };
+        let mut needs = facts.all_refused();
+        if let CallError::Failure(Failure::Denied { capability, target, .. }) = &self.error
+            && let Some(need) = need(capability, target)
+            && (needs.is_empty() || capability == "dirs")
+        {
+            needs.push(need);
+        }
+        if let (false, Some(granted)) = (needs.is_empty(), driver.grants()) {
+            self.lacking = Some(Box::new(Lacking { needs, granted: granted.clone() }));
+        }
+        self.definition = definition;
+        self
+    }
+}
+
+/// What a driver says that it was denied, where that can be granted as it stands.
+fn need(capability: &str, target: &str) -> Option<Need> {
+    let plain = |text: &str| !text.chars().any(|c| c.is_control()) && !text.contains("..");
+    let fits = match capability {
+        "http" => HttpGrant::parse(target).is_ok(),
+        "tcp" | "udp" => Endpoint::parse(target).is_ok(),
+        "dirs" => target.starts_with('/') && target.len() > 1,
+        _ => false,
+    };
+    (fits && plain(target)).then(|| Need::new(capability, target))
+}
+
+/// The first input with the server's address in it, or else with its host.
+fn naming(server: &str, inputs: &Inputs) -> Option<String> {
+    let host = match server.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
+        _ => server,
+    };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let parts = [("values", &inputs.values), ("params", &inputs.params)];
+    [server, bare]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .find_map(|text| parts.iter().find_map(|(name, value)| find(text, value, &mut format!("/{name}"))))
+}
+
+fn find(text: &str, value: &Value, pointer: &mut String) -> Option<String> {
+    let mut below = |segment: Cow<'_, str>, value: &Value| {
+        let length = pointer.len();
+        pointer.push('/');
+        pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+        let found = find(text, value, pointer);
+        pointer.truncate(length);
+        found
+    };
+    // What a secret holds is not told, not even whether it holds a host's name.
+    match value {
+        Value::String(own) => {
+            own.to_ascii_lowercase().contains(&text.to_ascii_lowercase()).then(|| pointer.clone())
+        }
+        Value::List(items) => {
+            items.iter().enumerate().find_map(|(index, item)| below(index.to_string().into(), item))
+        }
+        Value::Map(map) => map.iter().find_map(|(name, item)| below(Cow::Borrowed(name), item)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_input_that_names_a_server_is_found() {
+        let inputs = Inputs {
+            values: json!({"note": "db", "server": {"host": "DB.internal", "port": 5432}, "urls": ["http://10.0.0.1:81/x"]})
+                .into(),
+            ..Inputs::default()
+        };
+        for (server, input) in [
+            ("db.internal:5432", Some("/values/server/host")),
+            ("10.0.0.1:81", Some("/values/urls/0")),
+            ("10.0.0.1:82", Some("/values/urls/0")),
+            ("other:1", None),
+        ] {
+            assert_eq!(naming(server, &inputs).as_deref(), input, "{server}");
+        }
+    }
+
+    #[test]
+    fn what_a_driver_asks_for_is_granted_as_it_stands_or_not_at_all() {
+        assert_eq!(need("dirs", "/out"), Some(Need::new("dirs", "/out")));
+        for (capability, target) in [("dirs", "/a/../b"), ("dirs", "out"), ("http", "x"), ("bank", "all")] {
+            assert_eq!(need(capability, target), None, "{capability} {target}");
+        }
+    }
+}

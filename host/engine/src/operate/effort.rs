@@ -1,0 +1,72 @@
+//! What an operation took, for the case that it fails: how often its driver was called, for how long,
+//! and what the host saw.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use purlin_sandbox::Facts;
+
+use super::Task;
+use crate::error::Cause;
+use crate::evaluate;
+use crate::failed::Defined;
+use crate::plan::Work;
+
+/// What an operation took so far.
+#[derive(Default)]
+pub(crate) struct Effort {
+    pub(super) facts: Facts,
+    attempts: AtomicU32,
+    micros: AtomicU64,
+}
+
+impl Effort {
+    /// A call is over, the so-and-so-many-th.
+    pub(super) fn tried(&self, attempts: u32, took: Duration) {
+        self.attempts.store(attempts, Ordering::Relaxed);
+        self.micros.store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+impl Task<'_> {
+    /// A cause with all that is known of how it came about.
+    pub(super) fn explained(self, cause: Cause) -> Cause {
+        let definition = || self.node().map(|node| Defined::by(node.recipe));
+        let failed = match cause {
+            Cause::Call(failed) => failed,
+            Cause::Workload { error, .. } => return Cause::Workload { error, definition: definition() },
+            cause => return cause,
+        };
+        let mut failed = match Arc::try_unwrap(failed) {
+            Ok(failed) => failed,
+            Err(failed) => return Cause::Call(failed),
+        };
+        let attempts = self.effort.attempts.load(Ordering::Relaxed);
+        if attempts > 0 {
+            failed.attempts = attempts;
+            failed.took = Duration::from_micros(self.effort.micros.load(Ordering::Relaxed));
+        }
+        let node = self.node();
+        let record = match &self.operation.work {
+            Work::Delete { id, .. } | Work::Recover { id, .. } => self.recorded(id),
+            Work::Refresh => self.current(),
+            _ => None,
+        };
+        let driver = match (&record, &node) {
+            (Some(record), _) => self.driver_of(record),
+            (None, Some(node)) => self.driver(node),
+            (None, None) => return Cause::Call(Arc::new(failed)),
+        };
+        let Ok(driver) = driver else { return Cause::Call(Arc::new(failed)) };
+        let plan = &self.shared.plan;
+        let resolved = match (&record, &node, &plan.graph) {
+            (None, Some(node), Some(graph)) => {
+                evaluate::inputs(graph, *node, &self.shared.board, &plan.vault).ok()
+            }
+            _ => None,
+        };
+        let inputs = record.as_deref().map(|record| &record.inputs).or(resolved.as_ref());
+        Cause::Call(Arc::new(failed.explained(&**driver, &self.effort.facts, inputs, definition())))
+    }
+}

@@ -1,0 +1,93 @@
+//! What inputs make drivers reach, held against their grants before anything is done: all that is
+//! lacking, at once.
+
+use std::sync::Arc;
+
+use purlin_graph::{Node, NodeId};
+use purlin_model::driver::Inputs;
+use purlin_model::grants::{Lack, Reached, reached};
+use purlin_model::{Diagnostic, DirGrant};
+
+use super::Planner;
+use crate::driver::Driver;
+use crate::failed::Lacking;
+use crate::plan::Action;
+
+/// What a resource lacks of the grants of its driver.
+pub(super) struct Wanted {
+    node: NodeId,
+    driver: Arc<dyn Driver>,
+    reached: Reached,
+    /// The grant that is for reading only; none where there is no grant.
+    read_only: Option<DirGrant>,
+}
+
+impl Planner<'_> {
+    /// Holds what the inputs of a resource make its driver reach against the driver's grants.
+    pub(super) fn hold_against_grants(&mut self, node: Node<'_>, driver: &Arc<dyn Driver>, inputs: &Inputs) {
+        let Some(grants) = driver.grants() else { return };
+        let Some(schema) = driver.manifest().schema(node.key.type_name()) else { return };
+        for reached in reached(&schema.inputs, inputs) {
+            let read_only = match grants.lacks(&reached.need) {
+                None => continue,
+                Some(Lack::Missing) => None,
+                Some(Lack::ReadOnly(dir)) => Some(dir.clone()),
+            };
+            self.wanted.push(Wanted { node: node.id, driver: Arc::clone(driver), reached, read_only });
+        }
+    }
+
+    /// A fault for each definition and grant that is lacking, and what each driver lacks altogether.
+    pub(super) fn lacking(&self) -> (Vec<Diagnostic>, Vec<(Arc<str>, Lacking)>) {
+        let mut faults: Vec<Diagnostic> = Vec::new();
+        let mut all: Vec<(Arc<str>, Lacking)> = Vec::new();
+        for wanted in self.wanted.iter().filter(|wanted| self.is_called(wanted.node)) {
+            let (Some(node), Some(granted)) = (self.graph.node(wanted.node), wanted.driver.grants()) else {
+                continue;
+            };
+            let (driver, need) = (wanted.driver.known_as(), &wanted.reached.need);
+            let fault = fault(driver, node, wanted);
+            // Many resources of one definition have one fault.
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+            let known = all.iter().position(|(name, _)| **name == *driver);
+            let at = known.unwrap_or_else(|| {
+                all.push((driver.into(), Lacking { needs: Vec::new(), granted: granted.clone() }));
+                all.len() - 1
+            });
+            if let Some((_, lacking)) = all.get_mut(at)
+                && !lacking.needs.contains(need)
+            {
+                lacking.needs.push(need.clone());
+            }
+        }
+        (faults, all)
+    }
+
+    /// Whether the driver is called with effects, or to look.
+    fn is_called(&self, node: NodeId) -> bool {
+        let step = self.step_of.get(node.index());
+        let decided = step.and_then(|step| self.decided.get(*step as usize));
+        decided.is_some_and(|decided| decided.step.action != Action::None)
+    }
+}
+
+fn fault(driver: &str, node: Node<'_>, wanted: &Wanted) -> Diagnostic {
+    let need = &wanted.reached.need;
+    if let Some(dir) = &wanted.read_only {
+        let path = wanted.reached.path.as_deref().unwrap_or(&need.pattern);
+        let message =
+            format!("`{driver}` may not write `{path}`: `{}` is granted read-only (`mode: ro`)", dir.guest);
+        return Diagnostic::error("read-only-grant", message)
+            .at(&dir.location)
+            .related(&node.recipe.location, "this definition writes there")
+            .help("set `mode: rw` there");
+    }
+    let message = match need.capability.as_str() {
+        "http" => format!("`{driver}` is not granted requests to `{}`", need.pattern),
+        "tcp" => format!("`{driver}` is not granted connections to `{}`", need.pattern),
+        _ => format!("`{driver}` is not granted the folder `{}`", need.pattern),
+    };
+    Diagnostic::error("not-granted", message).at(&node.recipe.location)
+}

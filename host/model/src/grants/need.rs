@@ -1,0 +1,317 @@
+//! What inputs of a definition make a driver reach, as far as its schema tells, held against its
+//! grants.
+//!
+//! The keyword `x-purlin-reaches` stands in the schema of an input: `"http"` on a URL, `"tcp"` on a
+//! map with `host` and `port` (`x-purlin-port` is the default), `"dir"` on a path that is written.
+
+use std::fmt::{self, Write as _};
+
+use super::{DirGrant, Endpoint, Grants, HostPattern, HttpGrant};
+use crate::Value;
+use crate::driver::Inputs;
+
+/// Something that a driver has to be granted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Need {
+    /// `http`, `tcp`, `udp`, `dns`, `addresses`, `dirs`, `env` or `secrets`.
+    pub capability: String,
+    /// What a grant would say; of a folder its path as the driver sees it.
+    pub pattern: String,
+}
+
+/// A need that comes from an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// The need.
+    pub need: Need,
+    /// JSON Pointer into `{values, secrets, params}`.
+    pub pointer: String,
+    /// The path that is written, of a folder.
+    pub path: Option<String>,
+}
+
+/// Why a need is not covered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack<'a> {
+    /// No grant covers it.
+    Missing,
+    /// It is to be written, and this grant is for reading.
+    ReadOnly(&'a DirGrant),
+}
+
+impl Need {
+    /// Of a capability and a pattern.
+    pub fn new(capability: impl Into<String>, pattern: impl Into<String>) -> Self {
+        Self { capability: capability.into(), pattern: pattern.into() }
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.capability, self.pattern)
+    }
+}
+
+/// What inputs make a driver reach for certain, by the schema of `{values, secrets, params}`.
+/// Secret and unknown inputs tell nothing.
+pub fn reached(schema: &serde_json::Value, inputs: &Inputs) -> Vec<Reached> {
+    let mut found = Vec::new();
+    for (name, value) in [("values", &inputs.values), ("params", &inputs.params)] {
+        if let Some(schema) = schema.get("properties").and_then(|properties| properties.get(name)) {
+            walk(schema, value, &mut format!("/{name}"), &mut found);
+        }
+    }
+    found
+}
+
+fn walk(schema: &serde_json::Value, value: &Value, pointer: &mut String, found: &mut Vec<Reached>) {
+    if let Some(kind) = schema.get("x-purlin-reaches").and_then(serde_json::Value::as_str) {
+        found.extend(reach(kind, schema, value, pointer));
+    }
+    let (Some(properties), Value::Map(map)) =
+        (schema.get("properties").and_then(serde_json::Value::as_object), value)
+    else {
+        return;
+    };
+    for (name, schema) in properties {
+        let Some(value) = map.get(name.as_str()) else { continue };
+        let length = pointer.len();
+        let _ = write!(pointer, "/{}", name.replace('~', "~0").replace('/', "~1"));
+        walk(schema, value, pointer, found);
+        pointer.truncate(length);
+    }
+}
+
+fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -> Option<Reached> {
+    match (kind, value) {
+        ("http", Value::String(url)) => {
+            let (scheme, rest) = url.split_once("://")?;
+            let scheme = scheme.to_ascii_lowercase();
+            let authority = rest.split(['/', '?', '#']).next()?;
+            let grant = HttpGrant::parse(&format!("{scheme}://{authority}/*")).ok()?;
+            let need = Need::new("http", grant.to_string());
+            Some(Reached { need, pointer: pointer.to_owned(), path: None })
+        }
+        ("tcp", Value::Map(map)) => {
+            let Some(Value::String(host)) = map.get("host") else { return None };
+            let port = match map.get("port") {
+                None | Some(Value::Null) => schema.get("x-purlin-port")?.to_string(),
+                Some(port @ Value::Number(_)) => port.redact().to_string(),
+                Some(_) => return None,
+            };
+            let host = if host.contains(':') && !host.starts_with('[') {
+                format!("[{host}]")
+            } else {
+                host.to_string()
+            };
+            let grant = Endpoint::parse(&format!("{host}:{port}")).ok()?;
+            let need = Need::new("tcp", grant.to_string());
+            Some(Reached { need, pointer: format!("{pointer}/host"), path: None })
+        }
+        ("dir", Value::String(path)) => {
+            let (folder, _) = path.trim_end_matches('/').rsplit_once('/')?;
+            let folder = if folder.is_empty() { "/" } else { folder };
+            let need = Need::new("dirs", folder);
+            Some(Reached { need, pointer: pointer.to_owned(), path: Some(path.to_string()) })
+        }
+        _ => None,
+    }
+}
+
+impl Grants {
+    /// Why a need is not covered, as far as that is certain without looking a name up; none where a
+    /// grant may cover it.
+    pub fn lacks(&self, need: &Need) -> Option<Lack<'_>> {
+        let covered = match need.capability.as_str() {
+            "http" => match HttpGrant::parse(&need.pattern) {
+                // Which requests come of it is for the driver to say; that none may go there is certain.
+                Ok(wanted) => self.http.iter().any(|grant| {
+                    grant.scheme == wanted.scheme
+                        && grant.port.meets(wanted.port)
+                        && covers(&grant.host, &wanted.host)
+                }),
+                Err(_) => true,
+            },
+            "tcp" => match Endpoint::parse(&need.pattern) {
+                Ok(wanted) => self.tcp.iter().any(|grant| {
+                    let by_address = || match (&grant.host, &wanted.host) {
+                        // Where a name leads to is not known before it is looked up.
+                        (HostPattern::Network(_), HostPattern::Name(name)) => self.may_look_up(name),
+                        _ => false,
+                    };
+                    grant.port.meets(wanted.port) && (covers(&grant.host, &wanted.host) || by_address())
+                }),
+                Err(_) => true,
+            },
+            "dirs" => match self.folder(&need.pattern) {
+                Some(dir) if dir.writable => true,
+                Some(dir) => return Some(Lack::ReadOnly(dir)),
+                None => false,
+            },
+            _ => true,
+        };
+        (!covered).then_some(Lack::Missing)
+    }
+
+    /// The grant that a path of the driver's lies in: the nearest.
+    pub fn folder(&self, path: &str) -> Option<&DirGrant> {
+        let holds = |dir: &&DirGrant| {
+            let below = path.strip_prefix(dir.guest.trim_end_matches('/'));
+            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.dirs.iter().filter(holds).max_by_key(|dir| dir.guest.len())
+    }
+
+    /// The grants with more of them, as lines for `purlin.yaml` that stand there in place of the
+    /// driver's `grants:`. What is no grant is left out.
+    pub fn with(&self, driver: &str, needs: &[Need]) -> String {
+        let mut lines: Vec<(String, String)> = Vec::new();
+        let mut add = |kind: &str, line: String| {
+            let line = (kind.to_owned(), line);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        };
+        let dir = |host: &str, guest: &str, writable: bool| {
+            let mode = if writable { "rw" } else { "ro" };
+            format!("{{host: {}, guest: {}, mode: {mode}}}", quoted(host), quoted(guest))
+        };
+        let folders: Vec<&Need> = needs.iter().filter(|need| need.capability == "dirs").collect();
+        for (kind, text) in self.lines() {
+            if kind != "dirs" {
+                add(kind, quoted(&text));
+            }
+        }
+        for grant in &self.dirs {
+            let raised = folders
+                .iter()
+                .any(|need| self.folder(&need.pattern).is_some_and(|folder| folder.guest == grant.guest));
+            add("dirs", dir(&grant.host.to_string_lossy(), &grant.guest, grant.writable || raised));
+        }
+        for need in needs {
+            match need.capability.as_str() {
+                "dirs" if self.folder(&need.pattern).is_some() => {}
+                "dirs"
+                    if need.pattern.starts_with('/')
+                        && need.pattern.len() > 1
+                        && !need.pattern.split('/').any(|part| part == "..") =>
+                {
+                    add("dirs", dir(&format!(".{}", need.pattern), &need.pattern, true));
+                }
+                "dirs" => {}
+                kind @ ("http" | "tcp" | "udp" | "dns" | "addresses" | "env" | "secrets") => {
+                    add(kind, quoted(&need.pattern));
+                }
+                _ => {}
+            }
+        }
+        let mut out = format!("drivers:\n  {driver}:\n    grants:\n");
+        let mut kinds: Vec<&str> = Vec::new();
+        for (kind, _) in &lines {
+            if !kinds.contains(&kind.as_str()) {
+                kinds.push(kind);
+            }
+        }
+        for kind in kinds {
+            let _ = writeln!(out, "      {kind}:");
+            for (_, line) in lines.iter().filter(|(of, _)| of == kind) {
+                let _ = writeln!(out, "        - {line}");
+            }
+        }
+        out
+    }
+}
+
+/// Whether a pattern may let somebody reach a host.
+fn covers(grant: &HostPattern, wanted: &HostPattern) -> bool {
+    match (grant, wanted) {
+        (HostPattern::Any, _) => true,
+        (grant, HostPattern::Name(name)) => grant.matches_name(name),
+        (grant, HostPattern::Network(network)) => grant.names_address(network.addr()),
+        _ => grant == wanted,
+    }
+}
+
+/// Text that YAML reads as just that text.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn inputs(values: serde_json::Value) -> Inputs {
+        Inputs { values: values.into(), ..Inputs::default() }
+    }
+
+    #[test]
+    fn what_inputs_reach_is_held_against_grants() {
+        let schema = json!({"properties": {"values": {"properties": {
+            "base_url": {"x-purlin-reaches": "http"},
+            "server": {"x-purlin-reaches": "tcp", "x-purlin-port": 5432},
+            "path": {"x-purlin-reaches": "dir"},
+        }}}});
+        let grants = Grants {
+            http: vec![HttpGrant::parse("POST http://10.0.0.1:81/api/*").expect("a grant")],
+            tcp: vec![Endpoint::parse("*.internal:5000-6000").expect("a grant")],
+            dirs: vec![DirGrant { host: "out".into(), guest: "/out".into(), ..DirGrant::default() }],
+            ..Grants::default()
+        };
+        for (values, wanted, lack) in [
+            (json!({"base_url": "HTTP://10.0.0.1:81/x"}), Some("http http://10.0.0.1:81/*"), None),
+            (
+                json!({"base_url": "http://10.0.0.2:81"}),
+                Some("http http://10.0.0.2:81/*"),
+                Some(Lack::Missing),
+            ),
+            (
+                json!({"base_url": "https://api.test/v1?x"}),
+                Some("http https://api.test/*"),
+                Some(Lack::Missing),
+            ),
+            (json!({"base_url": "nonsense"}), None, None),
+            (json!({"server": {"host": "db.internal"}}), Some("tcp db.internal:5432"), None),
+            (
+                json!({"server": {"host": "db.internal", "port": 1}}),
+                Some("tcp db.internal:1"),
+                Some(Lack::Missing),
+            ),
+            (json!({"server": {"host": "::1"}}), Some("tcp [::1]:5432"), Some(Lack::Missing)),
+            (json!({"path": "/out/a/b"}), Some("dirs /out/a"), Some(Lack::ReadOnly(&grants.dirs[0]))),
+            (json!({"path": "/output/a"}), Some("dirs /output"), Some(Lack::Missing)),
+        ] {
+            let found = reached(&schema, &inputs(values.clone()));
+            assert_eq!(found.first().map(|found| found.need.to_string()).as_deref(), wanted, "{values}");
+            let lacks = found.first().and_then(|found| grants.lacks(&found.need));
+            assert_eq!(lacks, lack, "{values}");
+        }
+        let secret = Inputs {
+            values: Value::Map(crate::Map::from_iter([(
+                "base_url".into(),
+                Value::from("http://a.test").into_secret(),
+            )])),
+            ..Inputs::default()
+        };
+        assert_eq!(reached(&schema, &secret), []);
+    }
+
+    #[test]
+    fn lines_hold_what_is_granted_already() {
+        let grants = Grants {
+            http: vec![HttpGrant::parse("http://a.test/*").expect("a grant")],
+            dirs: vec![DirGrant { host: "./out".into(), guest: "/out".into(), ..DirGrant::default() }],
+            ..Grants::default()
+        };
+        let needs = [
+            Need::new("http", "GET https://b.test/*"),
+            Need::new("dirs", "/out/below"),
+            Need::new("dirs", "/more"),
+        ];
+        assert_eq!(
+            grants.with("acme/x", &needs),
+            "drivers:\n  acme/x:\n    grants:\n      http:\n        - \"http://a.test/*\"\n        - \"GET https://b.test/*\"\n      dirs:\n        - {host: \"./out\", guest: \"/out\", mode: rw}\n        - {host: \"./more\", guest: \"/more\", mode: rw}\n"
+        );
+    }
+}

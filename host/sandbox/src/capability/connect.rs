@@ -1,0 +1,72 @@
+//! `wasi:sockets/tcp`: what comes of a connection, for people who ask why a driver failed.
+//!
+//! wasmtime connects; here it is only seen how that ends.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, IpSocketAddress, Network};
+use wasmtime_wasi::p2::bindings::sockets::tcp::HostTcpSocket as _;
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, TcpSocket};
+use wasmtime_wasi::sockets::WasiSocketsView as _;
+
+use purlin_model::trouble::Problem;
+
+use super::Guest;
+
+/// The interface as wasmtime links it. A test sees a refused connection, and so notices another name.
+const TCP: &str = "wasi:sockets/tcp@0.2.12";
+
+type Starting = (Resource<TcpSocket>, Resource<Network>, IpSocketAddress);
+type Started = (Result<(), ErrorCode>,);
+type Finishing = (Resource<TcpSocket>,);
+type Streams = (Resource<DynInputStream>, Resource<DynOutputStream>);
+type Finished = (Result<Streams, ErrorCode>,);
+
+/// In place of wasmtime's `start-connect` and `finish-connect` alone.
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    let mut tcp = linker.instance(TCP)?;
+    tcp.func_wrap(
+        "[method]tcp-socket.start-connect",
+        |mut store: StoreContextMut<'_, Guest>, (socket, network, address): Starting| {
+            let guest = store.data_mut();
+            let started = guest.sockets().start_connect(socket, network, address);
+            wasmtime::Result::<Started>::Ok((guest.noted(started)?,))
+        },
+    )?;
+    tcp.func_wrap(
+        "[method]tcp-socket.finish-connect",
+        |mut store: StoreContextMut<'_, Guest>, (socket,): Finishing| {
+            let guest = store.data_mut();
+            let finished = guest.sockets().finish_connect(socket);
+            let finished = guest.noted(finished)?;
+            if finished.is_ok() {
+                guest.reach().notes("", None, None);
+            }
+            wasmtime::Result::<Finished>::Ok((finished,))
+        },
+    )
+}
+
+impl Guest {
+    fn noted<T>(
+        &mut self,
+        result: Result<T, wasmtime_wasi::p2::SocketError>,
+    ) -> wasmtime::Result<Result<T, ErrorCode>> {
+        let error = match result {
+            Ok(value) => return Ok(Ok(value)),
+            Err(error) => error.downcast()?,
+        };
+        let problem = match error {
+            ErrorCode::ConnectionRefused => Some(Problem::Refused),
+            ErrorCode::RemoteUnreachable => Some(Problem::Unreachable),
+            ErrorCode::Timeout => Some(Problem::ConnectTimeout),
+            ErrorCode::ConnectionReset | ErrorCode::ConnectionAborted => Some(Problem::Closed),
+            _ => None,
+        };
+        let reach = self.reach();
+        if let (Some(problem), Some(server)) = (problem, reach.connecting()) {
+            reach.notes(&server, None, Some(problem));
+        }
+        Ok(Err(error))
+    }
+}
