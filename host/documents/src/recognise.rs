@@ -156,10 +156,7 @@ fn near_version(group: &str) -> Option<&'static str> {
             let known_stem = stem(known);
             group == *known
                 || slip(group, [*known]).is_some()
-                || stem(group).is_some_and(|stem| {
-                    let known = known_stem.as_deref().unwrap_or_default();
-                    stem == known || slip(&stem, [known]).is_some()
-                })
+                || (known_stem.is_some() && stem(group) == known_stem)
                 || known_stem.is_some_and(|known| group.eq_ignore_ascii_case(&known))
         })
         .map(|(_, version)| *version)
@@ -167,7 +164,8 @@ fn near_version(group: &str) -> Option<&'static str> {
 
 fn unknown_version(reader: &Reader<'_>, version: &Node<'_>, text: &str, known: &str) -> Recognised {
     let fault = reader.about(&version.span, "unknown-version", format!("unknown version `{text}`"));
-    let near = slip(text, [known]).is_some();
+    let (group, _) = text.split_once('/').unwrap_or((text, ""));
+    let near = slip(text, [known]).is_some() || !known.starts_with(&format!("{group}/"));
     Recognised::Wrong(fault.help(match near {
         true => format!("did you mean `{known}`?"),
         false => format!("write `apiVersion: {known}`"),
