@@ -4,8 +4,8 @@ use purlin_model::Diagnostic;
 use purlin_sandbox::CallError;
 
 use crate::failed::{CallFailed, Defined, Lacking};
-use crate::workload::WorkloadError;
 use crate::planner::{Misnamed, Role};
+use crate::workload::WorkloadError;
 
 /// Why no plan could be made, or a run could not begin.
 #[derive(Debug, thiserror::Error)]

@@ -117,6 +117,7 @@ impl Documents {
             catalogue: Arc::clone(&self.catalogue),
             deployment: Arc::clone(&self.deployment),
             outputs: &purlin_graph::UnknownOutputs,
+            recorded: &|_| false,
         };
         purlin_graph::build(&input).map_err(Error::Documents)
     }
