@@ -6,20 +6,28 @@ use std::path::Path;
 /// Writes a file so that nobody ever sees half of it: beside it, then renamed over it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let folder = folder_of(path);
-    std::fs::create_dir_all(folder).map_err(plain)?;
+    make(folder).map_err(plain)?;
     replace(path, folder, bytes.as_ref(), true).map_err(plain)
 }
 
 /// The same for what only the user may read.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = folder_of(path);
-    std::fs::create_dir_all(folder).map_err(plain)?;
+    make(folder).map_err(plain)?;
     replace(path, folder, bytes, false).map_err(plain)
 }
 
 /// Writes a new file; one that is there is an error and stays as it is.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(plain)
+}
+
+/// Makes a folder where there is none. A file in its place is no folder, and not one that exists.
+fn make(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
+        _ => error,
+    })
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -293,7 +293,7 @@ fn files_and_keys_that_cannot_be_used() {
         &project,
         &[
             &["plan", "--state", "app.yaml"],
-            &["plan", "--out", "no/such/folder.plan"],
+            &["plan", "--out", "blocked/change.plan"],
             &["plan", "--out", "/proc/change.plan"],
             &["plan", "--out", "workspace"],
             &["export", "blocked/out"],
