@@ -82,7 +82,7 @@ fn a_forgotten_type_is_no_way_to_replace_production() {
     let project = shop();
     up(&project, &["--env", "prod", "--env-type", "production"]);
     insta::assert_snapshot!(refused(&project, &["up", "--yes", "--env", "prod"]));
-    for command in [&["plan"][..], &["plan", "--offline"], &["import", "db#shared.main", "x"]] {
+    for command in [&["plan"][..], &["plan", "--offline"], &["import", "--yes", "db#shared.main", "x"]] {
         let arguments = [command, &["--env", "prod"]].concat();
         assert!(refused(&project, &arguments).contains("env-type-changed"), "{command:?}");
     }
