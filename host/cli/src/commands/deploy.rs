@@ -318,7 +318,7 @@ pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
     if let Some(path) = purlin.generated_key() {
         app.ui.note_once(&format!(
             "created `{}`, which encrypts the secrets in the state; back it up: without it they cannot be recovered",
-            text::path(&path)
+            text::path(&input::short(&path, &app.folder))
         ));
     }
     let closed = app.timings.wait("close state", purlin.close()).await;

@@ -243,7 +243,7 @@ fn values_that_cannot_be_are_told() {
         ("domain: [\n", "values.yaml:1:9"),
         ("", "is empty"),
         ("a: 1\n---\nb: 2\n", "several documents"),
-        ("domain: ${valuse.x}\n", "values.yaml:1:9"),
+        ("domain: ${valuse.x}\n", "values.yaml:1:11"),
         ("domian: x\n", "did you mean `domain`?"),
     ] {
         project.write("values.yaml", text);

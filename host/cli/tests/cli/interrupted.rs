@@ -83,7 +83,7 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
     let said = world.run(&["up", "--yes"]).status(1);
     assert!(said.err.contains("An earlier run was interrupted; finding out what became of"), "{}", said.err);
     assert!(said.err.contains(&format!("warning: {NOTE}: ")), "{}", said.err);
-    assert!(said.err.contains(&format!("failed: {NOTE}\n")), "{}", said.err);
+    assert!(said.err.contains(&format!("= note: for `{NOTE}`\n")), "{}", said.err);
     assert!(said.err.contains(&thing("m")), "{}", said.err);
     assert!(!said.err.contains("unchanged note"), "{}", said.err);
     // The rest was done, the note not a second time, and what waits for it not at all.

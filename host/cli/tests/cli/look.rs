@@ -125,7 +125,7 @@ fn a_driver_without_end_is_stopped() {
     ] {
         let project = adversarial(values, limits);
         let ran = project.run(&["up", "--yes"]).status(1);
-        assert!(ran.err.contains("failed: thing.default#shared.one\n"), "{}", ran.err);
+        assert!(ran.err.contains("= note: for `thing.default#shared.one`\n"), "{}", ran.err);
         assert!(ran.err.contains(message), "{values}: {}", ran.err);
         assert!(ran.err.contains("1 failed"), "{}", ran.err);
         assert!(project.recorded().contains(&"dns.default#shared.two".to_owned()), "the rest is made");

@@ -26,8 +26,8 @@ spec:
   defaults: {{app: shop, env: dev}}
   secret_stores:
     folder: {{file: ./kept}}
-    yaml: {{file: kept.yml}}
-    json: {{file: kept.json}}
+    yaml: {{file: .kept.yml}}
+    json: {{file: .kept.json}}
     lost: {{file: nowhere}}
     env: {{env: SHOP_}}
     print: {{command: [printf, '%s', 'printed-{{ref}}']}}
@@ -59,10 +59,10 @@ spec:
     symlink("../outside", project.path().join("kept/out")).expect("a link");
     symlink("db", project.path().join("kept/inside")).expect("a link");
     project.write(
-        "kept.yml",
+        ".kept.yml",
         "db: {password: in-a-yaml, port: 5432, gone: null}\nlist: [one-item, two-items]\n",
     );
-    project.write("kept.json", r#"{"db": {"password": "in-a-json"}}"#);
+    project.write(".kept.json", r#"{"db": {"password": "in-a-json"}}"#);
     project.write(
         "script",
         "#!/bin/sh\necho printed-before-it-failed\ncase $1 in\n\
@@ -153,7 +153,7 @@ fn written(folder: &Path, into: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        if ["kept", "kept.yml", "kept.json", "outside", "login.yaml"].contains(&name.as_str()) {
+        if ["kept", ".kept.yml", ".kept.json", "outside", "login.yaml"].contains(&name.as_str()) {
             continue;
         }
         match path.is_dir() {
@@ -224,7 +224,7 @@ fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
     let report = ran.json();
     let faults = report["error"]["diagnostics"].as_array().expect("faults").clone();
     assert_eq!(faults.len(), 1, "{report:#}");
-    assert_eq!((&faults[0]["file"], &faults[0]["line"]), (&json!("login.yaml"), &json!(3)), "{report:#}");
+    assert_eq!((&faults[0]["file"], &faults[0]["line"]), (&json!("login.yaml"), &json!(9)), "{report:#}");
     assert!(!project.has_state(), "no state is written");
     assert!(!ran.err.contains("printed-before") && !ran.err.contains("behind-the-wall"), "{}", ran.err);
     let message = faults[0]["message"].as_str().expect("a message");
@@ -289,14 +289,14 @@ fn what_cannot_be_read_says_which_store_why_and_what_would_be_right() {
 fn a_file_that_does_not_read_is_not_quoted() {
     let project = project("{}");
     for text in ["db: {password: [behind-the-wall\n", "a: 'behind-the-wall\n", "&a [*a, behind-the-wall"] {
-        project.write("kept.yml", text);
+        project.write(".kept.yml", text);
         let (message, _) = refused(&project, "{store: yaml, ref: db}");
-        assert!(message.contains("kept.yml` does not read as YAML or JSON, at "), "{message}");
+        assert!(message.contains(".kept.yml` does not read as YAML or JSON, at "), "{message}");
     }
-    project.write("kept.json", "{\"db\": [behind-the-wall}");
+    project.write(".kept.json", "{\"db\": [behind-the-wall}");
     let (message, _) = refused(&project, "{store: json, ref: db}");
-    assert!(message.contains("kept.json` does not read as YAML or JSON, at "), "{message}");
-    project.write("kept.json", "{\"db\": \"a\", \"db\": \"behind-the-wall\"}");
+    assert!(message.contains(".kept.json` does not read as YAML or JSON, at "), "{message}");
+    project.write(".kept.json", "{\"db\": \"a\", \"db\": \"behind-the-wall\"}");
     let (message, _) = refused(&project, "{store: json, ref: db}");
     assert!(message.contains("does not read as"), "{message}");
 }
@@ -325,8 +325,8 @@ fn who_may_have_secrets_is_told_without_reading_any() {
     // A name is no reason to complain before it is read.
     run(&project, &["validate"]).status(0);
     define(&project, "acme/guests", "{p: {store: folder, ref: no-such-secret}}");
-    for command in ["validate", "plan", "up"] {
-        let ran = run(&project, &[command]).status(2);
+    for command in [&["validate"][..], &["plan"], &["up", "--yes"]] {
+        let ran = run(&project, command).status(2);
         for part in [
             "`secret_refs.p` reads `no-such-secret` from the secret store `folder`",
             "the driver `acme/guests` is not granted its secrets",

@@ -220,7 +220,7 @@ fn project() -> Project {
     );
     project.write(
         "web.score.yaml",
-        "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers:\n  main:\n    image: i\n    variables: {PW: 'x-${resources.v.text}', CLEAR: clear}\nresources:\n  v: {type: vault, id: one}\n",
+        "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers:\n  main:\n    image: i\n    variables: {PW: 'x-${resources.vv.text}', CLEAR: clear}\nresources:\n  vv: {type: vault, id: one}\n",
     );
     project.write(
         "deployment.yaml",

@@ -13,7 +13,7 @@ fn what_there_is_nothing_to_try_with_says_what_to_write() {
         (&["./nothing.wasm"], "cannot be read"),
         (&["purlin/echo", "--rule", "create.cat"], "there is no rule `create.cat`"),
         (&["purlin/echo", "--cases", "nowhere.yaml"], "nowhere.yaml"),
-        (&[], "required"),
+        (&[], "needs FILE|NAME"),
     ] {
         let ran = bench.run(arguments);
         assert_eq!(ran.status, 2, "{arguments:?}: {}\n{}", ran.out, ran.err);

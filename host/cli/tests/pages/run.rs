@@ -45,8 +45,12 @@ impl Folder {
                 fs::remove_file(self.current.join(path)).expect("a file to remove");
                 (String::new(), 0)
             }
+            ["mv", from, to] => {
+                fs::rename(self.current.join(from), self.current.join(to)).expect("a file to move");
+                (String::new(), 0)
+            }
             ["cat", path] => (fs::read_to_string(self.current.join(path)).expect("a file to show"), 0),
-            _ => panic!("a session cannot run `{text}`: only purlin, cd, cat and rm"),
+            _ => panic!("a session cannot run `{text}`: only purlin, cd, cat, mv and rm"),
         }
     }
 
