@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(set("a:={b: [1, true]}"), r#"a value {"b":[1,true]}"#);
         assert!(set("a").contains("NAME=VALUE"));
         assert!(set("=1").contains("names no value"));
-        assert!(set("a.b=1").contains("`a:={…}`"));
+        assert!(set("a.b=1").contains("`--set a:={…}`"));
         assert!(set("a:=[1").contains("not YAML"));
     }
 

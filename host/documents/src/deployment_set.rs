@@ -45,6 +45,7 @@ fn check(reader: &mut Reader<'_>, names: &Names<'_>, template: Option<&Template>
 
 fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Option<Workload> {
     let name = names::workload(reader, &entry.key, &entry.key_span);
+    let empty = entry.value.entries().is_some_and(<[_]>::is_empty);
     let fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
     let mut fields = fields.losing(|node| is_request(node) || is_requests(node) || is_module(node));
     let profile = fields.get(reader, "profile").and_then(|node| reader.text(node, "`profile`"));
@@ -67,6 +68,12 @@ fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Opt
         Some(node) => requests(reader, node, "`externals`", Dialect::DeploymentSet),
         None => Vec::new(),
     };
+    // A `shared` that slipped into `modules` is a module that holds nothing of one.
+    if profile.is_none() && spec.is_none() && externals.is_none() && !empty {
+        let message = format!("the module `{}` has none of `profile`, `spec` and `externals`", entry.key);
+        let fault = reader.about(&entry.key_span, "missing-field", message);
+        reader.report(fault.help("add what it runs or uses; what is no module stands beside `modules`"));
+    }
     fields.done(reader);
     let names = Names { named: keys(declared), shared: shared.shared.clone() };
     check(reader, &names, spec.as_ref());

@@ -3,7 +3,7 @@
 
 mod support;
 
-use purlin_engine::{Cause, PlanOptions};
+use purlin_engine::{Cause, Error, PlanOptions, Role};
 use purlin_model::driver::Implements;
 use support::{FULL, PLAIN, Platform, documents, locked};
 
@@ -112,8 +112,11 @@ async fn it_can_be_asked_for_by_name() {
     platform.done();
     assert!(platform.up_with(&of, replacing(&["a"])).await.is_success());
     assert_eq!(platform.done(), ["create a~2", "create b~2", "delete b", "delete a"]);
-    let faults = platform.refused(&of, replacing(&["nobody"])).await;
-    assert!(faults[0].message.contains("--replace"), "{}", faults[0].message);
+    let Err(Error::Names(names)) = platform.plan_with(&of, replacing(&["nobody"])).await else {
+        panic!("there is no such resource")
+    };
+    let [(role, misnamed)] = names.as_slice() else { panic!("{names:?}") };
+    assert_eq!((*role, &*misnamed.name), (Role::Replace, "thing#shared.nobody"));
 }
 
 #[tokio::test]

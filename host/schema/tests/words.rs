@@ -134,7 +134,7 @@ fn each_keyword_has_words() {
         (
             json!({"oneOf": [{"const": "a"}, {"const": "b"}]}),
             json!("c"),
-            "`a` is `c`; `dns` takes `a` or `b`",
+            "`a` is `c`; `dns` takes `a` or `b` — did you mean `a`?",
         ),
         (
             json!({"oneOf": [{"type": "string"}, {"type": "object", "required": ["x"]}]}),

@@ -156,7 +156,6 @@ fn what_no_secret_touched_stays_open() {
         "ternary \"a\" \"b\" (empty .s.none)",
         "(dict \"a\" .s.pw \"b\" .open).b",
         "first (list .open .s.pw)",
-        "(merge (dict \"a\" 1) .s).a",
         "default .open .s.none",
         "default 1 .s.null",
         "(omit .s \"pw\").nothing | default 1",

@@ -85,7 +85,7 @@ fn provision() -> Value {
             "params": {"description": "Its params.", "type": "object"},
         }),
     );
-    provision["type"] = json!(["object", "null"]);
+    provision["type"] = json!("object");
     provision
 }
 

@@ -56,7 +56,7 @@ fn definitions() {
         "spec": {
             "type": "acme/*", "driver": "purlin/echo@^1.2", "driver_account": "x",
             "inputs": {"values": {"a": "${context.app.id}"}, "secrets": {}},
-            "provision": {"dns.public": {"is_dependent": true, "match_dependents": false, "params": {}}, "x": null},
+            "provision": {"dns.public": {"is_dependent": true, "match_dependents": false, "params": {}}, "x": {}},
             "criteria": [{}, {"app_id": "a", "class": "big"}],
             "lifecycle": {
                 "protect": true, "retain": false, "delete_before_replace": false,
@@ -221,7 +221,7 @@ fn deployment_sets() {
             "profile": "p/q", "spec": {"a": "${externals.db.host}"},
             "externals": {"db": {"type": "postgres"}}, "unknown": 1,
         }},
-        "shared": {"dns": {"type": "dns", "class": null}},
+        "shared": {"dns": {"type": "dns", "class": "public"}},
         "version": 0,
     });
     agree(SchemaKind::DeploymentSet, true, [good.clone(), with(&good, "/shared", Value::Null)]);

@@ -20,10 +20,21 @@ pub(super) fn find(text: &str, until: usize) -> Option<Mistake> {
     let lines: Vec<&str> = text.lines().collect();
     let mut scan = Scan::default();
     let mut index = 0;
+    // How far the line is indented that a block of text belongs to: quotes mean nothing in it.
+    let mut block: Option<usize> = None;
     while let Some(line) = lines.get(index) {
         if index >= until {
             return None;
         }
+        let indent = line.len() - line.trim_start().len();
+        if block.is_some_and(|outer| line.trim().is_empty() || indent > outer) {
+            if let Some(mistake) = scan.line(index + 1, line) {
+                return Some(mistake);
+            }
+            index += 1;
+            continue;
+        }
+        block = begins_block(line).then_some(indent);
         if let Some(found) = open_quote(line) {
             let close = |line: &&str| closes(line, found.quote);
             let next = lines.iter().skip(index + 1).find(|line| !line.trim().is_empty());
@@ -48,6 +59,12 @@ pub(super) fn find(text: &str, until: usize) -> Option<Mistake> {
         index += 1;
     }
     None
+}
+
+/// Whether the value of this line is a block of text that follows.
+fn begins_block(line: &str) -> bool {
+    let last = line.split_whitespace().next_back().unwrap_or_default();
+    last.strip_prefix(['|', '>']).is_some_and(|rest| rest.chars().all(|c| matches!(c, '+' | '-' | '0'..='9')))
 }
 
 struct Quote {

@@ -296,6 +296,13 @@ impl Life {
                 }
                 Ok(Err(codes))
             }
+            // A name of a resource that is not there any more.
+            Err(Error::Names(names)) => {
+                for (_, name) in &names {
+                    self.sim.world().say(format!("  refused: {name}"));
+                }
+                Ok(Err(vec!["no-such-resource".into()]))
+            }
             Err(error) => Err(format!("no plan: {error}")),
         }
     }

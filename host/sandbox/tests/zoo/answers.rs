@@ -122,5 +122,5 @@ fn lies_about_identity() {
     attack("id").with("id", "another").called(Call::Update).fails("`update` changed the id of the resource");
     attack("id").with("id", "another").called(Call::Read).fails("`read` answered with another id");
     attack("fail").with("kind", "partial-without-id").fails("the id of a resource has 1 to 4096 bytes");
-    attack("fail").with("kind", "retry-after").fails("try again after 86400000 ms");
+    attack("fail").with("kind", "retry-after").fails("to be called again after 86400000 ms");
 }

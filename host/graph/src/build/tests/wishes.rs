@@ -104,13 +104,13 @@ fn wishes_for_what_is_not_there_are_faults() {
         ("dns.default#shared.zone", json!({"protect": true})),
     ];
     insta::assert_snapshot!(tell(&try_build(all, deployment(&shared, &wishes)).expect_err("faults")), @r"
-    postgres.default#shared.bd:6:1+0 unknown-resource: `lifecycle` speaks of `postgres.default#shared.bd`, which is not in the graph
+    postgres.default#shared.bd:6:1+0 unknown-resource: `lifecycle` names `postgres.default#shared.bd`, which is not in the graph
       help: did you mean `postgres.default#shared.db`?
-    postgress.default#shared.db:6:1+0 unknown-resource: `lifecycle` speaks of `postgress.default#shared.db`, which is not in the graph
+    postgress.default#shared.db:6:1+0 unknown-resource: `lifecycle` names `postgress.default#shared.db`, which is not in the graph
       help: did you mean `postgres.default#shared.db`?
     dns.default#shared.zone:6:1+0 lifecycle-twice: `dns.default#shared.zone` has two entries in `lifecycle`
       dns.default#shared.zone:6:1: the first one is here
-      help: write all wishes into one of them
+      help: write all settings into one of them
     postgres:3:1+0 unknown-resource: `postgres.default#shared.db` is to be replaced with `postgres.default#shared.dc`, which is not in the graph
       note: did you mean `postgres.default#shared.db`?
       help: `replace_with` adds no resource: ask for it, or refer to it
