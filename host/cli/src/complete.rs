@@ -161,10 +161,10 @@ impl Scene {
                 inputs.extend(file.parent().map(|folder| Input::Path(folder.to_owned())));
             }
             Some(file) => inputs.push(Input::Path(file.clone())),
-            None if inputs.is_empty() => {
-                if surroundings::project(&self.folder) == surroundings::Project::Possible {
-                    inputs.push(Input::Path(self.folder.clone()));
-                }
+            None if inputs.is_empty()
+                && surroundings::project(&self.folder) == surroundings::Project::Possible =>
+            {
+                inputs.push(Input::Path(self.folder.clone()));
             }
             None => {}
         }

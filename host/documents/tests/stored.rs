@@ -175,12 +175,9 @@ fn files_have_to_lie_beside_the_score_file() {
         ("'${metadata.name}.txt'", "wrong-value"),
         ("broken.txt", "unclosed-placeholder"),
     ] {
-        let text = format!(
-            "{}",
-            SCORE
-                .replace("NAME", "web")
-                .replace("image: x", &format!("image: x, files: {{/a: {{source: {source}}}}}"))
-        );
+        let text = SCORE
+            .replace("NAME", "web")
+            .replace("image: x", &format!("image: x, files: {{/a: {{source: {source}}}}}"));
         write(at, "apps/web.yaml", &text);
         let loaded = load(&[Input::Path(at.join("apps/web.yaml"))]);
         let codes: Vec<&str> = loaded.diagnostics.iter().map(|fault| fault.code).collect();

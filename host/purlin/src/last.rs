@@ -56,7 +56,7 @@ pub(crate) enum LastDocuments {
     /// The same documents.
     Same,
     /// Other documents.
-    Other(LastDeployed),
+    Other(Box<LastDeployed>),
 }
 
 impl Purlin {
@@ -77,7 +77,7 @@ impl Purlin {
             return Ok(LastDocuments::Same);
         }
         Ok(match store.documents(&digest).await? {
-            Some(archive) => LastDocuments::Other(LastDeployed { deployment, archive }),
+            Some(archive) => LastDocuments::Other(Box::new(LastDeployed { deployment, archive })),
             None => LastDocuments::Unknown,
         })
     }

@@ -58,6 +58,9 @@ struct Settling<'a> {
     faults: &'a mut Vec<Diagnostic>,
 }
 
+/// A field of what the workspace declares of an environment, with its place.
+type DeclaredField = fn(&DeclaredEnvironment) -> &Option<(Arc<str>, Location)>;
+
 /// Settles the context of documents.
 pub(crate) fn settle(
     loaded: &Loaded,
@@ -73,9 +76,7 @@ pub(crate) fn settle(
     let (app, _) = settling.pick(&APP, None, "default");
     let (id, id_place) = settling.pick(&ENV, None, "development");
     let declared = workspace.and_then(|workspace| workspace.environments.get(&id));
-    let said = |field: fn(&DeclaredEnvironment) -> &Option<(Arc<str>, Location)>| {
-        declared.and_then(|declared| field(declared).as_ref())
-    };
+    let said = |field: DeclaredField| declared.and_then(|declared| field(declared).as_ref());
     let (kind, kind_place) = settling.pick(&KIND, said(|declared| &declared.kind), "development");
     let (namespace, namespace_place) = settling.pick(&NAMESPACE, said(|declared| &declared.namespace), &id);
     let undeclared = workspace

@@ -1,5 +1,7 @@
 //! That a secret stays one, whatever a template does with it.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};

@@ -145,8 +145,7 @@ fn what_a_type_calls_secret_is_secret() {
     ] {
         let ran = project.run(command).status(0);
         for secret in ["hunter2", "from-the-definition"] {
-            let shown = secret == "from-the-definition"
-                && (ran.out.contains("/values/key") || ran.out.contains("values.key"));
+            let shown = secret == "from-the-definition" && command != ["outputs"];
             assert!(shown || !ran.out.contains(secret), "{command:?}\n{}", ran.out);
             assert!(!ran.err.contains("hunter2"), "{command:?}\n{}", ran.err);
         }

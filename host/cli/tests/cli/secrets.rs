@@ -224,7 +224,9 @@ fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
     let report = ran.json();
     let faults = report["error"]["diagnostics"].as_array().expect("faults").clone();
     assert_eq!(faults.len(), 1, "{report:#}");
-    assert_eq!((&faults[0]["file"], &faults[0]["line"]), (&json!("login.yaml"), &json!(9)), "{report:#}");
+    // The place of the reference, or of the definition where only reading it tells.
+    assert_eq!(faults[0]["file"], "login.yaml", "{report:#}");
+    assert!(matches!(faults[0]["line"].as_u64(), Some(3 | 9)), "{report:#}");
     assert!(!project.has_state(), "no state is written");
     assert!(!ran.err.contains("printed-before") && !ran.err.contains("behind-the-wall"), "{}", ran.err);
     let message = faults[0]["message"].as_str().expect("a message");

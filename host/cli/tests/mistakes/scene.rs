@@ -70,7 +70,7 @@ spec:
   inputs:
     values:
       host: db.internal
-      size: ${params.gigabytes ?? 1}
+      size: ${params.gigabytes}
   criteria:
     - app_id: shop
 ---

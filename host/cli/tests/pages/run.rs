@@ -49,8 +49,12 @@ impl Folder {
                 fs::rename(self.current.join(from), self.current.join(to)).expect("a file to move");
                 (String::new(), 0)
             }
+            ["touch", path] => {
+                fs::write(self.current.join(path), "").expect("a file to make");
+                (String::new(), 0)
+            }
             ["cat", path] => (fs::read_to_string(self.current.join(path)).expect("a file to show"), 0),
-            _ => panic!("a session cannot run `{text}`: only purlin, cd, cat, mv and rm"),
+            _ => panic!("a session cannot run `{text}`: only purlin, cd, cat, mv, rm and touch"),
         }
     }
 

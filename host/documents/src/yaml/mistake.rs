@@ -48,7 +48,7 @@ pub(super) fn find(text: &str, until: usize) -> Option<Mistake> {
                 });
             }
             // It goes on in the lines below.
-            let rest = lines.iter().skip(index + 1).position(|line| close(&line)).unwrap_or(0);
+            let rest = lines.iter().skip(index + 1).position(close).unwrap_or(0);
             scan.line(index + 1, line);
             index += rest + 2;
             continue;

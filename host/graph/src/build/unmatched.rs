@@ -16,6 +16,9 @@ const FEW: usize = 3;
 /// How many further places an error has.
 const PLACES: usize = 100;
 
+/// Resources without a definition, and where each is asked for.
+type Found<'a> = Vec<(Key, Option<Spot<'a>>)>;
+
 impl<'a> Builder<'a> {
     /// Notes a resource without a definition. Reported together, as one missing definition has
     /// most often many resources.
@@ -25,7 +28,7 @@ impl<'a> Builder<'a> {
 
     /// One fault for each type and class without a definition.
     pub(super) fn report_unmatched(&mut self) {
-        let mut groups: IndexMap<(String, String), Vec<(Key, Option<Spot<'a>>)>> = IndexMap::new();
+        let mut groups: IndexMap<(String, String), Found<'a>> = IndexMap::new();
         for (key, spot) in std::mem::take(&mut self.unmatched) {
             let group = (key.type_name().to_owned(), key.class().to_owned());
             groups.entry(group).or_default().push((key, spot));

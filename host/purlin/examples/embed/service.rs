@@ -68,6 +68,7 @@ fn fault(diagnostic: &Diagnostic) -> Value {
 }
 
 impl Service {
+    #[allow(clippy::result_large_err, reason = "a refusal holds all faults, and is made once a request")]
     fn documents(&self, place: Place, body: &Bytes) -> Result<Documents, Refusal> {
         let text = String::from_utf8_lossy(body).into_owned();
         let loaded = load(&[Input::Text { name: "request".into(), text }]);

@@ -39,7 +39,9 @@ fn an_implicit_resource_that_a_definition_made_needs_one() {
         let (type_name, _) = key.split_once('.').expect("a type");
         assert!(built(vec![definition("d", type_name, json!({}))], &[key]).is_ok());
         let other = json!({"criteria": [{"env_type": "production"}]});
-        let faults = built(vec![definition("d", type_name, other)], &[key]).err().expect("it does not match");
+        let Err(faults) = built(vec![definition("d", type_name, other)], &[key]) else {
+            panic!("it does not match")
+        };
         assert!(faults.iter().any(|fault| !fault.related.is_empty()), "{faults:?}");
     }
 }
