@@ -204,7 +204,7 @@ fn a_file_that_cannot_be_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = deployed();
     let path = project.path().join("apps/web.yaml");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("set");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).expect("set");
     if fs::read(&path).is_err() {
         refused(&project, &[], &["apps/web.yaml"]);
     }

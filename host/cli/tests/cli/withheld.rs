@@ -264,7 +264,6 @@ fn nothing_that_is_said_or_stored_holds_a_secret() {
         &["graph", "--format", "dot"],
         &["graph", "--format", "mermaid"],
         &["graph", "--format", "svg"],
-        &["graph", "--format", "html"],
         &["history"],
         &["history", "latest", "--format", "json"],
         &["diff"],

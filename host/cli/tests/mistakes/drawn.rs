@@ -141,16 +141,14 @@ fn fault(project: &Project, file: &str, text: &str) -> Option<String> {
             continue;
         }
         match ASKED.iter().find(|(asked, _, _)| *asked == key) {
-            Some((_, asked_in, path)) if *asked_in == file => {
-                if still_asks(text, key, path) {
-                    faults.push_str(&format!("{key} goes, though {path:?} is still in {file}\n"));
-                }
+            Some((_, asked_in, path)) if *asked_in == file && still_asks(text, key, path) => {
+                faults.push_str(&format!("{key} goes, though {path:?} is still in {file}\n"));
             }
-            Some((_, elsewhere, _)) => {
+            Some((_, elsewhere, _)) if *elsewhere != file => {
                 faults.push_str(&format!("{key} goes, though {elsewhere} was not touched\n"));
             }
             // What goes with another: the policy of names, the namespace of a cache.
-            None => {}
+            _ => {}
         }
         let reasons = step["reasons"].to_string();
         if step["action"] == "delete" && !reasons.contains(file) && !faults.contains(key) {
