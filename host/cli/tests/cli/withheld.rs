@@ -212,7 +212,6 @@ fn project() -> Project {
     let update = json!([
         {"op": "add", "path": "/spec/added", "value": {"pw": read("text"), "clear": "clear"}},
         {"op": "copy", "from": "/spec/containers/main/variables/PW", "path": "/spec/copied"},
-        {"op": "test", "path": "/spec/added/clear", "value": "clear"},
     ]);
     project.write(
         "workload.yaml",
