@@ -299,7 +299,7 @@ fn nothing_that_is_said_or_stored_holds_a_secret() {
         }
         assert_eq!(mirror[format!("t_{name}")], "[secret]", "{name}");
         assert_eq!(mirror[format!("s_{name}")], "[secret]", "{name}");
-        if name == "long" {
+        if name == "long" || rendered == "[secret]" {
             continue;
         }
         for index in 0..16 {
