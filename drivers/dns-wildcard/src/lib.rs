@@ -42,6 +42,7 @@ impl Driver for DnsWildcard {
                 "domain": {"type": "string", "description": "The domain with the wildcard record."},
                 "template": {"type": ["string", "null"], "description": "A Go template for what stands before it."},
             },
+            "additionalProperties": false,
         });
         let inputs = json!({"type": "object", "required": ["values"], "properties": {"values": values}});
         let outputs = json!({

@@ -206,7 +206,14 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
             Recognised::Ours(format) => {
                 read_document(&mut reader, format, document, source, assembly, &mut read.scores);
             }
-            Recognised::Wrong(fault) => reader.report(fault),
+            Recognised::Wrong(fault) => {
+                // Behind a document of ours, it is most likely the rest of that.
+                let cut_off = ours + workspaces > 1 && document.root.get("apiVersion").is_none();
+                reader.report(match cut_off {
+                    true => fault.fact("a `---` or `...` before it ends the document above"),
+                    false => fault,
+                });
+            }
             Recognised::Other(fault) => skipped.push((fault, false)),
             Recognised::Stray(fault) => skipped.push((fault, true)),
         }

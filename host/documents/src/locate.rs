@@ -223,14 +223,14 @@ resources:
         assert_eq!(definition("", false), "17:5 values");
         let params = |anchor, pointer| at(|place| Within::Params(place), anchor, pointer, false);
         assert_eq!(params((31, 3), "/ttl"), "31:35 30");
-        assert_eq!(params((31, 3), "/a~1b/c"), "31:49 1");
+        assert_eq!(params((31, 3), "/a~1b/c"), "31:50 1");
         assert_eq!(params((31, 3), "/other"), "31:21 params");
         assert_eq!(params((32, 3), "/other"), "32:3 bare");
         assert_eq!(params((25, 5), "/size"), "25:25 3");
         let rule = at(|place| Within::ResourceType(place), (5, 9), "/params/properties/ttl/minimum", true);
         assert_eq!(rule, "8:28 minimum");
         let workload = at(|place| Within::Workload(place), (28, 18), "/spec/containers/main/image", false);
-        assert_eq!(workload, "29:27 x");
+        assert_eq!(workload, "29:28 x");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) fn requests(
 
 fn request(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Option<ResourceRequest> {
     let name = names::resource(reader, &entry.key, &entry.key_span);
-    let mut fields = reader.fields(&entry.value, &format!("the resource `{}`", entry.key))?;
+    let mut fields = reader.fields(&entry.value, &format!("the resource `{}`", entry.key))?.strict();
     let type_name = fields.need(reader, "type", "TYPE").and_then(|node| reader.name(node, "`type`"));
     let class = fields.get(reader, "class").map(|node| reader.name(node, "`class`"));
     let id = fields.get(reader, "id").map(|node| {

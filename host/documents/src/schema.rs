@@ -126,7 +126,7 @@ fn requests(description: &str, foreign: bool) -> Value {
                 "id": {"description": "Id under which deployments share the resource.", "type": kind("string"), "pattern": NAME},
                 "params": {"description": "What the definition reads as `${params.NAME}`.", "type": kind("object")},
             },
-            "additionalProperties": foreign,
+            "additionalProperties": false,
         },
     })
 }

@@ -247,7 +247,7 @@ impl Reader<'_> {
             Some(text) => {
                 self.sees("values", text);
                 let values = remark(Value::Map(self.map("observed values", text)?), &given.values);
-                Some(self.needles.taint(values))
+                Some(self.needles.taint_beside(values, &given.values))
             }
             None => None,
         };
@@ -272,7 +272,7 @@ impl Reader<'_> {
         // Values of secrets are secret anyway; their names are shown, unless one holds a secret.
         let named = self.needles.is_in_a_name(&secrets);
         Ok(Checked {
-            values: self.needles.taint(values),
+            values: self.needles.taint_beside(values, &given.values),
             secrets: if named { secrets.into_secret() } else { secret_leaves(secrets) },
             warnings: self.invalid(std::mem::take(&mut checked.warnings)),
         })

@@ -137,16 +137,39 @@ impl Needles {
     /// The value with every leaf secret that a secret touched. A map with such a key is secret as
     /// a whole.
     pub(crate) fn taint(&self, value: Value) -> Value {
+        self.taint_beside(value, &Value::Null)
+    }
+
+    /// The same for inputs that a driver gives back: what stands in its place as it was given is no
+    /// more secret than before. Else a short secret (`user`) would hide the text of a template that
+    /// has the word in it (`username: …`), and all that is made of that.
+    pub(crate) fn taint_beside(&self, value: Value, given: &Value) -> Value {
         if self.is_empty() {
             return value;
         }
         match value {
+            same @ (Value::String(_) | Value::Number(_)) if same == *given => same,
             Value::String(text) if self.touch(&text) => Value::String(text).into_secret(),
             Value::Number(number) if self.touch_number(&number) => Value::Number(number).into_secret(),
-            Value::List(items) => Value::List(items.into_iter().map(|item| self.taint(item)).collect()),
+            Value::List(items) => {
+                let beside = |index| match given {
+                    Value::List(given) => given.get(index),
+                    _ => None,
+                };
+                let item = |(index, item)| self.taint_beside(item, beside(index).unwrap_or(&Value::Null));
+                Value::List(items.into_iter().enumerate().map(item).collect())
+            }
             Value::Map(map) if map.keys().any(|key| self.touch_name(key)) => Value::Map(map).into_secret(),
             Value::Map(map) => {
-                Value::Map(map.into_iter().map(|(key, item)| (key, self.taint(item))).collect::<Map>())
+                let beside = |key: &str| match given {
+                    Value::Map(given) => given.get(key),
+                    _ => None,
+                };
+                let entry = |(key, item): (Arc<str>, Value)| {
+                    let item = self.taint_beside(item, beside(&key).unwrap_or(&Value::Null));
+                    (key, item)
+                };
+                Value::Map(map.into_iter().map(entry).collect::<Map>())
             }
             other => other,
         }
@@ -242,6 +265,22 @@ mod tests {
         let inputs = json!({"username": "user"});
         assert!(!needles.is_in_a_name(&Value::from(inputs)));
         assert!(needles.is_in_a_name(&Value::from(json!({"my-user": 1}))));
+    }
+
+    #[test]
+    fn what_is_given_back_as_it_was_given_is_no_more_secret() {
+        let mut needles = needles(json!(["user", 5432]));
+        let given = json!({"text": "username: x", "port": 5432, "list": ["user"], "moved": "x"});
+        needles.excuse(&Value::from(given.clone()), false);
+        let beside = |value| needles.taint_beside(Value::from(value), &Value::from(given.clone())).redact();
+        assert_eq!(beside(given.clone()), given);
+        assert_eq!(
+            beside(json!({"text": "user: x", "port": [5432], "list": ["x", "user"], "moved": "username: x"})),
+            json!({"text": "[secret]", "port": ["[secret]"], "list": ["x", "[secret]"], "moved": "[secret]"})
+        );
+        // What was given as a secret stays one.
+        let secret = Value::from(json!("user")).into_secret();
+        assert_eq!(needles.taint_beside(Value::from("user"), &secret).redact(), json!("[secret]"));
     }
 
     #[test]
