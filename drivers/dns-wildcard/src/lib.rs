@@ -46,7 +46,10 @@ impl Driver for DnsWildcard {
         });
         let inputs = json!({"type": "object", "required": ["values"], "properties": {"values": values}});
         let outputs = json!({
-            "type": "object", "required": ["host"], "properties": {"host": {"type": "string"}},
+            "type": "object",
+            "required": ["host"],
+            "properties": {"host": {"type": "string"}},
+            "additionalProperties": false,
         });
         vec![TypeSchema { type_name: "dns".to_owned(), inputs, outputs }]
     }

@@ -75,5 +75,6 @@ pub(crate) fn outputs() -> Json {
             "ttl": {"type": "integer", "description": "Of records: seconds."},
             "content": {"type": "array", "items": {"type": "string"}, "description": "Of records."},
         },
+        "additionalProperties": false,
     })
 }

@@ -10,16 +10,19 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     replace(path, folder, bytes.as_ref(), true).map_err(plain)
 }
 
-/// The same for what only the user may read.
+/// The same for what only the user may read, into a folder that is there.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = folder_of(path);
-    make(folder).map_err(plain)?;
-    replace(path, folder, bytes, false).map_err(plain)
+    replace(path, folder_of(path), bytes, false).map_err(plain)
 }
 
 /// Writes a new file; one that is there is an error and stays as it is.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(plain)
+}
+
+/// Makes the folder of a file where there is none.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    make(folder_of(path)).map_err(plain)
 }
 
 /// Makes a folder where there is none. A file in its place is no folder, and not one that exists.

@@ -10,7 +10,7 @@ use purlin_host::model::{
     Context, ContextDefaults, Diagnostic, EnvironmentId, KeySource, Severity, Workspace,
 };
 use purlin_host::state::{Environment, KeyProvider};
-use purlin_host::{Documents, Purlin};
+use purlin_host::{Documents, Purlin, is_slip};
 
 use crate::app::App;
 use crate::args::{Assigned, Assignment, DocumentArgs, ValueArgs};
@@ -286,6 +286,51 @@ pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failu
     Ok(place)
 }
 
+/// The same, for a command that deletes: nothing about the environment is guessed, and what
+/// protects it has to be known.
+pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
+    if args.named().is_empty() {
+        let loaded = load(args, app)?;
+        if loaded.has_errors() {
+            let of_workspace = |fault: &Diagnostic| {
+                let file = fault.location.as_ref().map(|place| Path::new(&*place.file));
+                fault.is_error() && file.and_then(Path::file_name).is_some_and(|name| name == "purlin.yaml")
+            };
+            let named = args.context.env.is_some() || says_environment(&loaded, &workspace(&loaded, app));
+            let message = match loaded.diagnostics.iter().any(of_workspace) {
+                true => {
+                    Some("`purlin.yaml` is wrong, so it is not known what it protects: nothing was deleted")
+                }
+                false if named => None,
+                false => Some(
+                    "the documents are wrong, so it is not known which environment is meant: nothing was deleted",
+                ),
+            };
+            if let Some(message) = message {
+                let mut faults = loaded.diagnostics;
+                faults.push(Diagnostic::error("environment-unknown", message).help(
+                    match args.context.env.is_some() {
+                        true => "correct what is wrong first",
+                        false => "correct what is wrong, or name the environment with `--env`",
+                    },
+                ));
+                return Err(Failure::Documents { faults, sources: loaded.sources });
+            }
+        }
+    }
+    let place = place(args, app).await?;
+    let (declared, id) = (&place.workspace.environments, &place.context.env.id);
+    let meant = declared.keys().find(|name| is_slip(id, name));
+    if let Some(meant) = meant.filter(|_| !declared.contains_key(id) && !args.changes.new_environment) {
+        let message =
+            format!("`purlin.yaml` declares no environment `{id}`, so it is not known what it protects");
+        let fault = Diagnostic::error("unknown-environment", message)
+            .help(format!("it declares `{meant}`: correct its name; `--new-environment` goes on without"));
+        return Err(Failure::Documents { faults: vec![fault], sources: SourceMap::default() });
+    }
+    Ok(place)
+}
+
 /// The same; type and namespace are what documents, flags and workspace say.
 pub(crate) async fn place_as_written(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let loaded = load(args, app)?;
@@ -297,13 +342,17 @@ pub(crate) async fn place_as_written(args: &DocumentArgs, app: &App) -> Result<P
     if faulty && !args.named().is_empty() {
         return Err(Failure::Documents { faults: loaded.diagnostics, sources });
     }
+    let says_environment = says_environment(&loaded, &workspace);
     let mut context = if faulty {
         written(&args.context.defaults(), &loaded.context, &workspace)
     } else {
         let documents = in_context(loaded, args, &workspace);
         (*documents.map_err(|error| Failure::host(error, &sources))?.context).clone()
     };
-    if faulty && !args.context.names_environment() {
+    if faulty && !args.context.names_environment() && says_environment {
+        let environment = Environment::of(&context);
+        app.ui.warning(&format!("the documents are wrong and were not read; this is about {environment}"));
+    } else if faulty && !args.context.names_environment() {
         let recorded = purlin.environments().await.map_err(|error| Failure::host(error, &sources))?;
         match recorded.as_slice() {
             [] => {}
@@ -325,6 +374,11 @@ pub(crate) async fn place_as_written(args: &DocumentArgs, app: &App) -> Result<P
         }
     }
     Ok(Place { purlin, context, workspace })
+}
+
+/// Whether the environment is named where the documents that are wrong have no say.
+fn says_environment(loaded: &Loaded, workspace: &Workspace) -> bool {
+    loaded.context.env.is_some() || workspace.defaults.env.is_some()
 }
 
 /// Takes the type and the namespace from the record, where they are not given; where they are,

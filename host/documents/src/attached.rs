@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use crate::tree::{self, Unread};
 use crate::walk::{self, MAX_FILE};
 
 /// A file that a document takes content from.
@@ -35,17 +36,6 @@ pub(crate) enum Files<'a> {
     Kept(&'a Path, &'a [AttachedFile]),
 }
 
-/// Why a file is not read.
-pub(crate) struct Unread {
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    pub(crate) help: String,
-}
-
-fn unread(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> Unread {
-    Unread { code, message: message.into(), help: help.into() }
-}
-
 impl Files<'_> {
     /// The name under which people know a file.
     pub(crate) fn name(&self, written: &str) -> Arc<str> {
@@ -64,7 +54,7 @@ impl Files<'_> {
             Self::Unread => Ok(None),
             Self::Kept(_, files) => match files.iter().find(|file| &*file.path == written) {
                 Some(file) => Ok(Some(file.content.clone())),
-                None => Err(unread(
+                None => Err(tree::unread(
                     "unreadable-file",
                     format!("the content of `{written}` was not kept"),
                     "give its content too, or read the files",
@@ -81,35 +71,11 @@ impl Files<'_> {
 /// Reads a regular file that lies in a folder or below it, links resolved.
 fn from_disk(folder: &Path, written: &str) -> Result<FileContent, Unread> {
     const INSIDE: &str = "write a path from the folder of the Score file, to a file in it or below it";
-    let relative = Path::new(written);
-    let mut depth = 0_usize;
-    for part in relative.components() {
-        match part {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
-            _ => return Err(unread("outside-path", format!("`{written}` leads out of the folder"), INSIDE)),
-        }
-    }
-    let failed = |error: &std::io::Error| {
-        let (message, help) = walk::unreadable_words(&folder.join(relative), error);
-        unread("unreadable-file", message, help)
-    };
-    let base = folder.canonicalize().map_err(|error| failed(&error))?;
-    let path = folder.join(relative).canonicalize().map_err(|error| failed(&error))?;
-    if !path.starts_with(&base) {
-        let message = format!("`{written}` is a link that leads out of the folder");
-        return Err(unread("outside-path", message, INSIDE));
-    }
-    // Looked at before it is opened, which would wait for the other end of a pipe.
-    let metadata = path.metadata().map_err(|error| failed(&error))?;
-    if !metadata.is_file() {
-        return Err(unread("unreadable-file", format!("`{written}` is not a regular file"), INSIDE));
-    }
-    let bytes = walk::bytes(&path).map_err(|error| failed(&error))?;
+    let path = tree::regular_file(folder, folder, Path::new(written), INSIDE)?;
+    let bytes = walk::bytes(&path).map_err(|error| tree::unreadable(&folder.join(written), &error))?;
     let Some(bytes) = bytes else {
         let message = format!("`{written}` is larger than {} MiB", MAX_FILE >> 20);
-        return Err(unread("file-too-large", message, "mount large files from a volume"));
+        return Err(tree::unread("file-too-large", message, "mount large files from a volume"));
     };
     Ok(match String::from_utf8(bytes) {
         Ok(text) => FileContent::Text(text.into()),

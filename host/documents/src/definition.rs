@@ -40,7 +40,7 @@ pub(crate) fn read(
     root: &Node<'_>,
     bodies: &'static [&'static str],
 ) -> Option<Definition> {
-    let mut top = reader.fields(root, "the definition")?.losing(holds_parts);
+    let mut top = reader.fields(root, "the definition")?;
     top.entry("apiVersion");
     top.entry("kind");
     let metadata = top.need(reader, "metadata", "{id: NAME}");
@@ -77,13 +77,6 @@ pub(crate) fn read(
     })
 }
 
-/// Whether an unknown field holds parts of a definition, which would be lost with it.
-fn holds_parts(node: &Node<'_>) -> bool {
-    const PARTS: [&str; 6] =
-        ["criteria", "driver_inputs", "driver_type", "match_dependents", "provision", "secret_refs"];
-    node.entries().unwrap_or_default().iter().any(|entry| PARTS.contains(&&*entry.key))
-}
-
 fn id(reader: &mut Reader<'_>, metadata: &Node<'_>) -> Option<(Arc<str>, purlin_model::Location)> {
     let mut fields = reader.fields(metadata, "`metadata`")?;
     let id = fields.need(reader, "id", "NAME");
@@ -110,7 +103,7 @@ fn read_body(
     outer_criteria: Option<&Entry<'_>>,
 ) -> Option<Body> {
     let foreign = reader.foreign;
-    let mut fields = reader.fields(node, &format!("`{name}`"))?.losing(holds_parts);
+    let mut fields = reader.fields(node, &format!("`{name}`"))?;
     let type_pattern = fields.need(reader, "type", "TYPE").and_then(|node| type_pattern(reader, node));
     let driver = if foreign { "driver_type" } else { "driver" };
     let driver =
@@ -209,7 +202,7 @@ struct Inputs {
 }
 
 fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) -> Option<Inputs> {
-    let mut fields = reader.fields(node, &format!("`{name}`"))?.losing(holds_parts);
+    let mut fields = reader.fields(node, &format!("`{name}`"))?;
     let values = map_of(reader, &mut fields, "values");
     let secrets = map_of(reader, &mut fields, "secrets");
     let secret_refs = map_of(reader, &mut fields, "secret_refs");

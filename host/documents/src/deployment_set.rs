@@ -8,18 +8,11 @@ use crate::reader::Reader;
 use crate::request::requests;
 use crate::shape::{is_modules, is_requests};
 use crate::template::{Names, template};
-use crate::yaml::{Entry, Kind, Node};
-
-/// Whether an unknown field may be a part of the document that lost its place or its name: a remark
-/// is a word or a number.
-fn holds_something(node: &Node<'_>) -> bool {
-    matches!(node.kind, Kind::Map(_) | Kind::List(_) | Kind::Null)
-}
+use crate::yaml::{Entry, Node};
 
 /// Reads a Deployment Set: its modules and its shared resources.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> (Vec<Workload>, Vec<ResourceRequest>) {
-    let Some(top) = reader.fields(root, "the Deployment Set") else { return Default::default() };
-    let mut top = top.losing(holds_something);
+    let Some(mut top) = reader.fields(root, "the Deployment Set") else { return Default::default() };
     let modules =
         top.get(reader, "modules").and_then(|node| reader.map(node, "`modules`")).unwrap_or_default();
     let shared_entries = root.get("shared").and_then(Node::entries).unwrap_or_default();
@@ -52,8 +45,7 @@ fn check(reader: &mut Reader<'_>, names: &Names<'_>, template: Option<&Template>
 fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Option<Workload> {
     let name = names::workload(reader, &entry.key, &entry.key_span);
     let empty = entry.value.entries().is_some_and(<[_]>::is_empty);
-    let fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
-    let mut fields = fields.losing(holds_something);
+    let mut fields = reader.fields(&entry.value, &format!("the module `{}`", entry.key))?;
     let profile = fields.get(reader, "profile").and_then(|node| reader.text(node, "`profile`"));
     let spec = fields.get(reader, "spec").and_then(|node| {
         for entry in reader.map(node, "`spec`")? {

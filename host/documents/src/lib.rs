@@ -29,6 +29,7 @@ mod score;
 mod shape;
 mod source;
 mod template;
+mod tree;
 mod values;
 mod walk;
 mod workspace;

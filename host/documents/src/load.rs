@@ -24,6 +24,9 @@ use crate::yaml::{self, Document};
 use assemble::Assembly;
 pub use stored::{SourceText, load_sources};
 
+/// How many faults of one severity are told.
+const MOST_FAULTS: usize = 100;
+
 /// Where documents come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -127,7 +130,30 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
     let mut loaded = Loaded { sources, texts, ..assembly.loaded };
     loaded.diagnostics.append(&mut faults);
     loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
+    at_most(&mut loaded.diagnostics);
     loaded
+}
+
+/// Keeps the first faults of each severity, and counts the rest: nobody reads thousands, and who
+/// has to show them all does not end (SPEC §2).
+fn at_most(faults: &mut Vec<Diagnostic>) {
+    for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+        let mut left_out = (0_usize, None);
+        let mut told = 0;
+        faults.retain(|fault| {
+            told += usize::from(fault.severity == severity);
+            let keep = fault.severity != severity || told <= MOST_FAULTS;
+            if !keep {
+                left_out.0 += 1;
+                left_out.1.get_or_insert_with(|| fault.location.clone());
+            }
+            keep
+        });
+        if let (count @ 1.., Some(location)) = left_out {
+            let fault = Diagnostic::error("more-faults", format!("{count} more from here on are not shown"));
+            faults.push(Diagnostic { severity, location, ..fault }.help("correct those before first"));
+        }
+    }
 }
 
 /// Reads documents (SPEC §2). Never fails and never stops at the first fault: all of them are in
@@ -154,7 +180,7 @@ pub fn load(inputs: &[Input]) -> Loaded {
         let mut read = read_source(&source, &mut reading.assembly);
         let mut scores = Vec::with_capacity(read.scores.len());
         for (path, place) in std::mem::take(&mut read.scores) {
-            if let Some(name) = collector.referenced(&source.folder.join(&path), &place) {
+            if let Some(name) = collector.referenced(&source.folder, &path, &place) {
                 scores.push((path.to_string_lossy().into(), name));
             }
         }
@@ -187,6 +213,7 @@ struct Read {
 /// Reads one text.
 fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
     let mut read = Read::default();
+    let before = assembly.loaded.diagnostics.len();
     let (mut workspaces, mut ours, mut others) = (0, 0, 0);
     let mut skipped: Vec<(Diagnostic, bool)> = Vec::new();
     let faults = yaml::parse(&source.name, &source.text, &mut |document| {
@@ -239,7 +266,16 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
     let broken = !faults.is_empty();
     assembly.loaded.diagnostics.extend(faults);
     // What cannot be read and has no mark of ours may be a file of secrets.
-    read.foreign = !source.named && ours + workspaces == 0 && !(broken && has_mark(&source.text));
+    let chosen = source.named && source.named_at.is_none();
+    read.foreign = !chosen && ours + workspaces == 0 && !(broken && has_mark(&source.text));
+    if let (true, Some(place)) = (read.foreign, &source.named_at) {
+        // Nothing of it is said: whoever wrote the path may not be allowed to read the file.
+        assembly.loaded.diagnostics.truncate(before);
+        let fault = Diagnostic::error("not-a-document", format!("`{}` is not a Score file", source.name));
+        let help = "a Score file begins with `apiVersion: score.dev/v1b1`";
+        assembly.loaded.diagnostics.push(fault.at(place).help(help));
+        return read;
+    }
     ours += usize::from(broken);
     read.used = ours > 0 || (source.named && (others > 0 || workspaces == 0));
     read

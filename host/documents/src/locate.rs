@@ -8,7 +8,7 @@ use std::sync::Arc;
 use purlin_model::{Spot, Within};
 
 use crate::SourceMap;
-use crate::yaml::{self, Entry, Kind, Node, Span};
+use crate::yaml::{self, Entry, Kind, Node, Span, Style};
 
 impl SourceMap {
     /// The place of what a JSON Pointer leads to, or of what is nearest above it and was written;
@@ -151,12 +151,13 @@ fn spot(
     }
     let is_scalar = !matches!(node.kind, Kind::Map(_) | Kind::List(_) | Kind::Null);
     let span = own.filter(|_| !is_scalar || (key && complete)).unwrap_or(node.span);
-    made(span, text, file)
+    let block = complete && !key && matches!(node.kind, Kind::String(_, Style::Block));
+    Spot { block, ..made(span, text, file) }
 }
 
 fn made(span: Span, text: &str, file: &Arc<str>) -> Spot {
     let length = u32::try_from(span.width(text)).unwrap_or(0);
-    Spot { location: span.location(file), length }
+    Spot { location: span.location(file), length, block: false }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Location};
 
 use crate::attached::{AttachedFile, Files};
 use crate::yaml::{Entry, Kind, Node, Span};
-use crate::{form, near};
+use crate::{form, near, shape};
 
 /// One document while it is read.
 pub(crate) struct Reader<'a> {
@@ -137,6 +137,16 @@ impl<'a> Reader<'a> {
         self.report(fault);
     }
 
+    /// Reports resources that slipped into a map of anything, such as the `params` of the one above.
+    pub(crate) fn no_requests(&mut self, entries: &[Entry<'_>], within: &str) {
+        for entry in entries {
+            // With a `type` alone it may be meant.
+            if shape::is_request(&entry.value) && entry.value.get("params").is_some() {
+                self.misplaced(entry, within, "a resource stands beside the others: check its indentation");
+            }
+        }
+    }
+
     /// Strings of a list.
     pub(crate) fn strings<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<Vec<(&'n str, Span)>> {
         let items = self.list(node, what)?;
@@ -169,11 +179,16 @@ impl<'a> Reader<'a> {
             known: Vec::new(),
             refused: Vec::new(),
             strict: false,
-            shaped: |_| false,
             span: node.span,
             what: what.to_owned(),
         })
     }
+}
+
+/// Whether an unknown field may be a part of the document that lost its place or its name: a remark
+/// is a word or a number.
+fn holds_something(node: &Node<'_>) -> bool {
+    matches!(node.kind, Kind::Map(_) | Kind::List(_) | Kind::Null)
 }
 
 /// A map whose fields are asked for by name; what was not asked for is unknown.
@@ -183,8 +198,6 @@ pub(crate) struct Fields<'n, 't> {
     refused: Vec<&'static str>,
     /// Whether an unknown field is an error in somebody else's format, too.
     strict: bool,
-    /// Recognises the value of an unknown field that stands for something lost.
-    shaped: fn(&Node<'_>) -> bool,
     pub(crate) span: Span,
     what: String,
 }
@@ -193,13 +206,6 @@ impl<'n, 't> Fields<'n, 't> {
     /// The same, with every unknown field an error: ignoring one would change what is meant.
     pub(crate) fn strict(mut self) -> Self {
         self.strict = true;
-        self
-    }
-
-    /// The same, with an unknown field an error where its value has the form of something that
-    /// would be lost.
-    pub(crate) fn losing(mut self, shaped: fn(&Node<'_>) -> bool) -> Self {
-        self.shaped = shaped;
         self
     }
 
@@ -256,7 +262,7 @@ impl<'n, 't> Fields<'n, 't> {
                 && !self.strict
                 && !misplaced
                 && near::slip(&entry.key, self.known.iter().copied()).is_none()
-                && !(self.shaped)(&entry.value);
+                && !holds_something(&entry.value);
             let fault = reader.about(
                 &entry.key_span,
                 "unknown-field",

@@ -31,7 +31,8 @@ fn request(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Opti
         names::resource(reader, names::shared_id(text), &node.span)
     });
     let params = fields.get(reader, "params").and_then(|node| {
-        reader.map(node, "`params`")?;
+        let entries = reader.map(node, "`params`")?;
+        reader.no_requests(entries, "params");
         Some(Arc::new(template(reader, node, dialect)))
     });
     fields.done_with(reader, &crate::lifecycle::in_a_resource);

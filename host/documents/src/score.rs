@@ -83,6 +83,7 @@ fn metadata<'n>(reader: &mut Reader<'_>, node: &'n Node<'_>) -> Option<&'n str> 
             reader.misplaced(entry, "metadata", "indent it as far as `metadata`");
         }
     }
+    reader.no_requests(node.entries().unwrap_or_default(), "metadata");
     let name = fields.need(reader, "name", "NAME");
     if let Some(node) = fields.get(reader, "annotations") {
         annotations(reader, node);

@@ -72,7 +72,7 @@ pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
 
 /// Whether something has the form of a request for a resource: a map with a `type`.
 pub(crate) fn is_request(node: &Node<'_>) -> bool {
-    const KNOWN: [&str; 4] = ["type", "class", "id", "params"];
+    const KNOWN: [&str; 5] = ["type", "class", "id", "params", "metadata"];
     let entries = node.entries().unwrap_or_default();
     node.get("type").is_some_and(|kind| kind.as_str().is_some())
         && entries.iter().all(|entry| KNOWN.contains(&&*entry.key))

@@ -11,6 +11,7 @@ use purlin_expression::nearest;
 use purlin_model::{Diagnostic, Location};
 
 use crate::attached::AttachedFile;
+use crate::tree;
 
 /// The largest file that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 10 << 20;
@@ -25,8 +26,10 @@ pub(crate) struct Source {
     pub(crate) text: Arc<str>,
     /// Relative paths in it count from here.
     pub(crate) folder: PathBuf,
-    /// Whether the user named this very file; otherwise it was found in a folder.
+    /// Whether the user or a document named this very file; otherwise it was found in a folder.
     pub(crate) named: bool,
+    /// Where a document names it, when nobody else does.
+    pub(crate) named_at: Option<Location>,
     /// Whether a Workspace in it counts: it was named, or is the `purlin.yaml` of a named folder.
     pub(crate) governs: bool,
     /// The files that it takes content from, where they were kept with it.
@@ -56,6 +59,8 @@ pub(crate) struct Collector {
     seen: HashMap<PathBuf, Option<usize>>,
     /// The real folders that were walked: links may lead to one twice, or in circles.
     walked: HashSet<PathBuf>,
+    /// The real folders that the user named.
+    named: Vec<PathBuf>,
     /// The real folders that drivers may write to. What lies there is theirs.
     pub(crate) written: HashSet<PathBuf>,
 }
@@ -64,7 +69,10 @@ impl Collector {
     /// A file or a folder that the user named.
     pub(crate) fn path(&mut self, path: &Path) {
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => self.folder(path, 0),
+            Ok(metadata) if metadata.is_dir() => {
+                self.named.extend(path.canonicalize());
+                self.folder(path, 0);
+            }
             Ok(_) => {
                 self.file(path, true);
             }
@@ -85,15 +93,29 @@ impl Collector {
             text: without_mark(text),
             folder: PathBuf::new(),
             named: true,
+            named_at: None,
             governs: true,
             kept: Kept::OnDisk,
         });
     }
 
-    /// A Score file that a Deployment names at `place`; the name of its text, if it has one.
-    pub(crate) fn referenced(&mut self, path: &Path, place: &Location) -> Option<Arc<str>> {
+    /// A Score file that a Deployment in `folder` names at `place`; the name of its text, if it has
+    /// one.
+    pub(crate) fn referenced(&mut self, folder: &Path, written: &Path, place: &Location) -> Option<Arc<str>> {
+        const INSIDE: &str = "write a path to a Score file of the workspace, from the folder of this file";
+        let tree = tree::around(folder, &self.named);
+        if let Err(fault) = tree::regular_file(&tree, folder, written, INSIDE) {
+            let length = written.to_string_lossy().chars().count();
+            let fault_here = Diagnostic::error(fault.code, fault.message).at(place).spanning(length);
+            self.faults.push(fault_here.help(fault.help));
+            return None;
+        }
         let before = self.faults.len();
-        let index = self.file(path, true);
+        let known = self.sources.len();
+        let index = self.file(&folder.join(written), false);
+        for source in self.sources.iter_mut().skip(known) {
+            (source.named, source.named_at) = (true, Some(place.clone()));
+        }
         for fault in self.faults.iter_mut().skip(before) {
             fault.related.push((place.clone(), "named here".to_owned()));
         }
@@ -147,7 +169,7 @@ impl Collector {
                     }
                 }
                 Ok(_) => {}
-                Err(error) => self.faults.extend(broken_entry(&path, &name, &error)),
+                Err(error) => self.faults.push(broken_entry(&path, &name, &error)),
             }
         }
     }
@@ -159,6 +181,9 @@ impl Collector {
             if let Some(source) = known.and_then(|index| self.sources.get_mut(index)) {
                 source.named |= named;
                 source.governs |= named;
+                if named {
+                    source.named_at = None;
+                }
             }
             return *known;
         }
@@ -166,7 +191,8 @@ impl Collector {
             Ok(text) => {
                 let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
                 let (name, governs) = (display(path), named);
-                self.sources.push(Source { name, text, folder, named, governs, kept: Kept::OnDisk });
+                let (named_at, kept) = (None, Kept::OnDisk);
+                self.sources.push(Source { name, text, folder, named, named_at, governs, kept });
                 Some(self.sources.len() - 1)
             }
             Err(fault) => {
@@ -195,9 +221,10 @@ fn place(path: &Path) -> Location {
     Location::new(display(path), 0, 0)
 }
 
-/// Something in a folder that cannot even be looked at: a link to nothing, most often.
-fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Option<Diagnostic> {
-    let target = fs::read_link(path).ok()?;
+/// Something in a folder that cannot even be looked at: a link to nothing, or anything in a folder
+/// that may be listed and not entered. What cannot be looked at may hold documents.
+fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Diagnostic {
+    let Ok(target) = fs::read_link(path) else { return unreadable(path, error) };
     let looped = error.kind() != std::io::ErrorKind::NotFound;
     let message = match looped {
         true => format!("the link to `{}` cannot be followed: {}", target.display(), reason(error)),
@@ -208,7 +235,7 @@ fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Option<Diagn
     } else {
         Diagnostic::warning("dangling-link", message)
     };
-    Some(fault.at(&place(path)).help("correct the link, or remove it"))
+    fault.at(&place(path)).help("correct the link, or remove it")
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
@@ -229,7 +256,16 @@ pub(crate) fn unreadable_words(path: &Path, error: &std::io::Error) -> (String, 
             (format!("there is no file or folder `{shown}`"), help)
         }
         ErrorKind::PermissionDenied => {
-            let help = format!("give yourself the right to read it, for example with `chmod u+r {shown}`");
+            // A folder has to be entered as well as listed; it may be the one around a file.
+            let folder = match path.symlink_metadata() {
+                Ok(metadata) if metadata.is_dir() => Some(shown.clone()),
+                Ok(_) => None,
+                Err(_) => path.parent().map(display),
+            };
+            let help = match folder.filter(|folder| !folder.is_empty()) {
+                Some(folder) => format!("give yourself the right, for example with `chmod u+rx {folder}`"),
+                None => format!("give yourself the right, for example with `chmod u+r {shown}`"),
+            };
             (format!("no permission to read `{shown}`"), help)
         }
         _ => (format!("cannot read `{shown}`: {}", reason(error)), "check the path".to_owned()),

@@ -207,3 +207,14 @@ fn many_faults_are_counted_and_errors_come_first() {
     assert!(shown.ends_with("and 70 more, 10 of them errors\n"), "{shown}");
     assert_eq!(load(&[]).sources.render(&[], false, 80), "");
 }
+
+#[test]
+fn faults_end_at_a_hundred() {
+    let many: String = (0..5_000).map(|n| format!("  unknown-{n}: x\n")).collect();
+    let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n{many}");
+    let loaded = load(&[Input::Text { name: "a.yaml".into(), text }]);
+    assert_eq!(loaded.diagnostics.len(), 101);
+    let last = loaded.diagnostics.last().expect("a fault");
+    assert_eq!((last.code, &*last.message), ("more-faults", "4900 more from here on are not shown"));
+    assert_eq!(last.location.as_ref().map(|place| place.line), Some(105));
+}

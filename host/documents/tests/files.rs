@@ -100,7 +100,51 @@ fn a_deployment_brings_its_score_files() {
     write(at, "deployment.yaml", &deployment.replace("web/score", "web/nothing"));
     let loaded = load_path(at.join("deployment.yaml"));
     assert_eq!(codes(&loaded), [("unreadable-file", Severity::Error)]);
-    assert_eq!(loaded.diagnostics[0].related[0].0.line, 7);
+    assert_eq!(loaded.diagnostics[0].location.as_ref().map(|place| place.line), Some(7));
+}
+
+/// Whoever writes a Deployment may not read with it what lies outside of its workspace, nor learn
+/// what is in a file that is no document.
+#[test]
+fn a_deployment_brings_nothing_but_score_files_of_its_workspace() {
+    let outside = tempfile::tempdir().expect("a folder");
+    write(outside.path(), "web.yaml", &SCORE.replace("NAME", "outside"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write(at, "purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
+    write(at, "web.yaml", &SCORE.replace("NAME", "web"));
+    write(at, "secrets/pw", "hunter2-and-more: [\n");
+    write(at, "secrets/plain", "hunter2-and-more\n");
+    write(at, "evil.yml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {key: {command: [touch, x]}}\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(outside.path().join("web.yaml"), at.join("link.yaml")).expect("a link");
+    let score = |path: &str| {
+        let text = format!(
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {{workloads: [{{score: '{path}'}}]}}\n"
+        );
+        write(at, "deploy/deployment.yaml", &text);
+        load_path(at.join("deploy/deployment.yaml"))
+    };
+    assert_eq!(workloads(&score("../web.yaml")), ["web"]);
+    let absolute = outside.path().join("web.yaml");
+    for (path, code) in [
+        (&*absolute.to_string_lossy(), "outside-path"),
+        ("../../web.yaml", "outside-path"),
+        ("../../../../../../../../etc/passwd", "outside-path"),
+        ("/proc/self/environ", "outside-path"),
+        #[cfg(unix)]
+        ("../link.yaml", "outside-path"),
+        ("../secrets", "unreadable-file"),
+        ("../secrets/pw", "not-a-document"),
+        ("../secrets/plain", "not-a-document"),
+        ("../evil.yml", "misplaced-document"),
+    ] {
+        let loaded = score(path);
+        assert_eq!(codes(&loaded), [(code, Severity::Error)], "{path}");
+        let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(workloads(&loaded).is_empty() && loaded.workspace.is_none(), "{path}");
+    }
 }
 
 #[test]
@@ -198,4 +242,25 @@ fn what_drivers_write_is_not_read() {
     assert_eq!(workloads(&loaded), ["web"]);
     // Named, it is read.
     assert!(load_path(at.join("out")).has_errors());
+}
+
+/// A folder that may be listed and not entered looks like one whose files are gone.
+#[test]
+#[cfg(unix)]
+fn a_folder_that_cannot_be_entered_is_not_an_empty_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "apps/web.yaml", &SCORE.replace("NAME", "web"));
+    let apps = folder.path().join("apps");
+    fs::set_permissions(&apps, fs::Permissions::from_mode(0o600)).expect("changed");
+    let for_whom = fs::metadata(apps.join("web.yaml")).is_err();
+    let loaded = load_path(folder.path());
+    fs::set_permissions(&apps, fs::Permissions::from_mode(0o700)).expect("changed");
+    if !for_whom {
+        println!("skipped: whoever runs this may enter every folder");
+        return;
+    }
+    assert_eq!(codes(&loaded), [("unreadable-file", Severity::Error)]);
+    let help = loaded.diagnostics[0].help.as_deref().unwrap_or_default();
+    assert!(help.contains("chmod u+rx") && help.ends_with("apps`"), "{help}");
 }

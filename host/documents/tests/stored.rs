@@ -80,6 +80,8 @@ fn what_is_wrong_comes_again_and_what_was_skipped_does_not() {
 fn score_files_are_found_however_they_were_reached() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
+    // Their workspace is around all of them.
+    write(at, "purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
     write(at, "apps/web.yaml", &SCORE.replace("NAME", "web"));
     write(at, "far/away/worker.yaml", &SCORE.replace("NAME", "worker"));
     #[cfg(unix)]
@@ -100,10 +102,11 @@ fn score_files_are_found_however_they_were_reached() {
 
 #[test]
 fn standard_input_names_score_files_too() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir_in(".").expect("a folder");
     let path = folder.path().join("web.yaml");
     fs::write(&path, SCORE.replace("NAME", "web")).expect("written");
-    let text = format!("{HEAD}spec: {{workloads: [{{score: '{}'}}]}}\n", path.display());
+    let named = folder.path().file_name().expect("a name").to_string_lossy();
+    let text = format!("{HEAD}spec: {{workloads: [{{score: '{named}/web.yaml'}}]}}\n");
     let loaded = load(&[Input::Text { name: "-".into(), text }]);
     assert_eq!(loaded.deployment.workloads.len(), 1);
     drop(folder);

@@ -69,9 +69,7 @@ pub trait Driver: Send + Sync {
     fn digest(&self) -> &str;
 
     /// What the operator grants it; none where nothing is ever refused.
-    fn grants(&self) -> Option<&Grants> {
-        None
-    }
+    fn grants(&self) -> Option<&Grants>;
 
     /// Validates, fills in defaults, normalises. No effects.
     async fn check(

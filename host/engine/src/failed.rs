@@ -95,10 +95,6 @@ impl CallFailed {
     ) -> Self {
         self.driver = driver.known_as().into();
         self.trouble = facts.last_trouble();
-        self.input = match (&self.trouble, inputs) {
-            (Some(trouble), Some(inputs)) => naming(&trouble.server, inputs),
-            _ => None,
-        };
         let mut needs = facts.all_refused();
         if let CallError::Failure(Failure::Denied { capability, target, .. }) = &self.error
             && let Some(need) = need(capability, target)
@@ -106,6 +102,13 @@ impl CallFailed {
         {
             needs.push(need);
         }
+        let denied = matches!(self.error, CallError::Failure(Failure::Denied { .. }));
+        let reached = match (needs.first().filter(|_| denied), &self.trouble) {
+            (Some(need), _) => Some(target(&need.pattern)),
+            (None, Some(trouble)) => Some(&*trouble.server),
+            (None, None) => None,
+        };
+        self.input = reached.zip(inputs).and_then(|(reached, inputs)| naming(reached, inputs));
         if let (false, Some(granted)) = (needs.is_empty(), driver.grants()) {
             self.lacking = Some(Box::new(Lacking { needs, granted: granted.clone() }));
         }
@@ -124,6 +127,15 @@ fn need(capability: &str, target: &str) -> Option<Need> {
         _ => false,
     };
     (fits && plain(target)).then(|| Need::new(capability, target))
+}
+
+/// The server or folder of what is to be granted.
+fn target(pattern: &str) -> &str {
+    let rest = pattern.split_once("://").map_or(pattern, |(_, rest)| rest);
+    match rest.len() == pattern.len() {
+        true => pattern,
+        false => rest.split('/').next().unwrap_or(rest),
+    }
 }
 
 /// The first input with the server's address in it, or else with its host.

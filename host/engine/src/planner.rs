@@ -187,6 +187,7 @@ pub async fn plan(
         }
         let Planner { decided, step_of, drafts, mut warnings, .. } = planner;
         warnings.extend(undecided(&recorded));
+        warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
         let (steps, operations) =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;

@@ -15,8 +15,8 @@ pub(crate) struct Recorded {
     current: HashMap<Urn, Arc<Record>>,
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
-    /// How many records say that they are one real thing.
-    things: HashMap<String, u32>,
+    /// The records by driver and provider id.
+    things: HashMap<String, Vec<Arc<Record>>>,
 }
 
 impl Recorded {
@@ -161,30 +161,38 @@ impl Recorded {
 
     /// Puts a record in its place, or takes it away. Says whether one was there.
     fn set(&mut self, id: &RecordId, record: Option<Arc<Record>>) -> bool {
-        if let Some(thing) = record.as_deref().and_then(thing) {
-            *self.things.entry(thing).or_insert(0) += 1;
-        }
+        let added = record.clone();
         let before = match (id.superseded, record) {
             (Some(_), Some(record)) => self.superseded.insert(id.clone(), record),
             (Some(_), None) => self.superseded.remove(id),
             (None, Some(record)) => self.current.insert(id.urn.clone(), record),
             (None, None) => self.current.remove(&id.urn),
         };
-        if let Some(thing) = before.as_deref().and_then(thing)
-            && let Some(count) = self.things.get_mut(&thing)
+        if let Some(before) = &before
+            && let Some(thing) = thing(before)
+            && let Some(records) = self.things.get_mut(&thing)
         {
-            *count -= 1;
-            if *count == 0 {
+            records.retain(|record| !Arc::ptr_eq(record, before));
+            if records.is_empty() {
                 self.things.remove(&thing);
             }
+        }
+        if let Some(record) = added
+            && let Some(thing) = thing(&record)
+        {
+            self.things.entry(thing).or_default().push(record);
         }
         before.is_some()
     }
 
     /// Whether another record says that it is the same real thing: a driver never gives the same id
-    /// to two of one type.
+    /// to two of one type, and of two types only to what it was asked for in the same words.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
-        thing(record).and_then(|thing| self.things.get(&thing)).is_some_and(|count| *count > 1)
+        let same_type = |other: &Record| type_of(other) == type_of(record);
+        let is_it = |other: &Arc<Record>| {
+            other.id() != record.id() && (same_type(other) || other.inputs.values == record.inputs.values)
+        };
+        thing(record).and_then(|thing| self.things.get(&thing)).is_some_and(|all| all.iter().any(is_it))
     }
 
     /// Takes a change as a store would.
@@ -261,9 +269,12 @@ impl Recorded {
 
 /// The real thing that a record is about, if there is one, and if it is ours.
 fn thing(record: &Record) -> Option<String> {
-    let key =
-        record.urn.key().filter(|_| exists(record) && !record.external && !record.state.id.is_empty())?;
-    Some(format!("{}\n{}\n{}", record.driver.name, key.type_name(), record.state.id))
+    let ours = exists(record) && !record.external && !record.state.id.is_empty();
+    ours.then(|| format!("{}\n{}", record.driver.name, record.state.id))
+}
+
+fn type_of(record: &Record) -> Option<String> {
+    record.urn.key().map(|key| key.type_name().to_owned())
 }
 
 /// Whether something exists under a record.

@@ -75,8 +75,22 @@ impl Rules {
     /// A place for a fault, as near to the value as can be told.
     pub(crate) fn at(&self, fault: Diagnostic, within: Within<'_>, pointer: &str, key: bool) -> Diagnostic {
         match self.places.as_ref().and_then(|places| places.find(within, pointer, key)) {
-            Some(Spot { location, length }) => fault.at(&location).spanning(length as usize),
+            Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
             None => fault.at(within.location()),
+        }
+    }
+
+    /// The same for what a driver says of a text. A message that begins with `line N: ` is about
+    /// that line of it, which is found where the text was written as a block.
+    fn at_line(&self, fault: Diagnostic, within: Within<'_>, pointer: &str, message: &str) -> Diagnostic {
+        let line = message.strip_prefix("line ").and_then(|rest| rest.split(':').next()?.parse::<u32>().ok());
+        let spot = self.places.as_ref().and_then(|places| places.find(within, pointer, false));
+        match (line.filter(|line| *line > 1), spot) {
+            (Some(line), Some(Spot { location, block: true, .. })) => {
+                let line = location.line.saturating_add(line - 1);
+                fault.at(&Location { line, ..location })
+            }
+            _ => self.at(fault, within, pointer, false),
         }
     }
 
@@ -200,7 +214,7 @@ impl Rules {
             let (within, pointer) = place_of(pointer, &node.recipe.location, graph.params_written(node.id));
             let fault = match name.is_empty() {
                 true => fault.at(&node.recipe.location),
-                false => self.at(fault, within, pointer, false),
+                false => self.at_line(fault, within, pointer, message),
             };
             fault.fact(format!("reported by the driver `{driver}`"))
         };

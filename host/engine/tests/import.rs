@@ -112,8 +112,10 @@ async fn what_others_manage_from_now_on_is_not_deleted_and_may_come_back() {
     assert!(plan.steps.iter().any(|step| step.changes.iter().any(|change| change.path == "/values/size")));
     assert_eq!(things(platform.deploys(&observed).await), ["update b"]);
     assert_eq!(platform.up(&observed).await.calls, 0);
-    // Ours again.
-    let ours = sized("v: 1", "small", "");
+    // Ours again, and not because a line is missing.
+    let faults = platform.refused(&sized("v: 1", "small", ""), PlanOptions::default()).await;
+    assert_eq!(faults[0].code, "observe-ended");
+    let ours = sized("v: 1", "small", "import: 'thing.default#shared.a'");
     assert_eq!(platform.planned(&ours).await[0], "adopt a");
     assert_eq!(things(platform.deploys(&ours).await), ["update a", "update b"]);
     assert!(!platform.record("shared.a").await.expect("recorded").external);
@@ -137,7 +139,7 @@ async fn what_others_manage_is_never_replaced() {
     let platform = Platform::with(FULL);
     there(&platform, "i#shared.1", "huge");
     platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
-    let ours = sized("v: 1", "small", "replace_on_changes: [values.size]");
+    let ours = sized("v: 1", "small", "import: 'i#shared.1', replace_on_changes: [values.size]");
     let faults = platform.refused(&ours, PlanOptions::default()).await;
     assert_eq!(faults[0].code, "import-replaced");
     assert_eq!(platform.alive().len(), 2);

@@ -32,6 +32,9 @@ async fn what_is_protected_is_not_taken_along_by_what_is_deleted_first() {
     assert_eq!((faults.len(), faults[0].code), (1, "protected"));
     assert!(faults[0].message.contains("shared.b"), "{}", faults[0].message);
     assert!(platform.done().is_empty());
+    // The edit that ends the protection cannot use that.
+    assert_eq!(platform.refused(&of("fixed: 2", "protect: false"), PlanOptions::default()).await.len(), 1);
+    platform.deploys(&of("fixed: 1", "protect: false")).await;
     let done = platform.deploys(&of("fixed: 2", "protect: false")).await;
     assert_eq!(done, ["delete b", "delete a", "create a~2", "create b~2"]);
 }

@@ -20,6 +20,17 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Whether `name` is most likely written for `known`, and not a name beside it: they differ in one
+/// letter, or in upper and lower case. `dev1` and `dev2` are two names.
+pub fn is_slip(name: &str, known: &str) -> bool {
+    let letters = |text: &str| text.to_lowercase().replace(|c: char| c.is_ascii_digit(), "");
+    let short = name.len() <= 256 && known.len() <= 256;
+    name != known
+        && short
+        && strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase()) <= 1
+        && (letters(name) != letters(known) || name.eq_ignore_ascii_case(known))
+}
+
 /// What to say to somebody who wrote an unknown name: the nearest of the known ones, or a few of
 /// them. `what` names their kind in the plural, such as `outputs`.
 pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
@@ -60,6 +71,21 @@ mod tests {
         assert_eq!(nearest("user_name", names), Some("username"));
         assert_eq!(nearest("connection", names), None);
         assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn a_slip_is_one_letter_and_a_number_is_a_name() {
+        for (name, known, slip) in [
+            ("dve", "dev", true),
+            ("Dev", "dev", true),
+            ("prodd", "prod", true),
+            ("dev", "dev", false),
+            ("dev2", "dev1", false),
+            ("pr-12", "pr-1", false),
+            ("staging-us", "staging-eu", false),
+        ] {
+            assert_eq!(is_slip(name, known), slip, "{name} {known}");
+        }
     }
 
     #[test]

@@ -35,4 +35,6 @@ pub struct Spot {
     pub location: Location,
     /// How long.
     pub length: u32,
+    /// Whether it is a block of text, whose first line begins there.
+    pub block: bool,
 }

@@ -94,6 +94,23 @@ impl Archive {
         self.sources.into_iter().map(text).collect()
     }
 
+    /// The names of the values that were given by options, each with the file that gave it, if it
+    /// was one.
+    pub(crate) fn given_by_option(self) -> Vec<(String, Option<String>)> {
+        let mut names: Vec<(String, Option<String>)> = Vec::new();
+        for value in self.values {
+            let file = match value.origin {
+                Origin::Environment => continue,
+                Origin::File => Some(value.file),
+                Origin::Option => None,
+            };
+            // The later one is the one that counted.
+            names.retain(|(name, _)| *name != value.name);
+            names.push((value.name, file));
+        }
+        names
+    }
+
     /// Where the documents lay.
     fn files(&self) -> Files {
         let path = |text: &Text| Some((text.name.as_str().into(), text.path.clone()?));

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_engine::Base;
+use purlin_expression::is_slip;
 use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Key, Location};
 use purlin_state::Environment;
 use serde::{Deserialize, Serialize};
 
-use crate::{Documents, Error, LastDeployed, Purlin};
+use crate::{Documents, Error, LastDeployed, Purlin, values};
 
 /// How many resources a note names.
 const NAMED: usize = 3;
@@ -118,6 +119,7 @@ impl Purlin {
                 ),
             }));
         }
+        faults.extend(forgotten(documents, last)?);
         if before.namespace != now.namespace && !changes.namespace {
             let (id, old, new) = (&now.env.id, &before.namespace, &now.namespace);
             let message = format!("`{id}` was last deployed in the namespace `{old}`, and is now in `{new}`");
@@ -176,7 +178,22 @@ impl Purlin {
     /// was deployed from last.
     async fn mistaken_for_new(&self, documents: &Documents) -> Result<Vec<Diagnostic>, Error> {
         let here = documents.environment();
-        for other in self.environments().await? {
+        let known = self.environments().await?;
+        let workspace = documents.loaded.workspace.as_ref();
+        let declared = workspace.is_some_and(|workspace| workspace.environments.contains_key(&here.env));
+        let slip = known.iter().find(|other| {
+            (&other.org, &other.app) == (&here.org, &here.app) && is_slip(&here.env, &other.env)
+        });
+        if let Some(meant) = slip.filter(|_| !declared) {
+            let message = format!("nothing is recorded for the environment `{}`", here.env);
+            let fault = Diagnostic::error("unknown-environment", message);
+            let fault = at(fault, documents.loaded.places.env.as_ref(), &here.env);
+            return Ok(vec![fault.help(format!(
+                "did you mean `{}`? For a second environment, add `--new-environment`",
+                meant.env
+            ))]);
+        }
+        for other in known {
             if other == here || other.env != here.env || (other.org != here.org && other.app != here.app) {
                 continue;
             }
@@ -204,6 +221,31 @@ impl Purlin {
         }
         Ok(Vec::new())
     }
+}
+
+/// Values that the last deployment was given by an option, that placeholders still read, and that
+/// nobody gives now: documents would go back to what they say themselves.
+fn forgotten(documents: &Documents, last: &LastDeployed) -> Result<Vec<Diagnostic>, Error> {
+    let before = last.archive()?.given_by_option();
+    if before.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read = values::names(documents.deployment(), documents.catalogue());
+    let given = |name: &str| documents.loaded.given.iter().any(|value| &*value.name == name);
+    let is_read = |name: &str| read.as_ref().is_none_or(|read| read.contains(name));
+    let missing = before.into_iter().filter(|(name, _)| !given(name) && is_read(name));
+    let fault = |(name, file): (String, Option<String>)| {
+        let (how, again) = match file {
+            Some(file) => (format!("`--values {file}`"), format!("add `--values {file}`")),
+            None => ("`--set`".to_owned(), format!("add `--set {name}=…`")),
+        };
+        let message =
+            format!("the last deployment was given the value `{name}` by {how}, and this one is not");
+        Diagnostic::error("value-not-given", message)
+            .fact(recorded_by(last))
+            .help(format!("{again}; where another value is meant, give that one"))
+    };
+    Ok(missing.map(fault).collect())
 }
 
 /// Whether documents are those of an earlier deployment, changed at most a little: every file that

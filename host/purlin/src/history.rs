@@ -1,7 +1,7 @@
 //! What was deployed, when and by whom (SPEC §9): written down before a run begins and when it
 //! ends, with the documents that it was made from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -40,7 +40,8 @@ impl Session<'_> {
         let counted = !plan.is_empty()
             || accepts
             || self.changes_context(documents).await?
-            || self.permits_otherwise(archive.as_deref()).await?;
+            || self.permits_otherwise(archive.as_deref()).await?
+            || self.lies_elsewhere(archive.as_deref()).await?;
         if counted {
             let same = store.history(&environment).await?.into_iter().find(|other| other.id == id);
             if let Some(same) = same {
@@ -84,6 +85,24 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
+    /// Whether documents lie in other files than those of the last deployment. What becomes of a file
+    /// later is held against what is recorded of it.
+    async fn lies_elsewhere(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
+        let Some(archive) = archive else { return Ok(false) };
+        let history = self.purlin.history(self.environment()).await?;
+        let Some(latest) = history.iter().rev().find_map(|deployment| deployment.documents) else {
+            return Ok(false);
+        };
+        if latest[..] == Sha256::digest(archive)[..] {
+            return Ok(false);
+        }
+        let Some(before) = self.purlin.store().await?.documents(&latest).await? else { return Ok(false) };
+        let files = |archive: &[u8]| -> Result<BTreeSet<Arc<str>>, Error> {
+            Ok(Archive::read(archive)?.into_texts().into_iter().filter_map(|(_, path)| path).collect())
+        };
+        Ok(files(&before)? != files(archive)?)
+    }
+
     /// Whether documents change the recorded context, as is meant.
     async fn changes_context(&self, documents: Option<&Documents>) -> Result<bool, Error> {
         let Some(documents) = documents else { return Ok(false) };

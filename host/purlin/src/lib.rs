@@ -67,6 +67,7 @@ pub use session::Session;
 pub use purlin_conformance as conformance;
 pub use purlin_documents as documents;
 pub use purlin_engine as engine;
+pub use purlin_expression::is_slip;
 pub use purlin_graph as graph;
 pub use purlin_model as model;
 pub use purlin_sandbox as sandbox;

@@ -114,12 +114,20 @@ impl Settling<'_> {
             (None, None) => declared.map(|(_, place)| place.clone()),
         };
         // URNs are made of these words, so they must not hold what separates them.
-        if chosen.contains(['/', ':']) || chosen.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            let fault = Diagnostic::error(
-                "context-name",
-                format!("{} `{}` is no name", part.name, chosen.escape_debug()),
-            );
-            self.faults.push(fault.help("names of the context are without blanks, `/` and `:`"));
+        let separates = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
+        // The empty namespace is the global one.
+        let nothing = chosen.is_empty() && part.option != NAMESPACE.option;
+        if nothing || chosen.contains(separates) {
+            let message = match nothing {
+                true => format!("the {} has no name", part.name),
+                false => format!("`{}` cannot be the name of the {}", chosen.escape_debug(), part.name),
+            };
+            let help = "a name in the context has at least one character, and no spaces, `/` or `:`";
+            let fault = Diagnostic::error("context-name", message).help(help);
+            self.faults.push(match &place {
+                Some(place) => fault.at(place),
+                None => fault,
+            });
         }
         (chosen, place)
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use purlin_expression::{did_you_mean, nearest};
+use purlin_expression::{did_you_mean, is_slip, nearest};
 use purlin_graph::Catalogue;
 use purlin_model::{Deployment, Diagnostic, GivenValue, Recipe, Reference, Template, Value, ValueOrigin};
 
@@ -81,8 +81,14 @@ pub(crate) fn unread(
             ValueOrigin::File | ValueOrigin::Environment => {
                 if let Some(near) = near {
                     let message = format!("no placeholder reads `values.{}`", value.name);
+                    // It is written for one that nobody gives.
+                    let slip = is_slip(&value.name, near) && !given.iter().any(|other| *other.name == *near);
+                    let remark = match slip {
+                        true => Diagnostic::error("unread-value", message),
+                        false => Diagnostic::warning("unread-value", message),
+                    };
                     remarks.push(
-                        Diagnostic::warning("unread-value", message)
+                        remark
                             .at(&value.location)
                             .spanning(value.name.chars().count())
                             .help(format!("did you mean `{near}`?")),
@@ -95,7 +101,7 @@ pub(crate) fn unread(
 }
 
 /// The names of the values that placeholders read; none where one reads all of them.
-fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BTreeSet<Arc<str>>> {
+pub(crate) fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BTreeSet<Arc<str>>> {
     let mut read = BTreeSet::new();
     let mut all = false;
     let mut look = |template: &Template| {

@@ -54,7 +54,9 @@ async fn another_type_has_to_be_meant() {
     let then = last.documents("again").expect("documents");
     assert_eq!(then.deployment().values.get("host"), first.deployment().values.get("host"));
 
-    let mut other = documents("development", None);
+    let forgotten = deploy(&purlin, &documents("production", None)).await.expect_err("refused");
+    assert_eq!(forgotten.diagnostics().first().map(|fault| fault.code), Some("value-not-given"));
+    let mut other = documents("development", Some("other"));
     let refused = deploy(&purlin, &other).await.expect_err("refused");
     assert!(refused.is_input());
     assert_eq!(refused.diagnostics().first().map(|fault| fault.code), Some("env-type-changed"));

@@ -4,6 +4,9 @@ use serde_json::Value as Json;
 
 use crate::Fault;
 
+/// How many characters of a line are shown.
+const SHOWN: usize = 80;
+
 /// The one document of a text; nothing is `null`.
 ///
 /// # Errors
@@ -16,6 +19,15 @@ pub fn parse(text: &str) -> Result<Json, Fault> {
         let message = message.split(" at line ").next().unwrap_or(&message);
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let message = message.lines().next().unwrap_or_default();
-        Fault { line, message: format!("{message}, in the YAML that it renders") }
+        // The line that it renders shows what is wrong better than the parser's words.
+        let rendered = line.checked_sub(1).and_then(|index| text.lines().nth(index)).map(str::trim);
+        let rendered = match rendered.filter(|rendered| !rendered.is_empty()) {
+            Some(rendered) => format!(" `{}`", rendered.chars().take(SHOWN).collect::<String>()),
+            None => String::new(),
+        };
+        let message = format!(
+            "it renders{rendered}, which is not valid YAML ({message}); write values with `quote` or `toJson`"
+        );
+        Fault { line, message }
     })
 }

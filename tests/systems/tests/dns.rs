@@ -273,7 +273,7 @@ fn what_is_wrong_is_said() {
             .replace("GET,POST,PUT,PATCH,DELETE", "GET"),
     );
     let grant = format!("POST http://127.0.0.1:{}/api/v1/servers/localhost/zones", dns.port());
-    denied.run(&["up", "--yes"]).expect(1).says("denied").says(&grant);
+    denied.run(&["up", "--yes"]).expect(1).says("is not granted").says(&grant);
     assert_eq!(dns.api("GET", "/zones/a.example.", &Value::Null).0, 404);
     let workspace = workspace(dns.port(), "dev", KEY);
     let lonely =

@@ -499,14 +499,14 @@ fn what_is_missing_or_wrong_is_told() {
     let workspace = fresh();
     let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("a file");
     workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
-    let target = format!("denied: http POST http://127.0.0.1:{}/", moto.port());
+    let target = format!("is not granted requests to `POST http://127.0.0.1:{}/", moto.port());
     workspace.run(&["up", "--yes"]).expect(1).says(&target);
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).says("`/secrets/access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    workspace.run(&["up", "--yes"]).expect(1).says("`/secrets/secret_access_key`: does not belong");
+    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.secret_access_key`: does not belong");
     assert_eq!(policies(&moto), Vec::<String>::new());
     // The same documents go through with the right key.
     workspace.write("secrets/key", &moto.key.1);

@@ -347,11 +347,7 @@ fn a_kind_and_its_objects_come_and_go_together() {
     );
     unchanged(&workspace);
     give(&workspace, &several(k8s.port(), &[gadget(json!("three")), definition]));
-    workspace
-        .run(&["up", "--yes"])
-        .expect(1)
-        .says("/values/manifests/0")
-        .says(".spec.size: expected numeric");
+    workspace.run(&["up", "--yes"]).expect(1).says("values.manifests.0").says(".spec.size: expected numeric");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(k8s.get("customresourcedefinitions", "", "gadgets.shop.example"), None);
 
@@ -447,7 +443,7 @@ fn what_is_made_in_part_is_finished_or_deleted() {
     workspace
         .run(&["up", "--yes"])
         .expect(1)
-        .says("/values/manifests/1/spec/template/metadata/labels")
+        .says("values.manifests.1.spec.template.metadata.labels")
         .says("does not match");
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
 }
@@ -812,10 +808,10 @@ fn kubectl_and_purlin_see_the_same_cluster() {
 
     // It applies by the same rules: the field is ours, and a conflict until it is forced.
     workspace.write("other.json", &deployment("web", "shop:1", 4).to_string());
-    let apply = ["apply", "--yes", "--server-side", "--validate=false", "-f", "other.json"];
+    let apply = ["apply", "--server-side", "--validate=false", "-f", "other.json"];
     let run = |arguments: &[&str]| kubectl(&k8s, &workspace, arguments).expect("kubectl is there");
     run(&apply).expect(1).says("conflict with \"purlin\"").says(".spec.replicas");
-    run(&["apply", "--yes", "--server-side", "--validate=false", "--force-conflicts", "-f", "other.json"])
+    run(&["apply", "--server-side", "--validate=false", "--force-conflicts", "-f", "other.json"])
         .expect(0)
         .says("serverside-applied");
     assert_eq!(k8s.get("deployments", "default", "web").expect("there")["spec"]["replicas"], 4);

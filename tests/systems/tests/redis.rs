@@ -108,7 +108,7 @@ fn a_user_lives() {
     workspace
         .run(&["up", "--yes"])
         .expect(1)
-        .says("/values/user/commands")
+        .says("`values.user.commands`")
         .says("Unknown command or category");
     wanted(&workspace, &json!({"name": "shop2", "commands": ["nopass"]}));
     workspace.run(&["up", "--yes"]).expect(2).says("has to be `+COMMAND`");
@@ -342,7 +342,7 @@ fn any_name_is_a_name_and_nothing_else() {
     let workspace = workspace("bad", &server(redis.port), PASSWORD);
     for name in ["two words", "line\r\nbreak", ""] {
         wanted(&workspace, &json!({"name": name}));
-        workspace.run(&["up", "--yes"]).expect(2).says("/values/user/name");
+        workspace.run(&["up", "--yes"]).expect(2).says("`user.name`");
     }
 }
 

@@ -539,7 +539,7 @@ fn temporary_credentials_come_with_their_token() {
     workspace.write("secrets/id", &text("AccessKeyId"));
     workspace.write("secrets/key", &text("SecretAccessKey"));
     workspace.write("secrets/token", "not-the-token");
-    workspace.run(&["up", "--yes"]).expect(1).says("/secrets/");
+    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.session_token`");
     workspace.write("secrets/token", &text("SessionToken"));
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(moto.buckets(), ["by-token"]);
@@ -559,11 +559,10 @@ fn what_is_missing_or_wrong_is_told() {
     // Keys that are nobody's, or no pair.
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).says("`/secrets/access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    let told =
-        workspace.run(&["up", "--yes"]).expect(1).says("`/secrets/secret_access_key`: does not belong");
+    let told = workspace.run(&["up", "--yes"]).expect(1).says("`secrets.secret_access_key`: does not belong");
     assert!(!told.stderr.contains("notthesecret"), "{told}");
     // Keys that may do less.
     let document = json!({"Version": "2012-10-17", "Statement": [

@@ -96,7 +96,7 @@ fn each_role_has_the_rights_that_its_workload_asked_for() {
     assert_eq!(policy()["Statement"][0]["Principal"]["AWS"], gallery);
     assert_eq!(moto.ask("iam", "list_roles", json!({}))["Roles"].as_array().map(Vec::len), Some(2));
 
-    workspace.purlin(&["destroy", "--yes"]);
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
     for (call, list) in [("list_roles", "Roles"), ("list_policies", "Policies")] {
         let scope = if list == "Policies" { json!({"Scope": "Local"}) } else { json!({}) };

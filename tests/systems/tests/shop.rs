@@ -82,6 +82,10 @@ fn the_shop_lives_on_real_servers() {
     for version in versions(&shop) {
         shop.aws.ask("s3", "delete_object", version);
     }
+    // Nor is a database.
+    let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
+    kept.says("the database `shop_orders`: it is not empty");
+    shop.postgres.ask_in("shop_orders", "DROP TABLE orders");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(shop.inventory(), Vec::<String>::new(), "nothing is left behind");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]).says("Nothing is recorded");

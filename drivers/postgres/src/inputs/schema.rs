@@ -120,7 +120,8 @@ pub(crate) fn outputs() -> Json {
             "username": {"type": "string", "description": "The role."},
             "password": {"type": "string", "writeOnly": true, "description": "The role's password."},
             "url": {"type": "string", "writeOnly": true, "description": "How the role connects, as `libpq` reads it."},
-    "password_is": {"enum": ["as given", "changed", "not shown"], "description": "Whether the password that the server keeps is the one that was given; servers show that to superusers only."},
-        }
+            "password_is": {"enum": ["as given", "changed", "not shown"], "description": "Whether the password that the server keeps is the one that was given; servers show that to superusers only."},
+        },
+        "additionalProperties": false,
     })
 }

@@ -39,7 +39,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
     let shown = Shown::new(json, app);
-    let place = input::place(&args.documents, app).await?;
+    let place = input::place_to_delete(&args.documents, app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
     if !place.purlin.environments().await.map_err(fail)?.contains(&environment) {

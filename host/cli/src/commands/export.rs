@@ -70,7 +70,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let text = if is_json { format!("{json:#}\n") } else { render::value::yaml(&json)? };
         let target = args.folder.join(&path);
         let result = match value.has_secret() && args.show_secrets {
-            true => files::write_private(&target, text.as_bytes()),
+            true => files::make_folder(&target).and_then(|()| files::write_private(&target, text.as_bytes())),
             false => files::write(&target, &text),
         };
         result.map_err(|error| Failure::caused(format!("cannot write `{}`", target.display()), &error))?;

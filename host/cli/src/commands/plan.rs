@@ -98,6 +98,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let bytes = purlin.save(&plan, documents, &options).await.map_err(fail)?;
         files::write_private(path, &bytes).map_err(|error| {
             Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
+                .hint("name a file in a folder that exists and that you can write, such as `--out my.plan`")
         })?;
     }
     let report = report::plan::Plan { observed, ..report::plan::Plan::new(&plan) };

@@ -51,7 +51,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
     let shown = Shown::new(json, app);
-    let place = input::place(&args.place.documents(), app).await?;
+    let place = input::place_to_delete(&args.place.documents(), app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &SourceMap::default());
     let history = place.purlin.history(&environment).await.map_err(fail)?;

@@ -1,5 +1,8 @@
 //! `purlin validate`
 
+use std::collections::HashSet;
+
+use purlin_host::model::Diagnostic;
 use serde::Serialize;
 
 use crate::app::App;
@@ -74,9 +77,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         // It repeats what reading found, and adds what the documents together have wrong.
         Err(purlin_host::Error::Documents(faults)) => {
-            all.extend(
-                faults.into_iter().filter(|fault| !faulty || !all.contains(fault)).collect::<Vec<_>>(),
-            );
+            let what = |fault: &Diagnostic| (fault.location.clone(), fault.code, fault.message.clone());
+            let known: HashSet<_> = all.iter().filter(|_| faulty).map(what).collect();
+            all.extend(faults.into_iter().filter(|fault| !known.contains(&what(fault))));
         }
         Err(other) => return Err(Failure::host(other, &sources)),
     }

@@ -182,7 +182,8 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
                         other => other,
                     };
                     let message = format!("`{driver}` is not granted {what} `{}`", need.pattern);
-                    placed(Diagnostic::error("not-granted", message), definition)
+                    let fault = Diagnostic::error("not-granted", message);
+                    Diagnostic { location: at(failed.input.as_deref().unwrap_or_default()), ..fault }
                 }
             };
             faults.push(fault);
@@ -195,7 +196,7 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
         Some(trouble) => unreached(trouble, failed, kind),
         None => reported(failed, kind),
     };
-    fault.location = at(failed.input.as_deref().filter(|_| connection(failed).is_some()).unwrap_or_default());
+    fault.location = at(failed.input.as_deref().unwrap_or_default());
     vec![fault]
 }
 
@@ -250,7 +251,9 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
 /// What the driver reports, or what ended it.
 fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
     let message = match &failed.error {
-        CallError::Failure(Failure::RetryAfter { message, .. }) => message.clone(),
+        CallError::Failure(
+            Failure::RetryAfter { message, .. } | Failure::Conflict(message) | Failure::NotFound(message),
+        ) => message.clone(),
         CallError::Failure(Failure::Partial { message, .. }) => {
             format!("the resource exists in part: {message}")
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use purlin_host::engine::{Cause, Lacking};
+use purlin_host::model::Grants;
 use purlin_host::model::grants::Need;
 
 use crate::text;
@@ -42,7 +43,11 @@ impl<'a> All<'a> {
         if lines.is_empty() {
             return;
         }
-        ui.hint("grant it in purlin.yaml; these lines hold what is granted already:");
+        let some = self.0.values().any(|(lacking, _)| lacking.granted != Grants::default());
+        ui.hint(match some {
+            true => "write this into purlin.yaml; it includes what these drivers are granted already:",
+            false => "write this into purlin.yaml:",
+        });
         ui.raw(&text::block(&lines));
     }
 

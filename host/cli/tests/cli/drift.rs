@@ -126,8 +126,10 @@ fn what_others_manage_is_only_looked_at() {
     world.meddle("a", "theirs");
     world.run(&["up", "--yes", "--refresh"]).status(0);
     assert_eq!(world.real()["a"].0, "theirs");
-    // Ours again.
+    // Ours again, once a document says so.
     world.write("a: {type: thing, params: {value: ours}}", "");
+    world.run(&["up", "--yes"]).status(2);
+    world.write("a: {type: thing, params: {value: ours}}", &format!("thing#shared.a: {{import: {id}}}"));
     world.up();
     assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 1, 0)));
     // And what is only looked at is not deleted with the rest.

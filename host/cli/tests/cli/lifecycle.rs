@@ -105,6 +105,11 @@ fn what_is_protected_stops_the_run_before_anything_is_called() {
     let events = world.run(&["up", "--yes", "--format", "json"]).status(2).events();
     assert_eq!((events.len(), &events[0]["error"]["diagnostics"][0]["code"]), (1, &"protected".into()));
     assert_eq!(world.effects(), (2, 0, 0));
+    // The edit that ends the protection cannot use that.
+    world.write(&with("two"), "");
+    world.run(&["up", "--yes"]).status(2);
+    world.write(&with("one"), "");
+    world.up();
     world.write(&with("two"), "");
     world.up();
     assert_eq!(world.effects(), (4, 0, 2));

@@ -26,6 +26,7 @@ mod reference;
 mod schemas;
 mod scope;
 mod secrets;
+mod slips;
 mod state;
 mod terminal;
 mod together;

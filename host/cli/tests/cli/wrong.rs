@@ -224,7 +224,7 @@ fn a_command_line_that_is_wrong() {
         (&["explain", "post gres#x"], "no document asks for `post gres#x`"),
         (&["state", "show", "x"], "nothing is recorded as `x`"),
         (&["validate", "nowhere.yaml"], "nowhere.yaml"),
-        (&["up", "--yes", "--env", "a/b"], "names of the context"),
+        (&["up", "--yes", "--env", "a/b"], "cannot be the name of the environment"),
         (&["init", "--app", "A B"], "such as `a-b`"),
     ] {
         let ran = project.run(arguments).status(2);

@@ -79,7 +79,7 @@ pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
         let kept = stored.files.clone().map_or(Kept::Never, Kept::All);
         // Where a Workspace counts was decided when the files were read.
         let (name, named) = (stored.name.clone(), stored.named);
-        let source = Source { name, text, folder, named, governs: true, kept };
+        let source = Source { name, text, folder, named, named_at: None, governs: true, kept };
         let mut read = read_source(&source, &mut reading.assembly);
         let mut scores = Vec::with_capacity(read.scores.len());
         for (path, place) in std::mem::take(&mut read.scores) {

@@ -32,12 +32,15 @@ fn resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceReques
     });
     if let Some(node) = fields.get(reader, "metadata")
         && let Some(mut metadata) = reader.fields(node, "`metadata`")
-        && let Some(node) = metadata.get(reader, "annotations")
     {
-        annotations(reader, node);
+        reader.no_requests(node.entries().unwrap_or_default(), "metadata");
+        if let Some(node) = metadata.get(reader, "annotations") {
+            annotations(reader, node);
+        }
     }
     let params = fields.get(reader, "params").and_then(|node| {
-        reader.map(node, "`params`")?;
+        let entries = reader.map(node, "`params`")?;
+        reader.no_requests(entries, "params");
         Some(Arc::new(template(reader, node, Dialect::Score)))
     });
     fields.done_with(reader, &crate::lifecycle::in_a_resource);

@@ -53,8 +53,15 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
         return too_deep(&location);
     }
     if is_tab(error.kind()) {
+        // The parser may notice it at the end of the line before.
+        let from = marker.line().saturating_sub(1);
+        let near = text.lines().enumerate().skip(from).take(3);
+        let tab = near.filter_map(|(index, line)| {
+            let indent = line.get(..line.len() - line.trim_start().len())?;
+            Some(Location::new(file.clone(), narrow(index + 1), narrow(indent.find('\t')? + 1)))
+        });
         return Diagnostic::error("yaml-tab", "YAML does not allow tabs for indentation")
-            .at(&location)
+            .at(&tab.min().unwrap_or(location))
             .spanning(1)
             .help("use spaces");
     }

@@ -238,18 +238,27 @@ impl Scan {
     }
 }
 
-/// A word where a key has to stand, and no `:` behind it.
+/// A word where a key has to stand, and no `: ` behind it.
 fn lone_word(number: usize, indent: usize, content: &str) -> Option<Mistake> {
-    let word = content.trim_end();
-    let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic())
-        && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-    is_word.then(|| Mistake {
-        line: number,
-        column: indent + 1,
-        length: word.len(),
-        message: format!("`{word}` is neither a key nor a value"),
-        help: format!("write `{word}:` if it is a key"),
-    })
+    let line = content.split(" #").next().unwrap_or(content).trim_end();
+    let is_word = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_alphabetic())
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    let (message, help) = if is_word(line) {
+        (format!("`{line}` is neither a key nor a value"), format!("write `{line}:` if it is a key"))
+    } else if line.contains(": ") || line.ends_with(':') {
+        return None;
+    } else if let Some(item) = line.strip_prefix('-').filter(|item| !item.starts_with(['-', ' '])) {
+        (format!("`{line}` has no space after the `-`"), format!("write `- {item}`"))
+    } else if let Some((key, value)) = line.split_once(':').filter(|(key, _)| is_word(key)) {
+        (format!("`{line}` has no space after the `:`"), format!("write `{key}: {value}`"))
+    } else if let Some((key, value)) = line.split_once(' ').filter(|(key, _)| is_word(key)) {
+        (format!("`{line}` has no `:`"), format!("write `{key}: {}`", value.trim_start()))
+    } else {
+        return None;
+    };
+    Some(Mistake { line: number, column: indent + 1, length: line.chars().count(), message, help })
 }
 
 fn spaces(count: usize) -> String {
@@ -313,6 +322,15 @@ mod tests {
         assert_eq!(place("a: [x, \"open]\n"), quote(1, 8));
         let text = |line, column| Some((line, column, "this text holds a".to_owned()));
         assert_eq!(place("a:\n  image: nginx: latest\n"), text(2, 10));
+        assert_eq!(
+            place("spec:\n  a: 1\n  type dns\n  b: x\n"),
+            Some((3, 3, "`type dns` has no".to_owned()))
+        );
+        assert_eq!(
+            place("spec:\n  a: 1\n  type:dns # x\n  b: x\n"),
+            Some((3, 3, "`type:dns` has no space".to_owned()))
+        );
+        assert_eq!(place("a:\n  - {}\n  -{}\n"), Some((3, 3, "`-{}` has no space".to_owned())));
         assert_eq!(place("metadata\n  name: x\n").map(|(line, column, _)| (line, column)), Some((1, 1)));
         assert_eq!(
             place("a: 1\nmetadata\n  name: x\n").map(|(line, column, _)| (line, column)),

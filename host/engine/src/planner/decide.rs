@@ -81,8 +81,12 @@ impl Planner<'_> {
             true => (Fate::Keep, None),
             false => (fate, digest),
         };
-        if fate == Fate::Replace && (record.external || stands(node, &record)) {
+        if fate == Fate::Replace && stands(node, &record) {
             self.refuse_replacement(node, &record, &reasons);
+            return;
+        }
+        if record.external && !stands(node, &record) && !self.options.import_only {
+            self.refuse_to_take_over(node, &record);
             return;
         }
         if record.external && self.is_held_elsewhere(node, &urn, &*driver, &record.state.id) {
@@ -272,6 +276,19 @@ impl Planner<'_> {
         let record = record_of(graph, node, self.context, driver, inputs, name);
         // Where it lives is not known before it is as it is wanted.
         Record { status: Status::Ready, state, deleted_with: None, ..record }
+    }
+
+    /// What others manage does not become ours because a line is missing: the next change, or the
+    /// next deletion, would be of theirs.
+    fn refuse_to_take_over(&mut self, node: Node<'_>, record: &Record) {
+        let id = &record.state.id;
+        let message = format!("`{}` is only observed, as `{id}`, and no document says so any more", node.key);
+        self.errors.push(
+            Diagnostic::error("observe-ended", message).at(&node.recipe.location).help(format!(
+                "others manage it: keep `lifecycle: {{'{}': {{observe: '{id}'}}}}`, or write `import` in place of `observe` to take it over",
+                node.key
+            )),
+        );
     }
 
     /// What was taken over by its id must not be thrown away while the documents still name that id.

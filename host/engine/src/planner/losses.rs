@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_graph::Graph;
+use purlin_graph::{Graph, Node};
 use purlin_model::Urn;
 use purlin_state::{Record, RecordId};
 
@@ -50,7 +50,9 @@ pub(super) async fn mark(
         };
         let (Some(what), Some(step)) = (lost, steps.get_mut(step as usize)) else { continue };
         let node = graph.and_then(|graph| graph.node(graph.find(step.key.as_str())?));
-        let allowed = node.is_some_and(|node| node.lifecycle.allow_data_loss);
+        // What the definition of another one allows says nothing about this one.
+        let made_by_it = |node: &Node<'_>| record.definition == node.recipe.name;
+        let allowed = node.filter(made_by_it).is_some_and(|node| node.lifecycle.allow_data_loss);
         step.loss = Some(Loss { what, allowed });
     }
 }

@@ -2,11 +2,14 @@
 //! `purlin state protect`, or because its environment is. All of it at once, before anything is
 //! called.
 
+use std::sync::Arc;
+
 use purlin_graph::Graph;
-use purlin_model::{Diagnostic, Key, Location};
+use purlin_model::{Context, Diagnostic, Key, Location, Urn};
+use purlin_state::Record;
 
 use crate::error::Error;
-use crate::plan::{Action, Operation, Step, Work};
+use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::{Recorded, exists};
 
 /// How many resources are named of an environment that is protected.
@@ -40,8 +43,11 @@ pub(super) fn check(
                 going.push((&step.key, "replaced"));
                 let node = operation.node.and_then(|node| graph?.node(node));
                 let by_documents = node.as_ref().is_some_and(|node| node.lifecycle.protect);
-                let by_hand = recorded.current(&step.urn).is_some_and(|record| record.pinned);
-                if !by_documents && !by_hand {
+                // What was protected until now is, in this run too: the edit that replaces it may be
+                // the one that took the protection away.
+                let record = recorded.current(&step.urn);
+                let by_hand = record.is_some_and(|record| record.pinned);
+                if !by_documents && !record.is_some_and(|record| record.pinned || record.protect) {
                     continue;
                 }
                 ("replaced", by_hand)
@@ -56,7 +62,9 @@ pub(super) fn check(
         refusals.push(refusal.help(match (by_hand, step.action) {
             (true, _) => format!("`purlin state protect --off '{}'` lifts the protection", step.key),
             (false, Action::Replace) => {
-                "set `lifecycle.protect` to false, or take back what replaces it".to_owned()
+                "deploy it once with `lifecycle.protect: false` and nothing else changed, or take back what \
+                 replaces it"
+                    .to_owned()
             }
             (false, _) => "deploy it once with `lifecycle.protect: false`; then it can go".to_owned(),
         }));
@@ -65,6 +73,18 @@ pub(super) fn check(
         refusals.push(of_environment(place, &going));
     }
     if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
+}
+
+/// What was protected, and is not any more: nothing else would tell of it.
+pub(super) fn ended(recorded: &Recorded, graph: &Graph, context: &Context) -> Vec<Warning> {
+    let protects = |record: &Arc<Record>| record.protect && !record.pinned;
+    if !recorded.all_current().any(protects) {
+        return Vec::new();
+    }
+    let open = graph.nodes().filter(|node| !node.lifecycle.protect);
+    let ended = open.filter(|node| recorded.current(&Urn::new(context, node.key)).is_some_and(protects));
+    let message = "it is no longer protected: no document says `lifecycle.protect: true` any more";
+    ended.map(|node| Warning { key: node.key.clone(), message: message.to_owned() }).collect()
 }
 
 fn of_environment(place: &Location, going: &[(&Key, &str)]) -> Diagnostic {

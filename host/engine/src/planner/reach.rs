@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_graph::{Node, NodeId};
 use purlin_model::driver::Inputs;
 use purlin_model::grants::{Lack, Reached, reached};
-use purlin_model::{Diagnostic, DirGrant};
+use purlin_model::{Diagnostic, DirGrant, Within};
 
 use super::Planner;
 use crate::driver::Driver;
@@ -46,7 +46,7 @@ impl Planner<'_> {
                 continue;
             };
             let (driver, need) = (wanted.driver.known_as(), &wanted.reached.need);
-            let fault = fault(driver, node, wanted);
+            let fault = self.lack(driver, node, wanted);
             // Many resources of one definition have one fault.
             if !faults.contains(&fault) {
                 faults.push(fault);
@@ -71,23 +71,27 @@ impl Planner<'_> {
         let decided = step.and_then(|step| self.decided.get(*step as usize));
         decided.is_some_and(|decided| decided.step.action != Action::None)
     }
-}
 
-fn fault(driver: &str, node: Node<'_>, wanted: &Wanted) -> Diagnostic {
-    let need = &wanted.reached.need;
-    if let Some(dir) = &wanted.read_only {
-        let path = wanted.reached.path.as_deref().unwrap_or(&need.pattern);
-        let message =
-            format!("`{driver}` may not write `{path}`: `{}` is granted read-only (`mode: ro`)", dir.guest);
-        return Diagnostic::error("read-only-grant", message)
-            .at(&dir.location)
-            .related(&node.recipe.location, "this definition writes there")
-            .help("set `mode: rw` there");
+    fn lack(&self, driver: &str, node: Node<'_>, wanted: &Wanted) -> Diagnostic {
+        let need = &wanted.reached.need;
+        if let Some(dir) = &wanted.read_only {
+            let path = wanted.reached.path.as_deref().unwrap_or(&need.pattern);
+            let message = format!(
+                "`{driver}` may not write `{path}`: `{}` is granted read-only (`mode: ro`)",
+                dir.guest
+            );
+            return Diagnostic::error("read-only-grant", message)
+                .at(&dir.location)
+                .related(&node.recipe.location, "this definition writes there")
+                .help("set `mode: rw` there");
+        }
+        let message = match need.capability.as_str() {
+            "http" => format!("`{driver}` is not granted requests to `{}`", need.pattern),
+            "tcp" => format!("`{driver}` is not granted connections to `{}`", need.pattern),
+            _ => format!("`{driver}` is not granted the folder `{}`", need.pattern),
+        };
+        let fault = Diagnostic::error("not-granted", message);
+        let within = Within::Definition(&node.recipe.location);
+        self.options.rules.at(fault, within, &wanted.reached.pointer, false)
     }
-    let message = match need.capability.as_str() {
-        "http" => format!("`{driver}` is not granted requests to `{}`", need.pattern),
-        "tcp" => format!("`{driver}` is not granted connections to `{}`", need.pattern),
-        _ => format!("`{driver}` is not granted the folder `{}`", need.pattern),
-    };
-    Diagnostic::error("not-granted", message).at(&node.recipe.location)
 }

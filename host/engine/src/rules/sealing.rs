@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
-use purlin_model::{Map, Value};
+use purlin_model::{Grants, Map, Value};
 use purlin_sandbox::{CallError, Change};
 
 use super::Rules;
@@ -61,6 +61,10 @@ impl Driver for Sealing {
 
     fn digest(&self) -> &str {
         self.driver.digest()
+    }
+
+    fn grants(&self) -> Option<&Grants> {
+        self.driver.grants()
     }
 
     async fn check(

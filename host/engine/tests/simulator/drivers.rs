@@ -183,6 +183,10 @@ impl Driver for SimDriver {
         "simulated"
     }
 
+    fn grants(&self) -> Option<&purlin_model::Grants> {
+        None
+    }
+
     async fn check(&self, call: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {
         let under = self.begin("check", call, "").await?;
         let mut values = values(inputs);

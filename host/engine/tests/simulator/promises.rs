@@ -151,7 +151,15 @@ fn converge(life: &mut Life) -> Result<u32, Fault> {
         life.sim.world().say(format!("== run {number} towards rest"));
         let ended = run(life, &Step::calm(Command::up()))?;
         if !ended.refused.is_empty() {
-            let by_hand = ["protected", "import", "observe", "import-replaced", "not-found", "imported"];
+            let by_hand = [
+                "protected",
+                "import",
+                "observe",
+                "observe-ended",
+                "import-replaced",
+                "not-found",
+                "imported",
+            ];
             if ended.refused.iter().any(|code| !by_hand.contains(&&**code)) {
                 return Err(format!("refused though nothing goes wrong: {:?}", ended.refused));
             }

@@ -214,6 +214,10 @@ impl Driver for Scripted {
     fn digest(&self) -> &str {
         "scripted"
     }
+    fn grants(&self) -> Option<&purlin_model::Grants> {
+        None
+    }
+
     async fn check(&self, _: &Call, inputs: &Inputs, before: Option<&Inputs>) -> Result<Checked, CallError> {
         if text(inputs, "fail").as_deref() == Some("check") {
             let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };

@@ -141,10 +141,12 @@ fn what_a_developer_gives_stays_in_its_place() {
     scene.workspace.purlin(&["plan"]).says("1 to replace");
     scene.up();
     assert_eq!(service.all("things")["..%2Foperations%2Fx%3Fy%3Dz"]["size"], 2);
-    let wrong =
-        json!({"base_url": service.url(), "create": {"path": "/things/{oops}"}, "outputs": {"a": "b"}});
-    scene.wants(&wrong, &none(), &none());
-    scene.workspace.run(&["plan"]).expect(2).says("`{oops}`").says("is no JSON Pointer");
+    for (path, output, told) in [("/things/{oops}", "/b", "`{oops}`"), ("/things", "b", "`outputs.a` is `b`")]
+    {
+        let wrong = json!({"base_url": service.url(), "create": {"path": path}, "outputs": {"a": output}});
+        scene.wants(&wrong, &none(), &none());
+        scene.workspace.run(&["plan"]).expect(2).says(told);
+    }
 }
 
 #[test]

@@ -64,9 +64,10 @@ fn what_is_refused_is_said_and_nothing_is_recorded() {
     assert!(!done.to_string().contains("wrong-and-secret"), "{done}");
     scene.settings(&format!("http: [\"GET {}/*\"]", service.url()), "time: 20s");
     scene.wants(&values, &json!({"bearer": "right"}), &none());
-    scene.fails().says("denied").says(&format!("POST {}/things", service.url()));
+    scene.fails().says("is not granted").says(&format!("POST {}/things", service.url()));
     scene.settings("", "time: 20s");
-    scene.fails().says(&format!("GET {}/things", service.url())).says("purlin/http.grants.http");
+    let told = scene.workspace.run(&["up", "--yes"]).expect(2);
+    told.says(&format!("is not granted requests to `{}/*`", service.url())).says("purlin/http:");
     assert!(service.all("things").is_empty());
 }
 

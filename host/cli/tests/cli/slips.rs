@@ -1,0 +1,296 @@
+//! Slips that a second look at the guards found: each ended with something destroyed that somebody
+//! still wanted.
+
+use crate::project::{Project, Ran};
+
+const WORKSPACE: &str = "
+apiVersion: purlin.dev/v1
+kind: Workspace
+spec:
+  defaults: {app: shop, env: dev}
+  drivers:
+    purlin/file: {grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}}
+";
+
+const SETTINGS: &str = "
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: settings}
+spec:
+  type: settings
+  driver: purlin/file
+  inputs: {values: {path: '/out/${params.file}', content: '${params.content}'}}
+  criteria: [{}]
+";
+
+const DEPLOYMENT: &str = "
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  shared:
+    a: {type: settings, params: {file: a, content: aaa}}
+    b: {type: settings, params: {file: b, content: bbb}}
+";
+
+/// Two files, as documents ask for them.
+fn deployed() -> Project {
+    let project = Project::empty();
+    project.write("purlin.yaml", WORKSPACE);
+    project.write("settings.yaml", SETTINGS);
+    project.write("deployment.yaml", DEPLOYMENT);
+    std::fs::create_dir(project.path().join("out")).expect("a folder");
+    project.run(&["up", "--yes"]).status(0);
+    assert_eq!(files(&project), ["a", "b"]);
+    project
+}
+
+fn files(project: &Project) -> Vec<String> {
+    let entries = std::fs::read_dir(project.path().join("out")).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The command ends with status 2, says this, and everything is as it was.
+#[track_caller]
+fn refused(project: &Project, arguments: &[&str], says: &[&str]) -> Ran {
+    let before = files(project);
+    let ran = project.run(arguments).status(2);
+    for text in says {
+        assert!(ran.err.contains(text), "`{text}` is not said: {}", ran.err);
+    }
+    assert_eq!(files(project), before);
+    ran
+}
+
+#[test]
+fn what_destroy_is_about_is_never_guessed() {
+    let project = deployed();
+    project.edit("purlin.yaml", "env: dev", "env: preview");
+    project.write("broken.yaml", "apiVersion: purlin.dev/v1\nkind: [");
+    let destroy = ["destroy", "--yes"];
+    // What the workspace says still counts, and nothing is there.
+    let ran = project.run(&destroy).status(0);
+    assert!(ran.err.contains("Nothing is recorded in preview"), "{}", ran.err);
+    project.edit("purlin.yaml", "app: shop, env: preview", "app: shop");
+    refused(&project, &destroy, &["error[environment-unknown]", "`--env`", "broken.yaml"]);
+    refused(&project, &["rollback", "--yes"], &["error[environment-unknown]"]);
+    project.run(&["destroy", "--yes", "--env", "dev"]).status(0);
+    assert_eq!(files(&project), Vec::<String>::new());
+}
+
+#[test]
+fn a_slip_in_the_workspace_lifts_no_protection() {
+    let project = deployed();
+    let declared = "  environments:\n    dev: {type: development, protect: true}\n  drivers:";
+    project.edit("purlin.yaml", "  drivers:", declared);
+    project.run(&["up", "--yes"]).status(0);
+    refused(&project, &["destroy", "--yes"], &["error[protected]"]);
+    for (from, to, says) in [
+        ("protect: true", "protect: \"true\"", "`purlin.yaml` is wrong"),
+        ("protect: true", "protcet: true", "`purlin.yaml` is wrong"),
+        ("environments:", "enviroments:", "`purlin.yaml` is wrong"),
+        ("    dev: {", "    dve: {", "declares no environment `dev`"),
+    ] {
+        let right = std::fs::read_to_string(project.path().join("purlin.yaml")).expect("it");
+        project.edit("purlin.yaml", from, to);
+        refused(&project, &["destroy", "--yes"], &[says]);
+        refused(&project, &["destroy", "--yes", "--env", "dev"], &[says]);
+        project.write("purlin.yaml", right);
+    }
+}
+
+#[test]
+fn one_edit_does_not_both_end_a_protection_and_use_that() {
+    let project = deployed();
+    project.edit("settings.yaml", "  criteria: [{}]", "  lifecycle: {protect: true}\n  criteria: [{}]");
+    project.run(&["up", "--yes"]).status(0);
+    let right = std::fs::read_to_string(project.path().join("settings.yaml")).expect("it");
+    project.edit("settings.yaml", "  lifecycle: {protect: true}\n", "");
+    project.edit("deployment.yaml", "file: a,", "file: c,");
+    refused(
+        &project,
+        &["up", "--yes"],
+        &["error[protected]", "deploy it once with `lifecycle.protect: false`"],
+    );
+    // Another definition is no way around it.
+    project.write("settings.yaml", right);
+    project.edit("deployment.yaml", "file: c,", "file: a,");
+    let other = SETTINGS.replace("id: settings", "id: other").replace("/out/", "/out/x-");
+    project.write("other.yaml", other.replace("[{}]", "[{res_id: shared.a}]"));
+    refused(&project, &["up", "--yes"], &["error[protected]"]);
+    std::fs::remove_file(project.path().join("other.yaml")).expect("it");
+    // The end of a protection is told.
+    project.edit("settings.yaml", "  lifecycle: {protect: true}\n", "");
+    let ran = project.run(&["up", "--yes"]).status(0);
+    assert!(ran.err.contains("it is no longer protected"), "{}", ran.err);
+    assert_eq!(files(&project), ["a", "b"]);
+}
+
+#[test]
+fn a_thing_that_another_type_asks_for_in_the_same_words_stays() {
+    let project = deployed();
+    for file in ["settings.yaml", "deployment.yaml"] {
+        let text = std::fs::read_to_string(project.path().join(file)).expect("it");
+        project.write(file, text.replace("type: settings", "type: config"));
+    }
+    project.run(&["up", "--yes"]).status(0);
+    assert_eq!(files(&project), ["a", "b"]);
+    // Nor does it go with the copy that was a mistake.
+    project.write("copy.yaml", SETTINGS.replace("id: settings", "id: copy"));
+    project.edit(
+        "deployment.yaml",
+        "  shared:",
+        "  shared:\n    c: {type: settings, params: {file: a, content: aaa}}",
+    );
+    project.run(&["up", "--yes"]).status(0);
+    project.edit("deployment.yaml", "    c: {type: settings, params: {file: a, content: aaa}}\n", "");
+    project.run(&["up", "--yes"]).status(0);
+    assert_eq!(files(&project), ["a", "b"]);
+}
+
+#[test]
+fn an_environment_one_letter_away_is_not_made() {
+    let project = deployed();
+    for env in ["dve", "Dev", "deev"] {
+        refused(
+            &project,
+            &["up", "--yes", "--env", env],
+            &["error[unknown-environment]", "did you mean `dev`?"],
+        );
+    }
+    refused(&project, &["up", "--yes", "--env", ""], &["error[context-name]", "the environment has no name"]);
+    project.run(&["plan", "--env", "dev2"]).status(0);
+    project.run(&["plan", "--env", "dve", "--new-environment"]).status(0);
+}
+
+#[test]
+fn what_others_manage_does_not_become_ours_by_a_lost_line() {
+    let project = deployed();
+    project.write("out/theirs", "theirs\n");
+    project.edit(
+        "deployment.yaml",
+        "  shared:",
+        "  lifecycle:\n    settings#shared.t: {observe: /out/theirs}\n  shared:\n    t: {type: settings, params: {file: theirs, content: none}}",
+    );
+    project.run(&["up", "--yes"]).status(0);
+    project.edit("deployment.yaml", "  lifecycle:\n    settings#shared.t: {observe: /out/theirs}\n", "");
+    refused(&project, &["up", "--yes"], &["error[observe-ended]", "write `import` in place of `observe`"]);
+    assert_eq!(std::fs::read_to_string(project.path().join("out/theirs")).expect("it"), "theirs\n");
+}
+
+#[test]
+fn a_file_that_moved_is_known_by_its_new_place() {
+    let project = deployed();
+    project.write(
+        "more.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared:\n    z: {type: settings, params: {file: z, content: z}}\n",
+    );
+    project.run(&["up", "--yes"]).status(0);
+    std::fs::create_dir(project.path().join("jobs")).expect("a folder");
+    std::fs::rename(project.path().join("more.yaml"), project.path().join("jobs/more.yaml")).expect("moved");
+    project.run(&["up", "--yes"]).status(0);
+    project.write("jobs/more.yaml", "");
+    refused(&project, &["up", "--yes"], &["error[file-without-documents]", "jobs/more.yaml"]);
+}
+
+#[test]
+fn a_value_that_was_given_is_given_again() {
+    let project = deployed();
+    project.edit("deployment.yaml", "file: a,", "file: 'a${values.n}',");
+    project.edit("deployment.yaml", "  shared:", "  values: {n: ''}\n  shared:");
+    project.write("special.txt", "n: special\n");
+    project.run(&["up", "--yes", "--values", "special.txt"]).status(0);
+    assert_eq!(files(&project), ["aspecial", "b"]);
+    let told = ["error[value-not-given]", "the value `n`", "add `--values special.txt`"];
+    refused(&project, &["up", "--yes"], &told);
+    project.write("special.txt", "N: special\n");
+    refused(
+        &project,
+        &["up", "--yes", "--values", "special.txt"],
+        &["error[unread-value]", "did you mean `n`?"],
+    );
+    project.run(&["plan", "--set", "n=special"]).status(0);
+}
+
+#[test]
+fn resources_that_slip_into_another_are_missed() {
+    let project = deployed();
+    let swallowed = "
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  shared:
+    a:
+      type: settings
+      params:
+        file: a
+        content: aaa
+        b:
+          type: settings
+          params: {file: b, content: bbb}
+";
+    project.write("deployment.yaml", swallowed);
+    refused(&project, &["up", "--yes"], &["error[misplaced-field]", "`b` stands within `params`"]);
+    project.write("deployment.yaml", DEPLOYMENT);
+    project.write(
+        "web.yaml",
+        "apiVersion: score.dev/v1b1\nmetadata:\n  name: web\n  resources:\n    one: {type: settings, metadata: {x: y}, params: {file: c, content: c}}\ncontainers: {main: {image: x}}\n",
+    );
+    refused(&project, &["up", "--yes"], &["error[misplaced-field]"]);
+    project.write(
+        "web.yaml",
+        "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: x}}\nresources:\n  one:\n    type: settings\n    params: {file: c, content: c}\n    metadata:\n      two: {type: settings, params: {file: d, content: d}}\n",
+    );
+    refused(&project, &["up", "--yes"], &["error[misplaced-field]", "`two` stands within `metadata`"]);
+}
+
+#[test]
+fn a_part_of_a_definition_with_another_name_is_missed() {
+    let project = deployed();
+    let entity = "
+apiVersion: entity.humanitec.io/v1b1
+kind: Definition
+metadata: {id: settings}
+entity:
+  type: settings
+  driver_type: purlin/file
+  driver_inputs: {values: {path: '/out/${params.file}', content: '${params.content}'}}
+  provisioning: {backup: {params: {of: '${params.file}'}}}
+  criteria: [{}]
+";
+    project.write("settings.yaml", entity);
+    refused(&project, &["up", "--yes"], &["error[unknown-field]", "did you mean `provision`?"]);
+}
+
+#[test]
+fn a_plan_makes_no_folders() {
+    let project = deployed();
+    let ran = project.run(&["plan", "--out", "nowhere/x.plan"]);
+    assert_ne!(ran.status, 0);
+    assert!(!project.path().join("nowhere").exists());
+}
+
+#[test]
+fn a_fault_of_a_template_stands_at_its_line() {
+    let project = Project::empty();
+    project.write("purlin.yaml", WORKSPACE);
+    for (line, place, says) in [
+        ("host: {{ .id | uper }}", "dns.yaml:12:11", "there is no function `uper`"),
+        ("host: {{ .id }}: x", "dns.yaml:12:11", "which is not valid YAML"),
+    ] {
+        let head = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: dns}\nspec:\n  type: dns\n  driver: purlin/template\n";
+        let inputs = "  criteria: [{}]\n  inputs:\n    values:\n      templates:\n        outputs: |\n";
+        project.write("dns.yaml", format!("{head}{inputs}          {line}\n"));
+        project.write(
+            "deployment.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {app: shop, shared: {x: {type: dns}}}\n",
+        );
+        let ran = project.run(&["plan"]).status(2);
+        assert!(ran.err.contains(place) && ran.err.contains(says), "{}", ran.err);
+        project.edit("dns.yaml", "outputs: |\n", "outputs: |\n          a: 1\n          b: 2\n");
+        let ran = project.run(&["plan"]).status(2);
+        assert!(ran.err.contains("dns.yaml:14:11"), "{}", ran.err);
+    }
+}
