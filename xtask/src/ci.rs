@@ -11,5 +11,5 @@ pub(crate) fn run() -> anyhow::Result<()> {
         step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     })?;
     test::run(&test::Arguments::default())?;
-    fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 60, jobs: 2 })
+    fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 20, jobs: 2 })
 }

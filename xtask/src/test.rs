@@ -15,7 +15,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
-        step("tests", || step::run(cargo().args(["nextest", "run", "--workspace"]).args(&arguments.rest)))?;
+        // `.config/nextest.toml` says how many of these threads each test takes.
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
+        let mut nextest = cargo();
+        nextest.args(["nextest", "run", "--workspace", "--profile", "servers"]);
+        nextest.arg(format!("--test-threads={threads}")).args(&arguments.rest);
+        step("tests", || step::run(&mut nextest))?;
     } else {
         eprintln!("    cargo-nextest is not installed; `cargo test` takes longer");
         step("tests", || {
