@@ -5,10 +5,14 @@ use crate::{drivers, fuzz, test, tools};
 
 pub(crate) fn run() -> anyhow::Result<()> {
     step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
-    tools::run_all(&tools::Arguments::default())?;
-    drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
-    step("lints", || {
-        step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    std::thread::scope(|scope| {
+        // They come over the network, and only the tests need them.
+        let tools = scope.spawn(|| tools::run_all(&tools::Arguments::default()));
+        drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
+        step("lints", || {
+            step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        })?;
+        tools.join().map_err(|_| anyhow::anyhow!("installing the tools went wrong"))?
     })?;
     test::run(&test::Arguments::default())?;
     fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 20, jobs: 2 })

@@ -191,10 +191,7 @@ fn another_s_bucket_is_left_alone_until_somebody_takes_it_over() {
     };
     make("theirs");
     let mine = workspace(&moto, moto.port(), "dev", "{name: theirs}");
-    mine.run(&["up", "--yes"])
-        .expect(1)
-        .says("the bucket `theirs` exists already")
-        .says("purlin import");
+    mine.run(&["up", "--yes"]).expect(1).says("the bucket `theirs` exists already").says("purlin import");
     assert_eq!(moto.bucket_tags("theirs"), json!({}));
     mine.purlin(&["import", "--yes", "s3#shared.pics", "theirs"]);
     mine.purlin(&["up", "--yes"]).says("updated");
