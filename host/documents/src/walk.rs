@@ -169,7 +169,7 @@ impl Collector {
                     }
                 }
                 Ok(_) => {}
-                Err(error) => self.faults.push(broken_entry(&path, &name, &error)),
+                Err(error) => self.faults.extend(broken_entry(&path, &name, &error)),
             }
         }
     }
@@ -222,9 +222,13 @@ fn place(path: &Path) -> Location {
 }
 
 /// Something in a folder that cannot even be looked at: a link to nothing, or anything in a folder
-/// that may be listed and not entered. What cannot be looked at may hold documents.
-fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Diagnostic {
-    let Ok(target) = fs::read_link(path) else { return unreadable(path, error) };
+/// that may be listed and not entered. What cannot be looked at may hold documents; what is gone
+/// since the folder was listed held some if its name says so.
+fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Option<Diagnostic> {
+    let Ok(target) = fs::read_link(path) else {
+        let is_gone = error.kind() == std::io::ErrorKind::NotFound;
+        return (!is_gone || is_document_name(name)).then(|| unreadable(path, error));
+    };
     let looped = error.kind() != std::io::ErrorKind::NotFound;
     let message = match looped {
         true => format!("the link to `{}` cannot be followed: {}", target.display(), reason(error)),
@@ -235,7 +239,7 @@ fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Diagnostic {
     } else {
         Diagnostic::warning("dangling-link", message)
     };
-    fault.at(&place(path)).help("correct the link, or remove it")
+    Some(fault.at(&place(path)).help("correct the link, or remove it"))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
