@@ -131,21 +131,18 @@ fn one_edit_does_not_both_end_a_protection_and_use_that() {
 #[test]
 fn a_thing_that_another_type_asks_for_in_the_same_words_stays() {
     let project = deployed();
-    for file in ["settings.yaml", "deployment.yaml"] {
-        let text = std::fs::read_to_string(project.path().join(file)).expect("it");
-        project.write(file, text.replace("type: settings", "type: config"));
-    }
-    project.run(&["up", "--yes"]).status(0);
-    assert_eq!(files(&project), ["a", "b"]);
-    // Nor does it go with the copy that was a mistake.
-    project.write("copy.yaml", SETTINGS.replace("id: settings", "id: copy"));
+    // It does not go with the copy that was a mistake.
+    project.write(
+        "copy.yaml",
+        SETTINGS.replace("id: settings", "id: copy").replace("type: settings", "type: config"),
+    );
     project.edit(
         "deployment.yaml",
         "  shared:",
-        "  shared:\n    c: {type: settings, params: {file: a, content: aaa}}",
+        "  shared:\n    c: {type: config, params: {file: a, content: aaa}}",
     );
     project.run(&["up", "--yes"]).status(0);
-    project.edit("deployment.yaml", "    c: {type: settings, params: {file: a, content: aaa}}\n", "");
+    project.edit("deployment.yaml", "    c: {type: config, params: {file: a, content: aaa}}\n", "");
     project.run(&["up", "--yes"]).status(0);
     assert_eq!(files(&project), ["a", "b"]);
 }
