@@ -202,7 +202,7 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     if let Some(modules) = root.get("modules") {
         // Something else may call other things `modules`; nothing at all is what a cut leaves.
         let alone = entries.iter().all(|entry| ["modules", "shared"].contains(&&*entry.key));
-        if modules.entries().is_some() || alone || (modules.is_null() && has("shared")) {
+        if modules.entries().is_some() || alone || modules.is_null() {
             return Recognised::Ours(Format::DeploymentSet);
         }
     }
