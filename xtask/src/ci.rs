@@ -15,5 +15,5 @@ pub(crate) fn run() -> anyhow::Result<()> {
         tools.join().map_err(|_| anyhow::anyhow!("installing the tools went wrong"))?
     })?;
     test::run(&test::Arguments::default())?;
-    fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 20, jobs: 2 })
+    fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 60, jobs: 2 })
 }

@@ -274,7 +274,10 @@ fn holds(loaded: &Loaded, text: &str) -> Result<(), TestCaseError> {
         let told = loaded.diagnostics.iter().any(|fault| {
             let line = fault.location.as_ref().map_or(0, |place| place.line as usize);
             fault.code == "unknown-field"
-                && text.lines().nth(line - 1).is_some_and(|line| line.contains(name))
+                && line
+                    .checked_sub(1)
+                    .and_then(|index| text.lines().nth(index))
+                    .is_some_and(|line| line.contains(name))
         });
         prop_assert!(told || all.contains(name), "`{name}` is gone without a word:\n{text}\n{all}");
     }
