@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::args::{Assigned, Assignment, DocumentArgs, ValueArgs};
 use crate::failure::Failure;
 use crate::render;
-use crate::surroundings;
+use crate::surroundings::{self, WORKSPACE_FILE};
 use crate::text;
 use crate::ui::Level;
 
@@ -289,36 +289,13 @@ pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failu
 /// The same, for a command that deletes: nothing about the environment is guessed, and what
 /// protects it has to be known.
 pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
-    if args.named().is_empty() {
-        let loaded = load(args, app)?;
-        if loaded.has_errors() {
-            let of_workspace = |fault: &Diagnostic| {
-                let file = fault.location.as_ref().map(|place| Path::new(&*place.file));
-                fault.is_error() && file.and_then(Path::file_name).is_some_and(|name| name == "purlin.yaml")
-            };
-            let named = args.context.env.is_some() || says_environment(&loaded, &workspace(&loaded, app));
-            let message = match loaded.diagnostics.iter().any(of_workspace) {
-                true => {
-                    Some("`purlin.yaml` is wrong, so it is not known what it protects: nothing was deleted")
-                }
-                false if named => None,
-                false => Some(
-                    "the documents are wrong, so it is not known which environment is meant: nothing was deleted",
-                ),
-            };
-            if let Some(message) = message {
-                let mut faults = loaded.diagnostics;
-                faults.push(Diagnostic::error("environment-unknown", message).help(
-                    match args.context.env.is_some() {
-                        true => "correct what is wrong first",
-                        false => "correct what is wrong, or name the environment with `--env`",
-                    },
-                ));
-                return Err(Failure::Documents { faults, sources: loaded.sources });
-            }
-        }
+    let loaded = load(args, app)?;
+    if let Some(fault) = unknown_environment(&loaded, args, app) {
+        let faults = [loaded.diagnostics, vec![fault]].concat();
+        return Err(Failure::Documents { faults, sources: loaded.sources });
     }
-    let place = place(args, app).await?;
+    let mut place = place_of(loaded, args, app).await?;
+    as_recorded(&place.purlin, args, &mut place.context).await?;
     let (declared, id) = (&place.workspace.environments, &place.context.env.id);
     let meant = declared.keys().find(|name| is_slip(id, name));
     if let Some(meant) = meant.filter(|_| !declared.contains_key(id) && !args.changes.new_environment) {
@@ -331,9 +308,34 @@ pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Pl
     Ok(place)
 }
 
+/// Why documents that are wrong do not tell what may be deleted.
+fn unknown_environment(loaded: &Loaded, args: &DocumentArgs, app: &App) -> Option<Diagnostic> {
+    let of_workspace = |fault: &Diagnostic| {
+        let file = fault.location.as_ref().map(|place| Path::new(&*place.file));
+        fault.is_error() && file.and_then(Path::file_name).is_some_and(|name| name == WORKSPACE_FILE)
+    };
+    let (message, help) = if loaded.diagnostics.iter().any(of_workspace) {
+        let message = "`purlin.yaml` is wrong, so it is not known what it protects: nothing was deleted";
+        (message, "correct what is wrong first")
+    } else if loaded.has_errors()
+        && args.context.env.is_none()
+        && !says_environment(loaded, &workspace(loaded, app))
+    {
+        let message =
+            "the documents are wrong, so it is not known which environment is meant: nothing was deleted";
+        (message, "correct what is wrong, or name the environment with `--env`")
+    } else {
+        return None;
+    };
+    Some(Diagnostic::error("environment-unknown", message).help(help))
+}
+
 /// The same; type and namespace are what documents, flags and workspace say.
 pub(crate) async fn place_as_written(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
-    let loaded = load(args, app)?;
+    place_of(load(args, app)?, args, app).await
+}
+
+async fn place_of(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let workspace = workspace(&loaded, app);
     let purlin = orchestrator(&workspace, app)?;
     let sources = loaded.sources.clone();

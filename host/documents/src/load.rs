@@ -135,7 +135,7 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
 }
 
 /// Keeps the first faults of each severity, and counts the rest: nobody reads thousands, and who
-/// has to show them all does not end (SPEC §2).
+/// has to show them all does not end.
 fn at_most(faults: &mut Vec<Diagnostic>) {
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         let mut left_out = (0_usize, None);

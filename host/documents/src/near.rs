@@ -1,6 +1,8 @@
 //! Near misses: names that are most likely a slip for a known one. Stricter than "did you mean",
 //! since what is found here turns a remark into an error.
 
+use purlin_expression::one_edit;
+
 /// The known name that `name` is a slip for: the same but for case, `_` and `-`, or one letter
 /// missing, added, replaced or swapped with its neighbour.
 pub(crate) fn slip<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -18,28 +20,6 @@ pub(crate) fn slip<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
 
 fn plain(name: &str) -> String {
     name.replace(['_', '-'], "").to_ascii_lowercase()
-}
-
-/// Whether one edit makes one of the other, upper and lower case being equal.
-fn one_edit(a: &str, b: &str) -> bool {
-    let letters = |text: &str| text.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<char>>();
-    if a.len() > 64 || b.len() > 64 {
-        return false;
-    }
-    let (a, b) = (letters(a), letters(b));
-    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    let same = short.iter().zip(&long).take_while(|(a, b)| a == b).count();
-    let rest = |letters: &[char], from: usize| letters.get(from..).unwrap_or_default().to_vec();
-    match long.len() - short.len() {
-        0 => {
-            let swapped = short.get(same) == long.get(same + 1)
-                && short.get(same + 1) == long.get(same)
-                && rest(&short, same + 2) == rest(&long, same + 2);
-            rest(&short, same + 1) == rest(&long, same + 1) || swapped
-        }
-        1 => rest(&short, same) == rest(&long, same + 1),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Paths that documents write stay in a tree of folders (SPEC §2): whoever writes a document may not
+//! Paths that documents write stay in a tree of folders: whoever writes a document may not
 //! read with it what its tree does not hold.
 
 use std::path::{Component, Path, PathBuf};

@@ -19,6 +19,6 @@ pub use descriptor::{DescriptorError, parse_descriptor, parse_selector};
 pub use dialect::Dialect;
 pub use evaluate::{MAX_TEXT, Scope, evaluate};
 pub use input_path::{InputPathError, parse_input_path};
-pub use nearest::{did_you_mean, is_slip, nearest};
+pub use nearest::{did_you_mean, is_slip, nearest, one_edit};
 pub use read::{PathError, read_path};
 pub use text::parse_text;

@@ -20,14 +20,19 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Whether one edit makes one of the other: a letter missing, added, replaced or swapped with its
+/// neighbour. Upper and lower case count as equal.
+pub fn one_edit(a: &str, b: &str) -> bool {
+    let short = a.len() <= 256 && b.len() <= 256;
+    short && strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase()) <= 1
+}
+
 /// Whether `name` is most likely written for `known`, and not a name beside it: they differ in one
 /// letter, or in upper and lower case. `dev1` and `dev2` are two names.
 pub fn is_slip(name: &str, known: &str) -> bool {
     let letters = |text: &str| text.to_lowercase().replace(|c: char| c.is_ascii_digit(), "");
-    let short = name.len() <= 256 && known.len() <= 256;
     name != known
-        && short
-        && strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase()) <= 1
+        && one_edit(name, known)
         && (letters(name) != letters(known) || name.eq_ignore_ascii_case(known))
 }
 

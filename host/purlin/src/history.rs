@@ -13,6 +13,7 @@ use purlin_state::{Change, Deployment, Environment, Outcome, Store};
 use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
+use crate::losses::mentions_losses;
 use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 impl Session<'_> {
@@ -40,8 +41,7 @@ impl Session<'_> {
         let counted = !plan.is_empty()
             || accepts
             || self.changes_context(documents).await?
-            || self.permits_otherwise(archive.as_deref()).await?
-            || self.lies_elsewhere(archive.as_deref()).await?;
+            || self.says_otherwise(archive.as_deref()).await?;
         if counted {
             let same = store.history(&environment).await?.into_iter().find(|other| other.id == id);
             if let Some(same) = same {
@@ -85,22 +85,25 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// Whether documents lie in other files than those of the last deployment. What becomes of a file
-    /// later is held against what is recorded of it.
-    async fn lies_elsewhere(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
+    /// Whether documents say what later runs are held against, and the latest ones did not: they may
+    /// say something else about losing data, or lie in other files. Then they are kept, also where
+    /// there is nothing else to do.
+    async fn says_otherwise(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
         let Some(archive) = archive else { return Ok(false) };
         let history = self.purlin.history(self.environment()).await?;
-        let Some(latest) = history.iter().rev().find_map(|deployment| deployment.documents) else {
-            return Ok(false);
-        };
+        let latest = history.iter().rev().find_map(|deployment| deployment.documents);
+        let Some(latest) = latest else { return Ok(mentions_losses(archive)) };
         if latest[..] == Sha256::digest(archive)[..] {
             return Ok(false);
+        }
+        if mentions_losses(archive) {
+            return Ok(true);
         }
         let Some(before) = self.purlin.store().await?.documents(&latest).await? else { return Ok(false) };
         let files = |archive: &[u8]| -> Result<BTreeSet<Arc<str>>, Error> {
             Ok(Archive::read(archive)?.into_texts().into_iter().filter_map(|(_, path)| path).collect())
         };
-        Ok(files(&before)? != files(archive)?)
+        Ok(mentions_losses(&before) || files(&before)? != files(archive)?)
     }
 
     /// Whether documents change the recorded context, as is meant.

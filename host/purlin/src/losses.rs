@@ -6,9 +6,8 @@ use std::collections::HashSet;
 use purlin_engine::Plan;
 use purlin_model::Key;
 use purlin_state::Environment;
-use sha2::{Digest as _, Sha256};
 
-use crate::{Error, Purlin, Session};
+use crate::{Error, Purlin};
 
 /// How many different sets of documents are read at most, the newest first.
 const FURTHEST: usize = 8;
@@ -16,24 +15,9 @@ const FURTHEST: usize = 8;
 /// The field, as documents spell it.
 const FIELD: &[u8] = b"allow_data_loss";
 
-impl Session<'_> {
-    /// Whether documents may say something else about losing data than those of the latest
-    /// deployment: then they are kept, also where there is nothing else to do.
-    pub(crate) async fn permits_otherwise(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
-        let Some(archive) = archive else { return Ok(false) };
-        let history = self.purlin.history(self.environment()).await?;
-        let latest = history.iter().rev().find_map(|deployment| deployment.documents);
-        if latest.is_some_and(|latest| latest[..] == Sha256::digest(archive)[..]) {
-            return Ok(false);
-        }
-        let mentions = |bytes: &[u8]| bytes.windows(FIELD.len()).any(|window| window == FIELD);
-        if mentions(archive) {
-            return Ok(true);
-        }
-        let Some(latest) = latest else { return Ok(false) };
-        let before = self.purlin.store().await?.documents(&latest).await?;
-        Ok(before.is_some_and(|before| mentions(&before)))
-    }
+/// Whether documents may say anything about losing data.
+pub(crate) fn mentions_losses(archive: &[u8]) -> bool {
+    archive.windows(FIELD.len()).any(|window| window == FIELD)
 }
 
 impl Purlin {

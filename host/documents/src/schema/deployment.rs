@@ -65,6 +65,8 @@ fn spec() -> Value {
 }
 
 pub(super) fn set_schema() -> Value {
+    // An unknown field that holds more may be a part of the document that lost its place.
+    let remark = json!({"type": ["string", "number", "boolean"]});
     json!({
         "$schema": DIALECT,
         "title": "Deployment Set",
@@ -83,9 +85,11 @@ pub(super) fn set_schema() -> Value {
                         "spec": {"description": "What is to run.", "type": ["object", "null"]},
                         "externals": requests("Resources that only this workload uses.", true),
                     },
+                    "additionalProperties": remark,
                 },
             },
             "shared": requests("Resources that workloads share.", true),
         },
+        "additionalProperties": remark,
     })
 }

@@ -235,6 +235,9 @@ fn deployment_sets() {
             with(&good, "/modules/web/spec", json!("x")),
             with(&good, "/modules/web/externals/db/type", json!(1)),
             with(&good, "/shared/dns/class", json!("A")),
+            with(&good, "/shared/dns/size", json!(1)),
+            with(&good, "/zone", json!({"type": "dns"})),
+            with(&good, "/modules/web/zone", json!([1])),
         ],
     );
 }
