@@ -117,6 +117,7 @@ mod tests {
             external: false,
             tainted: false,
             deleted_with: None,
+            holds_data: None,
             created: 0,
             updated: 0,
             deployment: "1".into(),

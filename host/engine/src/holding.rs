@@ -6,9 +6,13 @@
 //! `if` about those that it fits. In doubt a resource holds data.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use purlin_model::driver::{HOLDS_DATA, Inputs, TypeSchema};
+use purlin_state::Record;
 use serde_json::{Value as Json, json};
+
+use crate::driver::Driver;
 
 /// What is lost when a resource is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +23,41 @@ pub enum Lost {
     Data,
     /// Perhaps data: there is no driver to say.
     Unknown,
+}
+
+impl Lost {
+    /// As it is recorded with a resource (`Record::holds_data`).
+    fn recorded(self) -> Option<Arc<str>> {
+        match self {
+            Self::Named(what) => Some(what.into()),
+            Self::Data => Some("".into()),
+            Self::Unknown => None,
+        }
+    }
+
+    /// What is recorded of a resource.
+    pub(crate) fn of(record: &Record) -> Option<Self> {
+        match record.holds_data.as_deref()? {
+            "" => Some(Self::Data),
+            what => Some(Self::Named(what.to_owned())),
+        }
+    }
+}
+
+/// What is to be recorded of a resource with these inputs, which are those of `driver`.
+///
+/// Before it was changed now, its record was `before`. Another component under the driver's name
+/// may say no more of data that the one before it knew of: what it held then, it still holds, until
+/// the same component has changed it twice.
+pub(crate) fn held(
+    driver: &dyn Driver,
+    type_name: &str,
+    inputs: &Inputs,
+    before: Option<&Record>,
+) -> Option<Arc<str>> {
+    let now = driver.manifest().schema(type_name).and_then(|schema| Holding::default().of(schema, inputs));
+    let other = before.filter(|before| *before.driver.digest != *driver.digest());
+    now.and_then(Lost::recorded).or_else(|| other?.holds_data.clone())
 }
 
 /// Schemas may refer to themselves; no description of inputs is nested deeper than this.

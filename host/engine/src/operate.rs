@@ -24,6 +24,7 @@ use crate::apply::Shared;
 use crate::driver::Driver;
 use crate::error::Cause;
 use crate::evaluate::Known;
+use crate::holding;
 use crate::plan::{Action, Operation, Prepared, Step, Work};
 use crate::planner::drivers::{recorded_name, requirement_name};
 
@@ -174,6 +175,7 @@ pub(crate) fn record_of(
 ) -> Record {
     Record {
         urn: Urn::new(context, node.key),
+        holds_data: holding::held(driver, node.key.type_name(), &inputs, None),
         superseded: None,
         status: Status::Ready,
         driver: version(driver),

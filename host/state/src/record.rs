@@ -96,6 +96,10 @@ pub struct Record {
     pub tainted: bool,
     /// It goes when this one goes, without a call of its own (`lifecycle.deleted_with`).
     pub deleted_with: Option<Urn>,
+    /// What is lost with it, in the words of the driver that made it (`x-purlin-holds-data`);
+    /// empty where that says no more than that something is. None where it holds no data, or was
+    /// recorded before this was.
+    pub holds_data: Option<Arc<str>>,
     /// When it was first recorded, milliseconds since 1970.
     pub created: u64,
     /// When it was last changed, milliseconds since 1970.

@@ -79,6 +79,8 @@ pub(crate) struct Details {
     tainted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted_with: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds_data: Option<String>,
     created: String,
     updated: String,
     deployment: String,
@@ -343,6 +345,7 @@ impl Details {
             external: record.external,
             tainted: record.tainted,
             deleted_with: record.deleted_with.as_ref().map(ToString::to_string),
+            holds_data: record.holds_data.as_ref().map(ToString::to_string),
             created: text::moment(record.created),
             updated: text::moment(record.updated),
             deployment: record.deployment.to_string(),

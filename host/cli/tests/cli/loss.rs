@@ -171,3 +171,19 @@ fn on_a_terminal_the_name_of_the_environment_is_typed_in() {
     done.status(0);
     assert!(world.real().is_empty());
 }
+
+#[test]
+fn another_driver_under_the_same_name_makes_nobody_forget_what_is_held() {
+    let world = world();
+    let right = std::fs::read_to_string(world.path().join("purlin.yaml")).expect("it");
+    let swapped = right.replace("ledger.wasm", "blind.wasm");
+    assert_ne!(right, swapped);
+    world.project().write("purlin.yaml", &swapped);
+    world.write("beside: {type: thing, params: {value: a}}", "");
+    let refused = world.run(&["up", "--yes"]).status(2);
+    assert!(refused.err.contains("1 resource would lose its data"), "{}", refused.err);
+    assert!(refused.err.contains("loses data: what was entered into it"), "{}", refused.err);
+    assert_eq!(world.real().len(), 2);
+    let shown = world.run(&["state", "show", KEY, "--format", "json"]).status(0).json();
+    assert_eq!(shown["resource"]["holds_data"], "what was entered into it");
+}

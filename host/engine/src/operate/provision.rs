@@ -16,7 +16,7 @@ use crate::plan::{Action, InsteadOf, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
 use crate::rules::Rules;
-use crate::{ask, diff, digest, ignore, workload};
+use crate::{ask, diff, digest, holding, ignore, workload};
 
 /// What is to be done, now that everything is known.
 enum Decision {
@@ -197,6 +197,7 @@ impl Task<'_> {
             state: record.state.clone(),
             created: record.created,
             pinned: record.pinned,
+            holds_data: holding::held(driver, self.step.key.type_name(), &prepared.inputs, Some(record)),
             ..changed
         };
         let rules = &self.shared.plan.rules;

@@ -1,5 +1,6 @@
-//! Which steps lose data (SPEC §9): a resource that its driver says holds data is deleted, or goes
-//! with another one that is. What is forgotten, retained or observed loses nothing.
+//! Which steps lose data (SPEC §9): a resource that holds data, as its driver said when it made it
+//! or says now, is deleted, or goes with another one that is. What is forgotten, retained or
+//! observed loses nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,13 +42,15 @@ pub(super) async fn mark(
     for (step, record) in going {
         let slot = recorded_name(&record);
         let driver = set.get(&slot).or_else(|| others.get(&slot)?.as_ref());
-        let lost = match driver {
+        // What the driver that lies there now says counts as well as what the one said that made it:
+        // the one may be another under the same name, the other may not have told yet.
+        let lost = Lost::of(&record).or_else(|| match driver {
             None => Some(Lost::Unknown),
-            Some(driver) => record.urn.key().and_then(|key| {
-                let schema = driver.manifest().schema(key.type_name())?;
+            Some(driver) => {
+                let schema = driver.manifest().schema(record.urn.key()?.type_name())?;
                 holding.of(schema, &record.inputs)
-            }),
-        };
+            }
+        });
         let (Some(what), Some(step)) = (lost, steps.get_mut(step as usize)) else { continue };
         let node = graph.and_then(|graph| graph.node(graph.find(step.key.as_str())?));
         // What the definition of another one allows says nothing about this one.

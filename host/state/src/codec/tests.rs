@@ -43,6 +43,7 @@ prop_compose! {
         manifests in vec((".{0,5}", ".{0,5}", value()), 0..3),
         (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 5]>(), any::<bool>()),
         (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
+        holds_data in proptest::option::of(".{0,9}"),
         (created, updated) in (any::<u64>(), any::<u64>()),
     ) -> Record {
         let [name, driver, version, hex, id, deployment] = <[String; 6]>::try_from(texts).expect("six");
@@ -72,6 +73,7 @@ prop_compose! {
             external: flags[2],
             tainted: flags[3],
             deleted_with,
+            holds_data: holds_data.map(Into::into),
             created,
             updated,
             deployment: deployment.into(),
@@ -255,6 +257,7 @@ fn plain() -> Record {
         external: false,
         tainted: false,
         deleted_with: None,
+        holds_data: None,
         created: 1,
         updated: 2,
         deployment: "1".into(),

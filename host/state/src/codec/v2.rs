@@ -21,7 +21,8 @@ const EXTERNAL: u64 = 1 << 8;
 const TAINTED: u64 = 1 << 9;
 const DELETED_WITH: u64 = 1 << 10;
 const PINNED: u64 = 1 << 11;
-const ALL: u64 = (PINNED << 1) - 1;
+const HOLDS_DATA: u64 = 1 << 12;
+const ALL: u64 = (HOLDS_DATA << 1) - 1;
 
 /// Writes which record it is.
 pub(super) fn put_id(out: &mut Vec<u8>, id: &RecordId) -> Result<(), Fault> {
@@ -60,13 +61,17 @@ pub(super) fn put(parts: &mut Parts, record: &Record) -> Result<(), Fault> {
             | flag(EXTERNAL, record.external)
             | flag(TAINTED, record.tainted)
             | flag(DELETED_WITH, record.deleted_with.is_some())
-            | flag(PINNED, record.pinned),
+            | flag(PINNED, record.pinned)
+            | flag(HOLDS_DATA, record.holds_data.is_some()),
     );
     if let Status::Partial { message } = &record.status {
         put_text(out, message);
     }
     if let Some(urn) = &record.deleted_with {
         put_urn(out, record.urn.as_str(), urn)?;
+    }
+    if let Some(what) = &record.holds_data {
+        put_text(out, what);
     }
     for text in [&record.driver.name, &record.driver.version, &record.driver.digest] {
         put_text(out, text);
@@ -133,6 +138,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
         (true, true) => return Err("it holds flags that are not known"),
     };
     let deleted_with = if has(DELETED_WITH) { Some(get_urn(clear, urn.as_str())?) } else { None };
+    let holds_data = if has(HOLDS_DATA) { Some(clear.text()?.into()) } else { None };
     let driver = DriverVersion {
         name: clear.text()?.into(),
         version: clear.text()?.into(),
@@ -168,6 +174,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
         external: has(EXTERNAL),
         tainted: has(TAINTED),
         deleted_with,
+        holds_data,
         created,
         updated,
         deployment,

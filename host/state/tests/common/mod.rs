@@ -75,6 +75,7 @@ pub fn record(number: usize) -> Record {
         external: false,
         tainted: false,
         deleted_with: None,
+        holds_data: None,
         created: 1_790_000_000_000,
         updated: 1_790_000_000_001,
         deployment: "01J8X5R7Q2".into(),

@@ -22,7 +22,8 @@ With `--format json`, as in the text; `pending`, `message` and `copies` only whe
   {\"format\": 1,
    \"resource\": {\"urn\", \"key\", \"status\", \"message\", \"pending\": {…}, \"driver\", \"driver_digest\",
               \"definition\", \"name\", \"provider_id\", \"protect\", \"pinned\", \"retain\",
-              \"external\", \"tainted\", \"deleted_with\", \"created\", \"updated\", \"deployment\",
+              \"external\", \"tainted\", \"deleted_with\", \"holds_data\", \"created\", \"updated\",
+              \"deployment\",
               \"inputs\": {…}, \"outputs\": {…}, \"manifests\": […], \"dependencies\": [urn],
               \"dependents\": [urn], \"copies\": […]}}")]
 pub(super) struct Args {
