@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::{Failure, Inputs};
-use purlin_model::{Context, Diagnostic, Urn};
+use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_sandbox::CallError;
 
 use crate::ask;
@@ -203,7 +203,7 @@ pub async fn plan(
     let rules = Arc::clone(&options.rules);
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
-    let suggestions = alike(&recorded, &steps, &mut operations);
+    let suggestions = alike(&recorded, &steps, &mut operations, &graph, &set);
     let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
     for step in &mut steps {
         step.moved_from = old_names.get(&step.urn).map(|old| (*old).clone());
@@ -289,22 +289,28 @@ fn undecided(recorded: &Recorded) -> Vec<Warning> {
 }
 
 /// What goes and what comes that are just like each other. Each comes after the other went, where
-/// that forms no loop: a driver may well take the one for the other. Pairs of which each is like
-/// one other only are suggested to be the same.
-fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> Vec<Suggestion> {
+/// that forms no loop: a driver may well take the one for the other, whatever their types are called.
+/// Pairs of one type of which each is like one other only are suggested to be the same.
+fn alike(
+    recorded: &Recorded,
+    steps: &[Step],
+    operations: &mut [Operation],
+    graph: &Graph,
+    drivers: &DriverSet,
+) -> Vec<Suggestion> {
     use crate::plan::{Action, InsteadOf};
     let key_of = |operation: &Operation| steps.get(operation.step as usize).map(|step| &step.key);
     let mut groups: HashMap<Likeness, (Vec<u32>, Vec<u32>)> = HashMap::new();
     for (index, operation) in (0u32..).zip(&*operations) {
         let Some(step) = steps.get(operation.step as usize) else { continue };
-        let inputs = match &operation.work {
+        let record = match &operation.work {
             Work::Delete { id, .. } if id.superseded.is_none() && step.action == Action::Delete => {
-                recorded.get(id).map(|record| &record.inputs)
+                recorded.get(id)
             }
             _ => None,
         };
-        if let Some(inputs) = inputs {
-            let group = (step.key.type_name().to_owned(), crate::digest::of(inputs, "", ""));
+        if let Some(record) = record {
+            let group = (Arc::clone(&record.driver.name), crate::digest::of(&record.inputs, "", ""));
             groups.entry(group).or_default().0.push(index);
         }
     }
@@ -316,9 +322,11 @@ fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> V
         else {
             continue;
         };
-        let Some(key) = key_of(operation) else { continue };
-        let group = (key.type_name().to_owned(), crate::digest::of(&prepared.inputs, "", ""));
-        if let Some((_, come)) = groups.get_mut(&group) {
+        let Some(node) = operation.node.and_then(|node| graph.node(node)) else { continue };
+        let wanted = &node.recipe.driver;
+        let driver = drivers.get(&drivers::requirement_name(wanted));
+        let driver = driver.map_or_else(|| Arc::clone(&wanted.name), |driver| driver.known_as().into());
+        if let Some((_, come)) = groups.get_mut(&(driver, crate::digest::of(&prepared.inputs, "", ""))) {
             come.push(index);
         }
     }
@@ -336,18 +344,23 @@ fn alike(recorded: &Recorded, steps: &[Step], operations: &mut [Operation]) -> V
                 operations::prefer(operations, before, after);
             }
         }
-        if let ([gone], [come]) = (gone.as_slice(), come.as_slice()) {
-            let key = |index: u32| operations.get(index as usize).and_then(key_of).cloned();
-            if let (Some(from), Some(to)) = (key(*gone), key(*come)) {
-                suggestions.push(Suggestion { from, to });
+        let key = |index: &u32| operations.get(*index as usize).and_then(key_of);
+        let (gone, come) = (gone.iter().filter_map(key), come.iter().filter_map(key));
+        let mut of_type: HashMap<&str, (Vec<&Key>, Vec<&Key>)> = HashMap::new();
+        gone.for_each(|key| of_type.entry(key.type_name()).or_default().0.push(key));
+        come.for_each(|key| of_type.entry(key.type_name()).or_default().1.push(key));
+        for (gone, come) in of_type.values() {
+            if let ([from], [to]) = (gone.as_slice(), come.as_slice()) {
+                suggestions.push(Suggestion { from: (*from).clone(), to: (*to).clone() });
             }
         }
     }
+    suggestions.sort_unstable_by(|a, b| a.from.cmp(&b.from));
     suggestions
 }
 
-/// By what resources are alike: type, and digest of the inputs.
-type Likeness = (String, [u8; 32]);
+/// By what resources are alike: the driver, and digest of the inputs.
+type Likeness = (Arc<str>, [u8; 32]);
 
 /// Of more pairs than these of what goes and comes and is alike, the others are left to themselves.
 const MANY_ALIKE: usize = 1_000;

@@ -291,3 +291,18 @@ fn a_fault_of_a_template_stands_at_its_line() {
         assert!(ran.err.contains("dns.yaml:14:11"), "{}", ran.err);
     }
 }
+
+#[test]
+fn a_type_that_has_another_name_everywhere_takes_nothing_along() {
+    for content in ["aaa", "other"] {
+        let project = deployed();
+        project.edit("settings.yaml", "type: settings", "type: config");
+        project.edit("deployment.yaml", "type: settings", "type: config");
+        project.edit("deployment.yaml", "content: aaa", &format!("content: {content}"));
+        project.run(&["up", "--yes"]).status(0);
+        assert_eq!(files(&project), ["a", "b"]);
+        let written = std::fs::read_to_string(project.path().join("out/a")).expect("it");
+        assert_eq!(written, content);
+        project.run(&["plan", "--detailed-exitcode"]).status(0);
+    }
+}
