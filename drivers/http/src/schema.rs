@@ -75,6 +75,10 @@ pub(crate) fn inputs() -> Json {
                     "base_url": {
                         "type": "string",
                         "x-purlin-reaches": "http",
+                        "x-purlin-methods": [
+                            {"method": "POST", "at": "/values/create/method", "unless": {"/values/id/name": true}},
+                            {"method": "GET", "at": "/values/read/method", "unless": {"/values/without": "read"}},
+                        ],
                         "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
                         "description": "What all paths are put behind. A change of it replaces.",
                     },

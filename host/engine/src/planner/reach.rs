@@ -18,6 +18,8 @@ pub(super) struct Wanted {
     node: NodeId,
     driver: Arc<dyn Driver>,
     reached: Reached,
+    /// The methods that are not granted, where others are.
+    methods: Vec<String>,
     /// The grant that is for reading only; none where there is no grant.
     read_only: Option<DirGrant>,
 }
@@ -27,13 +29,22 @@ impl Planner<'_> {
     pub(super) fn hold_against_grants(&mut self, node: Node<'_>, driver: &Arc<dyn Driver>, inputs: &Inputs) {
         let Some(grants) = driver.grants() else { return };
         let Some(schema) = driver.manifest().schema(node.key.type_name()) else { return };
-        for reached in reached(&schema.inputs, inputs) {
-            let read_only = match grants.lacks(&reached.need) {
-                None => continue,
-                Some(Lack::Missing) => None,
-                Some(Lack::ReadOnly(dir)) => Some(dir.clone()),
-            };
-            self.wanted.push(Wanted { node: node.id, driver: Arc::clone(driver), reached, read_only });
+        for mut reached in reached(&schema.inputs, inputs) {
+            let (mut read_only, mut methods) = (None, Vec::new());
+            match grants.lacks(&reached.need) {
+                None => {
+                    let lacking = grants.lacks_methods(&reached.need, &reached.methods);
+                    if lacking.is_empty() {
+                        continue;
+                    }
+                    methods = lacking.into_iter().map(str::to_owned).collect();
+                    reached.need.pattern = format!("{} {}", methods.join(","), reached.need.pattern);
+                }
+                Some(Lack::Missing) => {}
+                Some(Lack::ReadOnly(dir)) => read_only = Some(dir.clone()),
+            }
+            let driver = Arc::clone(driver);
+            self.wanted.push(Wanted { node: node.id, driver, reached, methods, read_only });
         }
     }
 
@@ -86,7 +97,11 @@ impl Planner<'_> {
                 .help("set `mode: rw` there");
         }
         let message = match need.capability.as_str() {
-            "http" => format!("`{driver}` is not granted requests to `{}`", need.pattern),
+            "http" if wanted.methods.is_empty() => {
+                format!("`{driver}` is not granted requests to `{}`", need.pattern)
+            }
+            // The pattern begins with the methods.
+            "http" => format!("`{driver}` is not granted `{}`", need.pattern),
             "tcp" => format!("`{driver}` is not granted connections to `{}`", need.pattern),
             _ => format!("`{driver}` is not granted the folder `{}`", need.pattern),
         };

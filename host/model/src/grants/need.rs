@@ -3,6 +3,10 @@
 //!
 //! The keyword `x-purlin-reaches` stands in the schema of an input: `"http"` on a URL, `"tcp"` on a
 //! map with `host` and `port` (`x-purlin-port` is the default), `"dir"` on a path that is written.
+//! Beside `"http"`, `x-purlin-methods` lists the methods that are sent there for certain: each as a
+//! text, or as a map with the `method`, the pointer `at` which inputs name another one, the pointer
+//! `if` of what has to be there for it to be sent, and `unless` a pointer leads to a value, or to a
+//! list that has it.
 
 use std::fmt::{self, Write as _};
 
@@ -28,6 +32,8 @@ pub struct Reached {
     pub pointer: String,
     /// The path that is written, of a folder.
     pub path: Option<String>,
+    /// The methods that are sent for certain, of requests.
+    pub methods: Vec<String>,
 }
 
 /// Why a need is not covered.
@@ -58,15 +64,22 @@ pub fn reached(schema: &serde_json::Value, inputs: &Inputs) -> Vec<Reached> {
     let mut found = Vec::new();
     for (name, value) in [("values", &inputs.values), ("params", &inputs.params)] {
         if let Some(schema) = schema.get("properties").and_then(|properties| properties.get(name)) {
-            walk(schema, value, &mut format!("/{name}"), &mut found);
+            walk(schema, value, &mut format!("/{name}"), inputs, &mut found);
         }
     }
     found
 }
 
-fn walk(schema: &serde_json::Value, value: &Value, pointer: &mut String, found: &mut Vec<Reached>) {
+fn walk(
+    schema: &serde_json::Value,
+    value: &Value,
+    pointer: &mut String,
+    inputs: &Inputs,
+    found: &mut Vec<Reached>,
+) {
     if let Some(kind) = schema.get("x-purlin-reaches").and_then(serde_json::Value::as_str) {
-        found.extend(reach(kind, schema, value, pointer));
+        let methods = if kind == "http" { methods(schema, inputs) } else { Vec::new() };
+        found.extend(reach(kind, schema, value, pointer).map(|reached| Reached { methods, ..reached }));
     }
     let (Some(properties), Value::Map(map)) =
         (schema.get("properties").and_then(serde_json::Value::as_object), value)
@@ -77,9 +90,54 @@ fn walk(schema: &serde_json::Value, value: &Value, pointer: &mut String, found: 
         let Some(value) = map.get(name.as_str()) else { continue };
         let length = pointer.len();
         let _ = write!(pointer, "/{}", name.replace('~', "~0").replace('/', "~1"));
-        walk(schema, value, pointer, found);
+        walk(schema, value, pointer, inputs, found);
         pointer.truncate(length);
     }
+}
+
+/// The methods that `x-purlin-methods` says are sent with these inputs. What is secret or unknown
+/// tells nothing, and neither does a rule that cannot be read.
+fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<String> {
+    let at = |pointer: &str| {
+        let mut segments = pointer.strip_prefix('/')?.split('/');
+        let whole = match segments.next()? {
+            "values" => &inputs.values,
+            "params" => &inputs.params,
+            _ => return None,
+        };
+        segments.try_fold(whole.clone(), |value, segment| {
+            value.get(&segment.replace("~1", "/").replace("~0", "~"))
+        })
+    };
+    let is = |value: &Value, wanted: &serde_json::Value| match value {
+        Value::List(items) => items.iter().any(|item| item.redact() == *wanted),
+        value => value.redact() == *wanted,
+    };
+    let text = |rule: &'_ serde_json::Value, name: &str| Some(rule.get(name)?.as_str()?.to_owned());
+    let mut methods: Vec<String> = Vec::new();
+    for rule in schema.get("x-purlin-methods").and_then(serde_json::Value::as_array).into_iter().flatten() {
+        let mut method = rule.as_str().map(str::to_owned).or_else(|| text(rule, "method"));
+        if text(rule, "if").is_some_and(|pointer| at(&pointer).is_none_or(|value| value == Value::Null)) {
+            continue;
+        }
+        let mut unless = rule.get("unless").and_then(serde_json::Value::as_object).into_iter().flatten();
+        if unless.any(|(pointer, wanted)| {
+            at(pointer).is_some_and(|value| value.has_unknown() || value.has_secret() || is(&value, wanted))
+        }) {
+            continue;
+        }
+        match text(rule, "at").and_then(|pointer| at(&pointer)) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(named)) => method = Some(named.to_string()),
+            Some(_) => continue,
+        }
+        if let Some(method) = method
+            && !methods.contains(&method)
+        {
+            methods.push(method);
+        }
+    }
+    methods
 }
 
 fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -> Option<Reached> {
@@ -90,7 +148,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             let authority = rest.split(['/', '?', '#']).next()?;
             let grant = HttpGrant::parse(&format!("{scheme}://{authority}/*")).ok()?;
             let need = Need::new("http", grant.to_string());
-            Some(Reached { need, pointer: pointer.to_owned(), path: None })
+            Some(Reached { need, pointer: pointer.to_owned(), path: None, methods: Vec::new() })
         }
         ("tcp", Value::Map(map)) => {
             let Some(Value::String(host)) = map.get("host") else { return None };
@@ -106,13 +164,18 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             };
             let grant = Endpoint::parse(&format!("{host}:{port}")).ok()?;
             let need = Need::new("tcp", grant.to_string());
-            Some(Reached { need, pointer: format!("{pointer}/host"), path: None })
+            Some(Reached { need, pointer: format!("{pointer}/host"), path: None, methods: Vec::new() })
         }
         ("dir", Value::String(path)) => {
             let (folder, _) = path.trim_end_matches('/').rsplit_once('/')?;
             let folder = if folder.is_empty() { "/" } else { folder };
             let need = Need::new("dirs", folder);
-            Some(Reached { need, pointer: pointer.to_owned(), path: Some(path.to_string()) })
+            Some(Reached {
+                need,
+                pointer: pointer.to_owned(),
+                path: Some(path.to_string()),
+                methods: Vec::new(),
+            })
         }
         _ => None,
     }
@@ -125,11 +188,7 @@ impl Grants {
         let covered = match need.capability.as_str() {
             "http" => match HttpGrant::parse(&need.pattern) {
                 // Which requests come of it is for the driver to say; that none may go there is certain.
-                Ok(wanted) => self.http.iter().any(|grant| {
-                    grant.scheme == wanted.scheme
-                        && grant.port.meets(wanted.port)
-                        && covers(&grant.host, &wanted.host)
-                }),
+                Ok(wanted) => self.http.iter().any(|grant| meets(grant, &wanted)),
                 Err(_) => true,
             },
             "tcp" => match Endpoint::parse(&need.pattern) {
@@ -151,6 +210,14 @@ impl Grants {
             _ => true,
         };
         (!covered).then_some(Lack::Missing)
+    }
+
+    /// The methods of these that no grant covers for what is needed, whatever the path.
+    pub fn lacks_methods<'m>(&self, need: &Need, methods: &'m [String]) -> Vec<&'m str> {
+        let Ok(wanted) = HttpGrant::parse(&need.pattern) else { return Vec::new() };
+        let grants: Vec<&HttpGrant> = self.http.iter().filter(|grant| meets(grant, &wanted)).collect();
+        let is_lacking = |method: &&str| !grants.iter().any(|grant| grant.methods.matches(method));
+        methods.iter().map(String::as_str).filter(is_lacking).collect()
     }
 
     /// The grant that a path of the driver's lies in: the nearest.
@@ -220,6 +287,11 @@ impl Grants {
         }
         out
     }
+}
+
+/// Whether a grant may let requests go where they are wanted.
+fn meets(grant: &HttpGrant, wanted: &HttpGrant) -> bool {
+    grant.scheme == wanted.scheme && grant.port.meets(wanted.port) && covers(&grant.host, &wanted.host)
 }
 
 /// Whether a pattern may let somebody reach a host.
@@ -295,6 +367,41 @@ mod tests {
             ..Inputs::default()
         };
         assert_eq!(reached(&schema, &secret), []);
+    }
+
+    #[test]
+    fn methods_that_are_sent_for_certain_are_held_against_grants() {
+        let schema = json!({"properties": {"values": {"properties": {"url": {
+            "x-purlin-reaches": "http",
+            "x-purlin-methods": [
+                "GET",
+                {"method": "POST", "at": "/values/create/method", "unless": {"/values/named": true}},
+                {"method": "PUT", "if": "/values/update"},
+                {"method": "DELETE", "unless": {"/values/without": "delete"}},
+            ],
+        }}}}});
+        let grants = |texts: &[&str]| Grants {
+            http: texts.iter().map(|text| HttpGrant::parse(text).expect("a grant")).collect(),
+            ..Grants::default()
+        };
+        let url = "http://10.0.0.1:81/x";
+        for (more, granted, lacking) in [
+            (json!({}), &["http://10.0.0.1:81/*"][..], &[][..]),
+            (json!({}), &["GET http://10.0.0.1:81/*"], &["POST", "DELETE"]),
+            (json!({"create": {"method": "PATCH"}}), &["GET,DELETE http://10.0.0.1:81/*"], &["PATCH"]),
+            (
+                json!({"update": {}, "without": ["delete"]}),
+                &["GET http://10.0.0.1:81/a", "POST http://10.0.0.1:81/b"],
+                &["PUT"],
+            ),
+            (json!({"named": true}), &["GET,DELETE http://10.0.0.1:81/*"], &[]),
+        ] {
+            let mut values = json!({"url": url});
+            values.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+            let found = reached(&schema, &inputs(values.clone()));
+            let [found] = found.as_slice() else { panic!("{found:?}") };
+            assert_eq!(grants(granted).lacks_methods(&found.need, &found.methods), lacking, "{values}");
+        }
     }
 
     #[test]
