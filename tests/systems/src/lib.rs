@@ -14,6 +14,7 @@ pub mod postgres;
 pub mod powerdns;
 pub mod redis;
 pub mod rest;
+pub mod secrets;
 pub mod server;
 pub mod shop;
 pub mod tools;
