@@ -24,6 +24,7 @@ use crate::operate::{self, Outcome};
 use crate::plan::{Action, Plan, Step, Work};
 use crate::recorded::Recorded;
 use crate::schedule::Schedule;
+use crate::sides::Sides;
 use purlin_sandbox::CancelToken;
 
 /// Operations that may be on their way at the same time. It bounds memory; what bounds calls is
@@ -86,6 +87,7 @@ pub(crate) struct Shared {
     pub cancel: CancelToken,
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     pub events: Events,
+    pub sides: Sides,
     store: Arc<dyn Store>,
     /// What is recorded, with what this run did.
     recorded: RwLock<Recorded>,
@@ -208,6 +210,7 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
         cancel: options.cancel,
         clock: options.clock,
         events: Events(sender),
+        sides: Sides::default(),
         keys: AtomicU64::new(0),
         calls: AtomicUsize::new(0),
         unknown: Mutex::default(),

@@ -36,6 +36,8 @@ pub(crate) struct Case<'a> {
     pub inputs: &'a Inputs,
     pub impact: &'a Impact,
     pub lifecycle: &'a Lifecycle,
+    /// The definition that it is made by now.
+    pub definition: Option<&'a str>,
     /// Why it is to be replaced, whatever its inputs say.
     pub forced: Option<String>,
     /// Why it is to be updated, whatever its inputs say.
@@ -44,14 +46,23 @@ pub(crate) struct Case<'a> {
 
 /// Decides, marks the changes that force a replacement, and says why.
 pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<String>) {
-    let reasons = replacement(case, changes);
+    let mut reasons = replacement(case, changes);
     if !reasons.is_empty() {
+        reasons.extend(redefined(case));
         return (Fate::Replace, reasons);
     }
     if case.always.is_none() && is_as_wanted(case.record, case.inputs, case.driver) {
         return (Fate::Keep, Vec::new());
     }
-    (Fate::Update, update(case, changes))
+    let mut reasons = update(case, changes);
+    reasons.extend(redefined(case));
+    (Fate::Update, reasons)
+}
+
+/// That another definition makes it now: a letter in `criteria` is enough for that.
+fn redefined(case: &Case<'_>) -> Option<String> {
+    let (before, now) = (case.record.definition.as_deref()?, case.definition?);
+    (before != now).then(|| format!("the definition `{now}` makes it now, and `{before}` did before"))
 }
 
 fn replacement(case: &Case<'_>, changes: &mut [Change]) -> Vec<String> {

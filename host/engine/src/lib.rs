@@ -30,6 +30,7 @@ mod rules;
 mod saved;
 mod schedule;
 mod secrets;
+mod sides;
 mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};

@@ -8,6 +8,7 @@ use super::call::patiently;
 use super::{Done, Outcome, Task, Turn};
 use crate::plan::{Action, Companion};
 use crate::recorded::exists;
+use crate::sides::Side;
 
 impl Task<'_> {
     /// Deletes what is recorded under `id`; nothing happens where nothing is: what was to be
@@ -31,6 +32,10 @@ impl Task<'_> {
         let pending = |id: &&RecordId| self.shared.plan.recorded.pending(id).is_some();
         let all = std::iter::once(id).chain(also.iter().map(|other| &other.id));
         changes.extend(all.filter(pending).cloned().map(Change::Settle));
+        let _side = match call {
+            true => Some(self.shared.sides.enter(&record.driver.name, Side::Deleting).await),
+            false => None,
+        };
         // Where a new one, or one of another name, is the same real thing, it has to stay.
         let shared = self.shared.is_shared(&record);
         // Of the old one of a replacement nobody asked.

@@ -16,6 +16,7 @@ use crate::plan::{Action, InsteadOf, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
 use crate::rules::Rules;
+use crate::sides::Side;
 use crate::{ask, diff, digest, holding, ignore, workload};
 
 /// What is to be done, now that everything is known.
@@ -62,6 +63,8 @@ impl Task<'_> {
                 // Also where it was deleted to make room.
                 let pinned = there.as_deref().is_some_and(|record| record.pinned);
                 let made = Record { pinned, ..made };
+                // Until it is recorded what was made.
+                let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &mut call).await?;
                 let result = patiently(&self.shared.cancel, self.effort, || {
                     driver.create(&call, &prepared.inputs, &made.name)
@@ -84,6 +87,7 @@ impl Task<'_> {
                 changes.push(Change::Put(Box::new(made)));
                 changes.push(Change::Settle(id));
                 let durable = self.shared.submit(changes)?;
+                drop(side);
                 let action = if record.is_some() || instead_of == InsteadOf::Deleted {
                     Action::Replace
                 } else {
@@ -165,6 +169,7 @@ impl Task<'_> {
             inputs: &inputs,
             impact: &impact,
             lifecycle: node.lifecycle,
+            definition: node.recipe.name.as_deref(),
             forced: certain.then(String::new),
             always: always.then_some(""),
         };

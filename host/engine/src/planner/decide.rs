@@ -71,6 +71,7 @@ impl Planner<'_> {
             inputs: &inputs,
             impact: &impact,
             lifecycle: node.lifecycle,
+            definition: node.recipe.name.as_deref(),
             forced: self.forced(node.id, &urn),
             always: full.then_some("everything is provisioned"),
         };
@@ -196,6 +197,7 @@ impl Planner<'_> {
             inputs: &inputs,
             impact: &impact,
             lifecycle: node.lifecycle,
+            definition: node.recipe.name.as_deref(),
             forced: None,
             always: None,
         };
