@@ -65,6 +65,11 @@ impl Consent {
         )))
     }
 
+    /// Whether a person is asked, who has to see then what it is about.
+    pub(crate) fn asks(&self) -> bool {
+        !self.yes
+    }
+
     /// Whether a person agrees to a plan that changes something.
     pub(crate) fn agrees(&self, question: &str, app: &App) -> bool {
         self.yes || app.ui.confirm(question)

@@ -1,6 +1,6 @@
 //! Files that commands write: whole or not at all, and never outside their folder.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 /// Writes a file so that nobody ever sees half of it: beside it, then renamed over it.
@@ -18,6 +18,29 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Writes a new file; one that is there is an error and stays as it is.
 pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(plain)
+}
+
+/// A command overwrites only what such a command wrote: whether a file may be written, because
+/// nothing is there, or a regular file that is empty or begins as `is_ours` says.
+///
+/// # Errors
+/// Where something else is there, or it cannot be looked at.
+pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::Result<()> {
+    const BEGINNING: u64 = 64;
+    let error = |what: &str| Err(io::Error::new(io::ErrorKind::AlreadyExists, what.to_owned()));
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(plain(error)),
+        Ok(metadata) if metadata.is_dir() => return Err(plain(io::ErrorKind::IsADirectory.into())),
+        Ok(metadata) if !metadata.is_file() => return error("it is no regular file"),
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes)).map_err(plain)?;
+    match bytes.is_empty() || is_ours(&bytes) {
+        true => Ok(()),
+        false => error("it is there already, and is something else"),
+    }
 }
 
 /// Makes the folder of a file where there is none.
@@ -131,6 +154,22 @@ mod tests {
         ] {
             assert_eq!(safe_name(name), safe, "{name:?}");
         }
+    }
+
+    #[test]
+    fn only_what_is_ours_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        let may = || may_replace(&path, |bytes| bytes.starts_with(b"ours")).is_ok();
+        assert!(may());
+        std::fs::write(&path, "").expect("written");
+        assert!(may());
+        std::fs::write(&path, "ours, and long: ".repeat(20)).expect("written");
+        assert!(may());
+        std::fs::write(&path, "theirs").expect("written");
+        assert!(!may());
+        assert!(may_replace(folder.path(), |_| true).is_err());
+        assert!(may_replace(Path::new("/dev/null"), |_| true).is_err());
     }
 
     proptest! {

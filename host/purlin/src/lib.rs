@@ -61,7 +61,7 @@ pub use error::Error;
 pub use history::Deploying;
 pub use last::LastDeployed;
 pub use outputs::{Outputs, outputs};
-pub use saved::SavedPlan;
+pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 
 pub use purlin_conformance as conformance;

@@ -10,6 +10,11 @@ use crate::{ContextChanges, Documents, Error, Purlin, Session};
 /// How a plan file begins; the number is its format.
 const MAGIC: &[u8] = b"purlin plan 1\n";
 
+/// Whether bytes begin as those of a plan's file do.
+pub fn begins_as_plan(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
 /// A plan that was read from a file.
 pub struct SavedPlan {
     kept: Kept,

@@ -44,9 +44,10 @@ impl<'a> Shown<'a> {
     }
 
     /// Shows the plan to people.
-    pub(super) fn plan(&self, plan: &report::plan::Plan) {
+    /// Shows a plan; whoever is asked about it sees it even where little is to be said.
+    pub(super) fn plan(&self, plan: &report::plan::Plan, asked: bool) {
         let ui = &self.app.ui;
-        if !self.json && ui.level > Level::Quiet {
+        if !self.json && (asked || ui.level > Level::Quiet) {
             let look = Look { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
             ui.raw(&render::plan::render(plan, look));
         }
@@ -88,7 +89,7 @@ pub(super) async fn up(
         // Where nothing was ever deployed the plan comes first, so that wrong input leaves no trace.
         let plan = app.timings.wait("plan", purlin.plan(documents, options.clone())).await.map_err(fail)?;
         if plan.steps.is_empty() {
-            shown.plan(&report::plan::Plan::new(&plan));
+            shown.plan(&report::plan::Plan::new(&plan), false);
             return Ok(Status::Done);
         }
         early = Some(plan);
@@ -161,7 +162,7 @@ pub(super) async fn carry_out(
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
     let report = report::plan::Plan::new(&plan);
-    shown.plan(&report);
+    shown.plan(&report, consent.asks() && report.summary.changes() > 0);
     let losses = plan.losses_not_allowed();
     let answer = if !losses.is_empty() {
         consent.agrees_to_lose(&losses, question, &session.environment().env, app)

@@ -1,9 +1,9 @@
 //! `purlin export`
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use purlin_host::model::Urn;
+use purlin_host::model::{Urn, Value};
 use serde::Serialize;
 
 use crate::app::App;
@@ -18,7 +18,8 @@ use crate::text;
 /// Write the workloads' documents and the manifests that drivers returned into a folder.
 ///
 /// `DIR/workloads/NAME.yaml` holds each workload as it is deployed, `DIR/manifests/LOCATION/NAME`
-/// each manifest. Every file is written whole; other files in the folder are left alone.
+/// each manifest. Every file is written whole; other files in the folder are left alone, and so is a
+/// file with such a name that no export wrote: `DIR/.purlin-export` lists those that one did.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -62,9 +63,30 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     warn_of_reading_along(&args.folder, &place.workspace.folder, app);
     let outputs = purlin_host::outputs(&records);
     let mut names = Names::default();
-    let (mut written, mut incomplete) = (Vec::new(), Vec::new());
+    let mut parts: Vec<(PathBuf, &Value)> = Vec::new();
     let mut status = Status::Done;
-    let mut write = |path: PathBuf, value: &purlin_host::model::Value| -> Result<(), Failure> {
+    for (name, document) in &outputs.workloads {
+        match document {
+            Ok(document) => parts.push((names.free("workloads", &format!("{name}.yaml"), ""), document)),
+            Err(error) => {
+                app.ui.error(&error.to_string());
+                status = Status::Failed;
+            }
+        }
+    }
+    for (key, manifest) in &outputs.manifests {
+        let owner = Urn::new(&place.context, key).guresid();
+        let owner = owner.as_str().get(..8).unwrap_or_default();
+        let folder = Path::new("manifests").join(files::safe_name(&manifest.location));
+        parts.push((names.free(&folder, &with_ending(&manifest.name), owner), &manifest.data));
+    }
+    // All of it, or nothing.
+    let mut earlier = Earlier::read(&args.folder)?;
+    parts.iter().try_for_each(|(path, _)| earlier.check(path, &args.folder.join(path)))?;
+    parts.iter().for_each(|(path, _)| earlier.add(path));
+    earlier.write(&args.folder)?;
+    let (mut written, mut incomplete) = (Vec::new(), Vec::new());
+    for (path, value) in parts {
         let json = render::value::json(value, args.show_secrets);
         let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let text = if is_json { format!("{json:#}\n") } else { render::value::yaml(&json)? };
@@ -78,22 +100,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             incomplete.push(target.clone());
         }
         written.push(target);
-        Ok(())
-    };
-    for (name, document) in &outputs.workloads {
-        match document {
-            Ok(document) => write(names.free("workloads", &format!("{name}.yaml"), ""), document)?,
-            Err(error) => {
-                app.ui.error(&error.to_string());
-                status = Status::Failed;
-            }
-        }
-    }
-    for (key, manifest) in &outputs.manifests {
-        let owner = Urn::new(&place.context, key).guresid();
-        let owner = owner.as_str().get(..8).unwrap_or_default();
-        let folder = Path::new("manifests").join(files::safe_name(&manifest.location));
-        write(names.free(&folder, &with_ending(&manifest.name), owner), &manifest.data)?;
     }
     match args.format.format {
         Format::Json => app.ui.json(&Report {
@@ -123,6 +129,49 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     place.purlin.close().await.map_err(fail)?;
     Ok(status)
+}
+
+/// What exports wrote into a folder before: a path from there on each line.
+struct Earlier(BTreeSet<String>);
+
+impl Earlier {
+    const FILE: &str = ".purlin-export";
+
+    fn read(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join(Self::FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Self(text.lines().map(str::to_owned).collect())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(BTreeSet::new())),
+            Err(error) => Err(Failure::caused(format!("cannot read `{}`", path.display()), &error)),
+        }
+    }
+
+    /// # Errors
+    /// When a file is there that no export wrote.
+    fn check(&self, path: &Path, target: &Path) -> Result<(), Failure> {
+        if self.0.contains(&*path.to_string_lossy()) || target.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}` is there already, and no export wrote it",
+            text::line(&target.display().to_string())
+        );
+        Err(Failure::input(message).hint("export into another folder, or move the file away"))
+    }
+
+    fn add(&mut self, path: &Path) {
+        self.0.insert(path.to_string_lossy().into_owned());
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), Failure> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let path = folder.join(Self::FILE);
+        let lines: String = self.0.iter().map(|line| format!("{line}\n")).collect();
+        files::write(&path, lines)
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))
+    }
 }
 
 /// What is exported into the workspace's own folder would be read as documents of it next time.

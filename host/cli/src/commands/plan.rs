@@ -1,6 +1,6 @@
 //! `purlin plan`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use purlin_host::engine::{Event, Phase, PlanOptions};
 
@@ -64,6 +64,13 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let unwritable = |path: &Path, error: std::io::Error| {
+        Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
+            .hint("name a file in a folder that exists and that you can write, such as `--out my.plan`")
+    };
+    if let Some(path) = &args.out {
+        files::may_replace(path, purlin_host::begins_as_plan).map_err(|error| unwritable(path, error))?;
+    }
     let mut given = input::given(&args.documents, app)?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
@@ -96,10 +103,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
     if let Some(path) = &args.out {
         let bytes = purlin.save(&plan, documents, &options).await.map_err(fail)?;
-        files::write_private(path, &bytes).map_err(|error| {
-            Failure::caused(format!("cannot write the plan to `{}`", text::path(path)), &error)
-                .hint("name a file in a folder that exists and that you can write, such as `--out my.plan`")
-        })?;
+        files::write_private(path, &bytes).map_err(|error| unwritable(path, error))?;
     }
     let report = report::plan::Plan { observed, ..report::plan::Plan::new(&plan) };
     match args.format.format {
