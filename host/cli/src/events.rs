@@ -206,6 +206,7 @@ fn fail(cause: &Cause, documents: Option<&Documents>) -> Fail {
     if let Cause::Call(failed) = cause {
         for pointer in failed.pointers() {
             let place = definition.and_then(|defined| locate(&defined.location, pointer));
+            let place = place.map(|spot| spot.location);
             let place = place.as_ref().and_then(known);
             fail.places.push(Where { of: "input", name: Some(pointer.to_owned()), place });
         }

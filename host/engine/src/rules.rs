@@ -80,20 +80,6 @@ impl Rules {
         }
     }
 
-    /// The same for what a driver says of a text. A message that begins with `line N: ` is about
-    /// that line of it, which is found where the text was written as a block.
-    fn at_line(&self, fault: Diagnostic, within: Within<'_>, pointer: &str, message: &str) -> Diagnostic {
-        let line = message.strip_prefix("line ").and_then(|rest| rest.split(':').next()?.parse::<u32>().ok());
-        let spot = self.places.as_ref().and_then(|places| places.find(within, pointer, false));
-        match (line.filter(|line| *line > 1), spot) {
-            (Some(line), Some(Spot { location, block: true, .. })) => {
-                let line = location.line.saturating_add(line - 1);
-                fault.at(&Location { line, ..location })
-            }
-            _ => self.at(fault, within, pointer, false),
-        }
-    }
-
     /// Params that do not fit the schema of their type.
     pub(crate) fn params(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
         let name = node.key.type_name();
@@ -205,18 +191,28 @@ impl Rules {
     ) -> Vec<Diagnostic> {
         let fault = |pointer: &str, message: &str| {
             let name = input_name(pointer);
+            let (within, pointer) = place_of(pointer, &node.recipe.location, graph.params_written(node.id));
+            let spot = self.places.as_ref().filter(|_| !name.is_empty());
+            let spot = spot.and_then(|places| places.find(within, pointer, false));
+            let (spot, message) = match spot {
+                Some(spot) => {
+                    let (spot, message) = spot.of_line(message);
+                    (Some(spot), message)
+                }
+                None => (None, message),
+            };
             let what = match (name.is_empty(), message.is_empty()) {
-                (true, true) => format!("invalid inputs for `{}`", node.key),
-                (true, false) => format!("invalid inputs for `{}`: {message}", node.key),
-                (false, _) => format!("invalid input `{name}` for `{}`: {message}", node.key),
+                (true, true) => "invalid inputs".to_owned(),
+                (true, false) => format!("invalid inputs: {message}"),
+                (false, _) => format!("invalid input `{name}`: {message}"),
             };
             let fault = Diagnostic::error("invalid-inputs", what);
-            let (within, pointer) = place_of(pointer, &node.recipe.location, graph.params_written(node.id));
-            let fault = match name.is_empty() {
-                true => fault.at(&node.recipe.location),
-                false => self.at_line(fault, within, pointer, message),
+            let fault = match spot {
+                Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
+                None if name.is_empty() => fault.at(&node.recipe.location),
+                None => fault.at(within.location()),
             };
-            fault.fact(format!("reported by the driver `{driver}`"))
+            fault.fact(format!("reported by the driver `{driver}` for `{}`", node.key))
         };
         match faults {
             [] => vec![fault("", "")],

@@ -110,11 +110,7 @@ async fn wrong_inputs_are_found_before_anything_runs() {
         things("    a: {type: thing, params: {fail: check}}\n    b: {type: thing, params: {fail: check}}\n");
     let Err(Error::Documents(faults)) = platform.plan(&documents).await else { panic!("refused") };
     assert_eq!(faults.len(), 2, "all of them at once: {faults:#?}");
-    assert!(
-        faults[0].message.contains("invalid input `fail` for `thing.default#shared.a`"),
-        "{}",
-        faults[0].message
-    );
+    assert!(faults[0].message.contains("invalid input `fail`: "), "{}", faults[0].message);
     assert!(platform.driver.take_calls().is_empty());
 
     // Defaults are part of what is recorded, and no reason to update again.

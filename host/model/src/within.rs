@@ -38,3 +38,39 @@ pub struct Spot {
     /// Whether it is a block of text, whose first line begins there.
     pub block: bool,
 }
+
+impl Spot {
+    /// Where a message about a text points, and what is left of it: one that begins with `line N: `
+    /// is about that line of it, which is found where the text was written as a block.
+    pub fn of_line<'m>(self, message: &'m str) -> (Self, &'m str) {
+        let line = message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+        let line = line.and_then(|(number, rest)| Some((number.parse::<u32>().ok()?, rest)));
+        match line {
+            Some((1, rest)) => (self, rest),
+            Some((number, rest)) if self.block && number > 1 => {
+                let line = self.location.line.saturating_add(number - 1);
+                let location = Location { line, ..self.location };
+                (Self { location, length: WHOLE_LINE, block: false }, rest)
+            }
+            _ => (self, message),
+        }
+    }
+}
+
+/// As many characters as no line has that is shown as a whole.
+const WHOLE_LINE: u32 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_block_is_found() {
+        let spot = |block| Spot { location: Location::new("a", 7, 5), length: 3, block };
+        let place = |(spot, rest): (Spot, &str)| (spot.location.line, spot.length, rest.to_owned());
+        assert_eq!(place(spot(true).of_line("line 1: x")), (7, 3, "x".into()));
+        assert_eq!(place(spot(true).of_line("line 3: x: y")), (9, WHOLE_LINE, "x: y".into()));
+        assert_eq!(place(spot(false).of_line("line 3: x")), (7, 3, "line 3: x".into()));
+        assert_eq!(place(spot(true).of_line("line by line: x")), (7, 3, "line by line: x".into()));
+    }
+}

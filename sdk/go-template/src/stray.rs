@@ -24,12 +24,32 @@ pub(crate) fn find(source: &str) -> Option<Fault> {
         let close = rest.find("}}")?;
         Some((at, word, source.get(..at + 2 + close + 2)?))
     });
-    let (at, word) = strays
-        .take(MOST)
-        .find(|(_, _, upto)| !is_whole(upto) && is_read(upto))
-        .map_or((0, "end"), |(at, word, _)| (at, word));
+    let stray = strays.take(MOST).find(|(_, _, upto)| !is_whole(upto) && is_read(upto));
+    let (at, message) = match (stray, open(source)) {
+        (Some((at, word, _)), _) => (at, format!("unexpected {{{{{word}}}}}: it ends nothing")),
+        (None, Some((at, word))) => (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} behind it")),
+        (None, None) => (0, "unexpected {{end}}: it ends nothing".to_owned()),
+    };
     let line = source.get(..at).unwrap_or_default().matches('\n').count() + 1;
-    Some(Fault { line, message: format!("unexpected {{{{{word}}}}}: it ends nothing") })
+    Some(Fault { line, message })
+}
+
+/// The innermost of those that take an end and have none.
+fn open(source: &str) -> Option<(usize, &'static str)> {
+    let mut open = Vec::new();
+    for (at, _) in source.match_indices("{{") {
+        let rest = source.get(at + 2..).unwrap_or_default();
+        let word = rest.strip_prefix("- ").unwrap_or(rest).trim_start();
+        let is = |known: &&str| {
+            word.strip_prefix(known).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+        };
+        match ["if", "range", "with", "block", "define", "end"].into_iter().find(is) {
+            Some("end") => drop(open.pop()),
+            Some(word) => open.push((at, word)),
+            None => {}
+        }
+    }
+    open.pop()
 }
 
 fn is_read(source: &str) -> bool {
@@ -63,6 +83,9 @@ mod tests {
             ("{{ end }}", 1, "end"),
             ("a: 1\n{{ if .a }}x{{ end }}\n{{- end }}\nb: 2", 3, "end"),
             ("a\nb{{ else }}c", 2, "else"),
+            ("a\n{{ if .a }}\nb", 2, "{{if}} is not ended"),
+            ("{{ if .a }}\n{{- range .b }}c{{ end }}", 1, "{{if}} is not ended"),
+            ("{{ with .a }}\n{{- range .b }}c", 2, "{{range}} is not ended"),
         ] {
             let fault = find(stray).unwrap_or_else(|| panic!("{stray}"));
             assert_eq!((fault.line, fault.message.contains(word)), (line, true), "{stray}: {fault}");

@@ -5,13 +5,13 @@ use purlin_host::engine::{CallFailed, Cause, Defined, PatchFault, PatchProblem, 
 use purlin_host::model::driver::Failure;
 use purlin_host::model::grants::Lack;
 use purlin_host::model::trouble::{Problem, Trouble};
-use purlin_host::model::{Diagnostic, Location};
+use purlin_host::model::{Diagnostic, Location, Spot};
 use purlin_host::sandbox::CallError;
 
 use crate::text;
 
 /// Where inputs are written, by the definition's place and a pointer into `{values, secrets, params}`.
-pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Location>;
+pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Spot>;
 
 /// A stable short name of the kind of failure, for programs.
 pub(crate) fn code(cause: &Cause) -> &'static str {
@@ -141,14 +141,25 @@ fn list(names: &[String]) -> String {
 fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diagnostic> {
     let definition = failed.definition.as_ref();
     let at = |pointer: &str| {
-        let place = definition.and_then(|defined| locate(&defined.location, pointer));
-        place.or_else(|| definition.map(|defined| defined.location.clone())).filter(|place| place.line > 0)
+        let spot = definition.and_then(|defined| locate(&defined.location, pointer));
+        let whole = || Spot { location: definition?.location.clone(), length: 0, block: false }.into();
+        spot.or_else(whole).filter(|spot: &Spot| spot.location.line > 0)
+    };
+    let put = |fault: Diagnostic, spot: Option<Spot>| match spot {
+        Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
+        None => fault,
     };
     if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
         let fault = |pointer: &str, message: &str| {
             let what = if pointer.is_empty() { String::new() } else { format!(" `{}`", dotted(pointer)) };
-            let fault = Diagnostic::error(kind, format!("invalid input{what}: {message}"));
-            let fault = Diagnostic { location: at(pointer), ..fault };
+            let (spot, message) = match at(pointer) {
+                Some(spot) => {
+                    let (spot, message) = spot.of_line(message);
+                    (Some(spot), message)
+                }
+                None => (None, message),
+            };
+            let fault = put(Diagnostic::error(kind, format!("invalid input{what}: {message}")), spot);
             fault.fact(format!("reported by the driver `{}`", failed.driver))
         };
         return inputs.iter().map(|input| fault(&input.pointer, &input.message)).collect();
@@ -183,7 +194,7 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
                     };
                     let message = format!("`{driver}` is not granted {what} `{}`", need.pattern);
                     let fault = Diagnostic::error("not-granted", message);
-                    Diagnostic { location: at(failed.input.as_deref().unwrap_or_default()), ..fault }
+                    put(fault, at(failed.input.as_deref().unwrap_or_default()))
                 }
             };
             faults.push(fault);
@@ -192,12 +203,11 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
             return faults;
         }
     }
-    let mut fault = match connection(failed) {
+    let fault = match connection(failed) {
         Some(trouble) => unreached(trouble, failed, kind),
         None => reported(failed, kind),
     };
-    fault.location = at(failed.input.as_deref().unwrap_or_default());
-    vec![fault]
+    vec![put(fault, at(failed.input.as_deref().unwrap_or_default()))]
 }
 
 /// A server that could not be talked to.

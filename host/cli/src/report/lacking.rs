@@ -45,8 +45,11 @@ impl<'a> All<'a> {
         }
         let some = self.0.values().any(|(lacking, _)| lacking.granted != Grants::default());
         ui.hint(match some {
-            true => "write this into purlin.yaml; it includes what these drivers are granted already:",
-            false => "write this into purlin.yaml:",
+            true => {
+                "write this into purlin.yaml, in the place of the `grants` of these drivers; it has those that \
+                 they have already:"
+            }
+            false => "write this into purlin.yaml; of what is there already (`spec`, `drivers`), only what is below it:",
         });
         ui.raw(&text::block(&lines));
     }
@@ -56,12 +59,15 @@ impl<'a> All<'a> {
         for (index, (driver, (lacking, needs))) in self.0.iter().enumerate() {
             let lines = lacking.granted.with(driver, needs);
             let lines = match index {
-                0 => lines.as_str(),
+                0 => {
+                    out.push_str("  spec:\n");
+                    lines.as_str()
+                }
                 // One `drivers:` for all of them.
                 _ => lines.split_once('\n').map_or("", |(_, rest)| rest),
             };
             for line in lines.lines() {
-                out.push_str("  ");
+                out.push_str("    ");
                 out.push_str(line);
                 out.push('\n');
             }

@@ -1,18 +1,13 @@
 //! Where the inputs of a definition are written.
 
 use purlin_host::Documents;
-use purlin_host::model::{Location, Within};
+use purlin_host::model::{Location, Spot, Within};
 
 /// Where an input is written, by a pointer into `{values, secrets, params}`; none where the
 /// documents are not at hand, or do not say.
-pub(crate) fn locate(
-    documents: Option<&Documents>,
-    definition: &Location,
-    pointer: &str,
-) -> Option<Location> {
+pub(crate) fn locate(documents: Option<&Documents>, definition: &Location, pointer: &str) -> Option<Spot> {
     let sources = &documents?.loaded.sources;
     // What a developer gave is not written in the definition.
     let own = pointer.starts_with("/values") || pointer.starts_with("/secrets");
-    let spot = own.then(|| sources.find(Within::Definition(definition), pointer, false))?;
-    spot.map(|spot| spot.location)
+    own.then(|| sources.find(Within::Definition(definition), pointer, false))?
 }
