@@ -78,6 +78,8 @@ pub(crate) fn inputs() -> Json {
                         "x-purlin-methods": [
                             {"method": "POST", "at": "/values/create/method", "unless": {"/values/id/name": true}},
                             {"method": "GET", "at": "/values/read/method", "unless": {"/values/without": "read"}},
+                            {"method": "PUT", "at": "/values/update/method", "if": "/values/update", "later": true},
+                            {"method": "DELETE", "at": "/values/delete/method", "unless": {"/values/without": "delete"}, "later": true},
                         ],
                         "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
                         "description": "What all paths are put behind. A change of it replaces.",

@@ -38,7 +38,10 @@ impl Planner<'_> {
                         continue;
                     }
                     methods = lacking.into_iter().map(str::to_owned).collect();
-                    reached.need.pattern = format!("{} {}", methods.join(","), reached.need.pattern);
+                    // Those that are sent later are granted in one go.
+                    let later = grants.lacks_methods(&reached.need, &reached.later);
+                    let all: Vec<&str> = methods.iter().map(String::as_str).chain(later).collect();
+                    reached.need.pattern = format!("{} {}", all.join(","), reached.need.pattern);
                 }
                 Some(Lack::Missing) => {}
                 Some(Lack::ReadOnly(dir)) => read_only = Some(dir.clone()),
@@ -101,7 +104,10 @@ impl Planner<'_> {
                 format!("`{driver}` is not granted requests to `{}`", need.pattern)
             }
             // The pattern begins with the methods.
-            "http" => format!("`{driver}` is not granted `{}`", need.pattern),
+            "http" => {
+                let url = need.pattern.split_once(' ').map_or(&*need.pattern, |(_, url)| url);
+                format!("`{driver}` is not granted {} requests to `{url}`", wanted.methods.join(" and "))
+            }
             "tcp" => format!("`{driver}` is not granted connections to `{}`", need.pattern),
             _ => format!("`{driver}` is not granted the folder `{}`", need.pattern),
         };

@@ -173,47 +173,59 @@ impl fmt::Display for PathPattern {
     }
 }
 
-/// Whether no server takes a path for another one: no `.` or `..` between slashes, no slash or
-/// backslash in disguise, however often it is percent-encoded, and with or without parameters
-/// behind `;`.
+/// Whether a path has one reading only, whichever server reads it: what would be another path to one
+/// that decodes once more, forgives a wrong escape, folds wide letters, or leaves out blanks and
+/// what stands behind `;`, is refused. Takes time in proportion to the length.
 pub fn is_plain_path(path: &str) -> bool {
-    path.split('/').all(|segment| {
-        let mut bytes = segment.as_bytes().to_vec();
-        loop {
-            let name = bytes.split(|b| *b == b';').next().unwrap_or_default();
-            if name == b"." || name == b".." || bytes.iter().any(|b| matches!(b, b'/' | b'\\' | 0)) {
-                return false;
-            }
-            match decoded(&bytes) {
-                Some(more) => bytes = more,
-                None => return true,
-            }
-        }
-    })
+    path.split('/').all(is_plain_segment)
 }
 
-/// Percent-decoded once; nothing where there is nothing to decode.
+fn is_plain_segment(segment: &str) -> bool {
+    let Some(bytes) = decoded(segment.as_bytes()) else { return false };
+    let Ok(text) = std::str::from_utf8(&bytes) else { return false };
+    // What is an escape still, some servers decode again.
+    let is_escape = |at: usize| {
+        let rest = bytes.get(at + 1..).unwrap_or_default();
+        matches!(rest, [b'u' | b'U', ..])
+            || matches!(rest, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
+    };
+    if text.char_indices().any(|(at, c)| c == '%' && is_escape(at)) {
+        return false;
+    }
+    if text.chars().map(folded).any(|c| matches!(c, '/' | '\\') || c.is_control()) {
+        return false;
+    }
+    let name = text.split(';').next().unwrap_or_default();
+    let mut bare = name.chars().map(folded).filter(|c| !c.is_whitespace());
+    !matches!((bare.next(), bare.next(), bare.next()), (Some('.'), None | Some('.'), None))
+}
+
+/// What a wide or small form of a letter that matters in paths is folded to.
+fn folded(c: char) -> char {
+    match c {
+        '\u{ff0e}' | '\u{fe52}' | '\u{2024}' => '.',
+        '\u{ff0f}' | '\u{2044}' | '\u{2215}' => '/',
+        '\u{ff3c}' | '\u{fe68}' => '\\',
+        c => c,
+    }
+}
+
+/// Percent-decoded once; nothing where an escape is not one.
 fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
     let digit = |b: u8| char::from(b).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some((first, after)) = rest.split_first() {
-        let pair = match (first, after) {
-            (b'%', [high, low, ..]) => digit(*high).zip(digit(*low)),
-            _ => None,
-        };
-        match pair {
-            Some((high, low)) => {
-                out.push(high * 16 + low);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                out.push(*first);
-                rest = after;
-            }
+        if *first != b'%' {
+            out.push(*first);
+            rest = after;
+            continue;
         }
+        let [high, low, after @ ..] = after else { return None };
+        out.push(digit(*high)? * 16 + digit(*low)?);
+        rest = after;
     }
-    (out.len() < bytes.len()).then_some(out)
+    Some(out)
 }
 
 #[cfg(test)]
@@ -268,6 +280,10 @@ mod tests {
         let path = |text: &str| grant(&format!("https://a{text}")).path;
         assert!(path("/v1/*").matches("/v1/a/b") && path("/v1/*").matches("/v1/"));
         assert!(path("/v1/*").matches("/v1/100%25") && path("/v1/*").matches("/v1/a..b"));
+        for plain in ["/v1/...", "/v1/.well-known", "/v1/a%20b", "/v1/%E2%82%AC", "/v1/a%25", "/v1/50%25off"]
+        {
+            assert!(path("/v1/*").matches(plain), "{plain}");
+        }
         assert!(!path("/v1/*").matches("/v1") && !path("/v1/*").matches("/v10"));
         assert!(path("/v1").matches("/v1") && !path("/v1").matches("/v1/"));
         for disguised in [
@@ -283,6 +299,19 @@ mod tests {
             "/v1/..",
             "/v1/.",
             "/v1/%25252e%25252e/x",
+            "/v1/%c0%ae%c0%ae/x",
+            "/v1/%u002e%u002e/x",
+            "/v1/%25u002e/x",
+            "/v1/\u{ff0e}\u{ff0e}/x",
+            "/v1/%ef%bc%8e%ef%bc%8e/x",
+            "/v1/a%ef%bc%8fb",
+            "/v1/..%20/x",
+            "/v1/.%20./x",
+            "/v1/.%09./x",
+            "/v1/%C2%A0../x",
+            "/v1/a%0db",
+            "/v1/%2",
+            "/v1/%zz",
         ] {
             assert!(!path("/v1/*").matches(disguised), "{disguised}");
             assert!(path("").matches(disguised), "{disguised}");

@@ -6,7 +6,7 @@
 //! Beside `"http"`, `x-purlin-methods` lists the methods that are sent there for certain: each as a
 //! text, or as a map with the `method`, the pointer `at` which inputs name another one, the pointer
 //! `if` of what has to be there for it to be sent, and `unless` a pointer leads to a value, or to a
-//! list that has it.
+//! list that has it. One with `later: true` is sent some day, and not to make the resource.
 
 use std::fmt::{self, Write as _};
 
@@ -34,6 +34,8 @@ pub struct Reached {
     pub path: Option<String>,
     /// The methods that are sent for certain, of requests.
     pub methods: Vec<String>,
+    /// Those that are sent later, to change the resource or to delete it.
+    pub later: Vec<String>,
 }
 
 /// Why a need is not covered.
@@ -78,8 +80,15 @@ fn walk(
     found: &mut Vec<Reached>,
 ) {
     if let Some(kind) = schema.get("x-purlin-reaches").and_then(serde_json::Value::as_str) {
-        let methods = if kind == "http" { methods(schema, inputs) } else { Vec::new() };
-        found.extend(reach(kind, schema, value, pointer).map(|reached| Reached { methods, ..reached }));
+        let (later, now): (Vec<_>, Vec<_>) =
+            methods(schema, inputs).into_iter().partition(|(_, later)| *later);
+        let names = |methods: Vec<(String, bool)>| methods.into_iter().map(|(method, _)| method).collect();
+        let (methods, later) = if kind == "http" { (names(now), names(later)) } else { Default::default() };
+        found.extend(reach(kind, schema, value, pointer).map(|reached| Reached {
+            methods,
+            later,
+            ..reached
+        }));
     }
     let (Some(properties), Value::Map(map)) =
         (schema.get("properties").and_then(serde_json::Value::as_object), value)
@@ -95,9 +104,9 @@ fn walk(
     }
 }
 
-/// The methods that `x-purlin-methods` says are sent with these inputs. What is secret or unknown
+/// The methods that `x-purlin-methods` says are sent with these inputs, and whether later only. What is secret or unknown
 /// tells nothing, and neither does a rule that cannot be read.
-fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<String> {
+fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<(String, bool)> {
     let at = |pointer: &str| {
         let mut segments = pointer.strip_prefix('/')?.split('/');
         let whole = match segments.next()? {
@@ -114,7 +123,7 @@ fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<String> {
         value => value.redact() == *wanted,
     };
     let text = |rule: &'_ serde_json::Value, name: &str| Some(rule.get(name)?.as_str()?.to_owned());
-    let mut methods: Vec<String> = Vec::new();
+    let mut methods: Vec<(String, bool)> = Vec::new();
     for rule in schema.get("x-purlin-methods").and_then(serde_json::Value::as_array).into_iter().flatten() {
         let mut method = rule.as_str().map(str::to_owned).or_else(|| text(rule, "method"));
         if text(rule, "if").is_some_and(|pointer| at(&pointer).is_none_or(|value| value == Value::Null)) {
@@ -132,9 +141,10 @@ fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<String> {
             Some(_) => continue,
         }
         if let Some(method) = method
-            && !methods.contains(&method)
+            && !methods.iter().any(|(known, _)| *known == method)
         {
-            methods.push(method);
+            let later = rule.get("later").is_some_and(|later| *later == serde_json::Value::Bool(true));
+            methods.push((method, later));
         }
     }
     methods
@@ -148,7 +158,13 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             let authority = rest.split(['/', '?', '#']).next()?;
             let grant = HttpGrant::parse(&format!("{scheme}://{authority}/*")).ok()?;
             let need = Need::new("http", grant.to_string());
-            Some(Reached { need, pointer: pointer.to_owned(), path: None, methods: Vec::new() })
+            Some(Reached {
+                need,
+                pointer: pointer.to_owned(),
+                path: None,
+                methods: Vec::new(),
+                later: Vec::new(),
+            })
         }
         ("tcp", Value::Map(map)) => {
             let Some(Value::String(host)) = map.get("host") else { return None };
@@ -164,7 +180,13 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
             };
             let grant = Endpoint::parse(&format!("{host}:{port}")).ok()?;
             let need = Need::new("tcp", grant.to_string());
-            Some(Reached { need, pointer: format!("{pointer}/host"), path: None, methods: Vec::new() })
+            Some(Reached {
+                need,
+                pointer: format!("{pointer}/host"),
+                path: None,
+                methods: Vec::new(),
+                later: Vec::new(),
+            })
         }
         ("dir", Value::String(path)) => {
             let (folder, _) = path.trim_end_matches('/').rsplit_once('/')?;
@@ -175,6 +197,7 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
                 pointer: pointer.to_owned(),
                 path: Some(path.to_string()),
                 methods: Vec::new(),
+                later: Vec::new(),
             })
         }
         _ => None,
@@ -378,6 +401,7 @@ mod tests {
                 {"method": "POST", "at": "/values/create/method", "unless": {"/values/named": true}},
                 {"method": "PUT", "if": "/values/update"},
                 {"method": "DELETE", "unless": {"/values/without": "delete"}},
+                {"method": "HEAD", "later": true},
             ],
         }}}}});
         let grants = |texts: &[&str]| Grants {
@@ -401,6 +425,7 @@ mod tests {
             let found = reached(&schema, &inputs(values.clone()));
             let [found] = found.as_slice() else { panic!("{found:?}") };
             assert_eq!(grants(granted).lacks_methods(&found.need, &found.methods), lacking, "{values}");
+            assert_eq!(found.later, ["HEAD"]);
         }
     }
 

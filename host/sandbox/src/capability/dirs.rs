@@ -24,15 +24,22 @@ impl Dirs {
             let host = setup.folder.join(&grant.host);
             let fault = |what: &str| LoadError::Grant {
                 message: format!(
-                    "the granted folder {} {what}; see `drivers.{}.grants.dirs` in purlin.yaml",
-                    host.display(),
+                    "the granted folder `{}` {what}; see `drivers.{}.grants.dirs` in purlin.yaml",
+                    grant.host.display(),
                     setup.name
                 ),
             };
             match std::fs::metadata(&host) {
                 Ok(metadata) if !metadata.is_dir() => return Err(fault("is not a folder")),
                 Ok(_) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound && grant.writable => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    if !grant.writable {
+                        return Err(fault(
+                            "does not exist, and is granted read-only: make it, or let the driver write there \
+                             with `mode: rw`",
+                        ));
+                    }
+                }
                 Err(error) => return Err(fault(&format!("cannot be used ({error})"))),
             }
             if !grant.guest.starts_with('/') {

@@ -176,7 +176,8 @@ async fn exchange(
     options: RequestOptions,
     (scheme, host, port): (Scheme, String, u16),
 ) -> Result<Answer, Error> {
-    if request.method() == Method::CONNECT {
+    // Some servers do not mind how it is written.
+    if request.method().as_str().eq_ignore_ascii_case(Method::CONNECT.as_str()) {
         return Err(Error::HttpRequestMethodInvalid);
     }
     // Guests that ask for more at once wait for their turn.
@@ -213,9 +214,13 @@ fn place(uri: &Uri) -> Result<(Scheme, &str, u16), Error> {
     let (host, text) = (authority.host(), authority.as_str());
     let port = match text.strip_prefix(host) {
         Some("") => scheme.port(),
-        Some(rest) => match rest.strip_prefix(':').and_then(|port| port.parse::<u16>().ok()) {
-            Some(port) if port > 0 => port,
-            _ => return Err(Error::HttpRequestUriInvalid),
+        Some(rest) => match rest.strip_prefix(':').filter(|port| port.bytes().all(|b| b.is_ascii_digit())) {
+            // Digits alone: a sign before them is read in more than one way.
+            Some(port) => match port.parse::<u16>() {
+                Ok(port) if port > 0 => port,
+                _ => return Err(Error::HttpRequestUriInvalid),
+            },
+            None => return Err(Error::HttpRequestUriInvalid),
         },
         // Somebody's name and password come before the host.
         None => return Err(Error::HttpRequestUriInvalid),
@@ -249,9 +254,16 @@ mod tests {
         assert_eq!(place("https://a.b/x").as_deref(), Some("https a.b 443"));
         assert_eq!(place("http://a.b:8080").as_deref(), Some("http a.b 8080"));
         assert_eq!(place("http://[::1]:81/").as_deref(), Some("http [::1] 81"));
-        for wrong in
-            ["http://u@a.b/", "http://u:p@a.b/", "http://a.b:0/", "ftp://a.b/", "/x", "http://a.b:99999/"]
-        {
+        for wrong in [
+            "http://u@a.b/",
+            "http://u:p@a.b/",
+            "http://a.b:0/",
+            "ftp://a.b/",
+            "/x",
+            "http://a.b:99999/",
+            "http://a.b:+80/",
+            "http://a.b:/",
+        ] {
             assert_eq!(wrong.parse::<Uri>().ok().and_then(|_| place(wrong)), None, "{wrong}");
         }
     }

@@ -58,10 +58,15 @@ pub(super) async fn exchange(
         tokio::select! {
             biased;
             answer = &mut sending => answer,
-            ended = &mut connection => match ended {
-                Err(error) => Err(Error::from(error)),
-                // Over, and the answer may be there.
-                Ok(()) => return Ok((sending.await?, Ended(None))),
+            ended = &mut connection => {
+                // Over, and the answer may be there: an end that is not as TLS wants it takes nothing
+                // back of what came whole before.
+                drop(connection);
+                return match (sending.await, ended) {
+                    (Ok(answer), _) => Ok((answer, Ended(None))),
+                    (Err(_), Err(error)) => Err(Error::from(error)),
+                    (Err(error), Ok(())) => Err(error),
+                };
             },
         }
     };
