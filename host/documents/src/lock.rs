@@ -8,12 +8,14 @@
 //!     acme/postgres:
 //!       - version: 1.2.3
 //!         digest: sha256:0123…            # of the component
+//!         name: acme/postgres             # that it gives itself
 //!         imports: [dirs, tcp]            # capabilities that it could use
 //!         wishes: ["tcp db.internal:5432"]
 //!         grants: ["tcp db.internal:5432"]
 //! ```
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use purlin_model::{Digest, Lock, Pin};
 
@@ -83,12 +85,14 @@ fn pin(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Pin> {
     let version_node = fields.need(reader, "version", "1.0.0");
     let version = version_node.and_then(|node| version(reader, node));
     let digest = fields.need(reader, "digest", "sha256:…").and_then(|node| digest(reader, node));
+    let name = fields.get(reader, "name").and_then(|node| reader.text(node, "`name`"));
+    let name = name.map(Arc::from);
     let imports = items(reader, &mut fields, "imports");
     let wishes = items(reader, &mut fields, "wishes");
     let grants = items(reader, &mut fields, "grants");
     fields.done(reader);
     let location = version_node.map_or(reader.at(&node.span), |node| reader.at(&node.span));
-    Some(Pin { version: version?, digest: digest?, imports, wishes, grants, location })
+    Some(Pin { name, version: version?, digest: digest?, imports, wishes, grants, location })
 }
 
 fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::Version> {

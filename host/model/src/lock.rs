@@ -21,6 +21,9 @@ pub struct Lock {
 /// One version of a driver as it was when it was approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
+    /// The name that it gives itself, whatever the workspace calls it; none in a lock of before that
+    /// was written down.
+    pub name: Option<Arc<str>>,
     /// The version that it says it is.
     pub version: semver::Version,
     /// What the component is.

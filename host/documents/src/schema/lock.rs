@@ -19,6 +19,7 @@ pub(super) fn schema() -> Value {
             "type": "string",
             "pattern": "^sha256:[0-9a-f]{64}$",
         },
+        "name": {"description": "The name that it gives itself.", "type": "string"},
         "imports": list("Capabilities that its imports could use."),
         "wishes": list("Capabilities that it asks for."),
         "grants": list("What it was granted."),

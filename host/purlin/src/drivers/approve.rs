@@ -114,10 +114,14 @@ impl Registry {
             if let Some(unfit) = inspection.unfit {
                 return Err(Error::Component(unfit));
             }
+            if let Some(wrong) = inspection.not_under(name) {
+                return Err(Error::Component(wrong));
+            }
             let manifest = inspection.said.transpose().map_err(Error::Component)?;
             let digest = purlin_model::Digest::parse(&inspection.interfaces.digest);
             let (Some(manifest), Some(digest)) = (manifest, digest) else { continue };
             pins.push(Pin {
+                name: Some(manifest.name.as_str().into()),
                 version: manifest.version.clone(),
                 digest,
                 imports: inspection.interfaces.reach().into_iter().map(str::to_owned).collect(),
@@ -145,6 +149,9 @@ fn text(lock: &Lock) -> String {
         let _ = writeln!(out, "    {name}:{}", if pins.is_empty() { " []" } else { "" });
         for pin in pins {
             let _ = writeln!(out, "      - version: {}\n        digest: {}", pin.version, pin.digest);
+            if let Some(name) = &pin.name {
+                let _ = writeln!(out, "        name: {}", quoted(name));
+            }
             for (field, lines) in
                 [("imports", &pin.imports), ("wishes", &pin.wishes), ("grants", &pin.grants)]
             {
@@ -180,6 +187,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// What a version is, a line each.
 fn lines(pin: &Pin) -> Vec<String> {
     let mut lines = vec![format!("version {}", pin.version), format!("digest {}", pin.digest)];
+    lines.extend(pin.name.iter().map(|name| format!("name {name}")));
     for (what, items) in [("import", &pin.imports), ("wish", &pin.wishes), ("grant", &pin.grants)] {
         lines.extend(items.iter().map(|item| format!("{what} {item}")));
     }
@@ -234,6 +242,7 @@ mod tests {
 
     fn pin(version: &str, digest: u8, grants: &[&str]) -> Pin {
         Pin {
+            name: Some("acme/\"db\u{202e}".into()),
             version: semver::Version::parse(version).expect("a version"),
             digest: Digest::new([digest; 32]),
             imports: BTreeSet::from(["dirs".to_owned()]),

@@ -7,8 +7,8 @@ use purlin_model::driver::{Manifest, Wish};
 use purlin_model::{Grants, Limits};
 use purlin_sandbox::{Interfaces, Sandbox, interfaces, read_component};
 
-use super::missing::phrase;
-use super::{Registry, canonical, wishes};
+use super::missing::{NAME_OF_ITS_OWN, not_theirs, phrase};
+use super::{Registry, canonical, claim, wishes};
 use crate::{Error, Granted, Purlin};
 
 /// What is known of a component without trusting it.
@@ -31,6 +31,14 @@ impl Inspection {
     /// Whether the workspace grants what it asks for.
     pub fn granted(&self, wish: &Wish) -> Granted {
         wishes::granted(wish, &self.grants)
+    }
+
+    /// Why a workspace may not have it under this name: it bears the name of a driver that comes with
+    /// Purlin, and is another one. A component that was not asked bears no name of its own.
+    pub fn not_under(&self, name: &str) -> Option<String> {
+        let manifest = self.said.as_ref()?.as_ref().ok()?;
+        let claimed = claim(name, manifest, &self.interfaces.digest)?;
+        Some(format!("{}; {NAME_OF_ITS_OWN}", not_theirs(self.file.as_deref()?, &claimed)))
     }
 
     /// Lines for `purlin.yaml` that would grant what it asks for; none where it asks for nothing that

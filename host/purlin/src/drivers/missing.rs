@@ -1,6 +1,6 @@
 //! Why a driver cannot be had, and the words for it. Nothing of a driver is needed to say so.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use purlin_model::{Diagnostic, DriverConfig, Location};
 use purlin_sandbox::{CallError, LoadError};
@@ -18,6 +18,8 @@ pub(super) enum Missing {
     Unusable { what: String, error: LoadError },
     /// The folder of it cannot be read.
     Folder { path: PathBuf, error: std::io::Error },
+    /// It bears a name that is kept for what comes with Purlin.
+    NotTheirs { file: PathBuf, claimed: String },
     /// There is nothing in its folder.
     Empty { path: PathBuf },
     /// It is there in other versions.
@@ -55,7 +57,7 @@ impl Missing {
 
     fn message(&self, name: &str) -> String {
         let what = match self {
-            Self::Unusable { .. } => format!("the driver `{name}` cannot be used"),
+            Self::Unusable { .. } | Self::NotTheirs { .. } => format!("the driver `{name}` cannot be used"),
             Self::Unapproved(_) => format!("the driver `{name}` is not used"),
             Self::Unknown { .. } => return format!("there is no driver `{name}`"),
             Self::NoVersion { wanted, .. } if !wanted.is_empty() => {
@@ -74,6 +76,7 @@ impl Missing {
                 "it is to come from the registry reference `{reference}`, and this version reads files and folders only"
             ),
             Self::Unusable { what, error } => phrase(what, error),
+            Self::NotTheirs { file, claimed } => not_theirs(file, claimed),
             Self::Folder { path, error } => {
                 format!("the folder `{}` cannot be read: {error}", path.display())
             }
@@ -114,6 +117,7 @@ impl Missing {
             Self::Unusable { error: LoadError::Read { .. }, .. } | Self::Folder { .. } => {
                 fault.help("`source` is a path from the folder of purlin.yaml")
             }
+            Self::NotTheirs { .. } => fault.help(NAME_OF_ITS_OWN),
             Self::Empty { .. } => fault.help("put components into it, or name a file as `source`"),
             Self::NoVersion { versions, passed_over, .. } => {
                 let fault = passed_over.iter().fold(fault, |fault, file| {
@@ -131,6 +135,20 @@ impl Missing {
             Self::Unusable { .. } => fault,
         })
     }
+}
+
+/// What helps a component that bears a name of ours.
+pub(super) const NAME_OF_ITS_OWN: &str = "give it a name with an organisation of its own, such as `acme/http`; without `source`, the driver \
+     that came with Purlin is used";
+
+/// That a component bears a name that is kept for what comes with Purlin.
+pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
+    let organisation = claimed.split_once('/').map_or(claimed, |(organisation, _)| organisation);
+    format!(
+        "`{}` bears the name `{claimed}`, and names with `{organisation}/` are kept for the drivers that come \
+         with Purlin",
+        file.display()
+    )
 }
 
 /// Whether people look for something that runs Terraform.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use purlin_engine::{Driver, Drivers, KnownOutputs, Needed};
 use purlin_expression::nearest;
+use purlin_model::driver::Manifest;
 use purlin_model::{Diagnostic, DriverConfig, DriverRequirement, DriverSource, Lock, Workspace};
 use purlin_sandbox::{
     DriverSetup, Precompiled, Sandbox, SandboxConfig, SandboxError, Source, read_component,
@@ -231,9 +232,9 @@ impl Registry {
         for file in files(path)? {
             let unusable = |error| Missing::Unusable { what: format!("`{}`", file.display()), error };
             let Some(lock) = &self.lock else {
-                found
-                    .drivers
-                    .push(self.sandbox.load(Source::File(file.clone()), setup).await.map_err(unusable)?);
+                let driver = self.sandbox.load(Source::File(file.clone()), setup).await.map_err(unusable)?;
+                check_claim(&file, &setup.name, driver.manifest(), driver.digest())?;
+                found.drivers.push(driver);
                 continue;
             };
             let bytes = read_component(file.clone()).await.map_err(unusable)?;
@@ -247,6 +248,7 @@ impl Registry {
             };
             // The very bytes that were compared: the file may change meanwhile.
             let driver = self.sandbox.load(Source::Bytes(bytes.into()), setup).await.map_err(unusable)?;
+            check_claim(&file, &setup.name, driver.manifest(), driver.digest())?;
             match pinned::confirmed(pin, &file, driver.manifest()) {
                 Ok(()) => found.drivers.push(driver),
                 Err(unapproved) => {
@@ -293,6 +295,30 @@ impl Candidates {
     fn versions(&self) -> Vec<(String, String)> {
         self.drivers.iter().map(|d| (d.manifest().version.to_string(), d.digest().to_owned())).collect()
     }
+}
+
+/// Publishers whose drivers come with Purlin, and whose names nobody else's component may bear.
+const OURS: [&str; 2] = ["purlin/", "humanitec/"];
+
+/// A name belongs to somebody: neither the name that a component has in the workspace nor the one
+/// that it gives itself may be that of a publisher whose drivers come with Purlin, unless it is the
+/// very component that came with it.
+///
+/// # Errors
+/// [`Missing::NotTheirs`] with the name.
+fn check_claim(file: &Path, name: &str, manifest: &Manifest, digest: &str) -> Result<(), Missing> {
+    match claim(name, manifest, digest) {
+        None => Ok(()),
+        Some(claimed) => Err(Missing::NotTheirs { file: file.to_owned(), claimed }),
+    }
+}
+
+/// The name of ours that a component bears though it is none of ours.
+fn claim(name: &str, manifest: &Manifest, digest: &str) -> Option<String> {
+    let is_ours = |name: &&str| OURS.iter().any(|ours| name.to_lowercase().starts_with(ours));
+    let claimed = [&*manifest.name, name].into_iter().find(is_ours)?;
+    let came_with_us = |built_in: &purlin_builtin::Builtin| pinned::digest(built_in.wasm).hex() == digest;
+    (!purlin_builtin::drivers().iter().any(came_with_us)).then(|| claimed.to_owned())
 }
 
 /// The file, or the components in the folder in lexical order.

@@ -125,6 +125,10 @@ pub(super) fn approved<'a>(
 /// Holds what a component says of itself against what it said when it was approved.
 pub(super) fn confirmed(pin: &Pin, file: &Path, manifest: &Manifest) -> Result<(), Box<Unapproved>> {
     let mut differences = Vec::new();
+    // Somebody else's component under the same name is a change to approve.
+    if let Some(name) = pin.name.as_deref().filter(|name| **name != *manifest.name) {
+        differences.push(format!("it calls itself `{}`; approved is `{name}`", manifest.name));
+    }
     if manifest.version != pin.version {
         differences.push(format!("it says that it is {}; approved is {}", manifest.version, pin.version));
     }

@@ -89,6 +89,21 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::input(format!("`{}` names a driver `{name}` already", text::path(&path)))
             .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
     }
+    if let Some(wrong) = inspections.iter().find_map(|one| one.not_under(&name)) {
+        return Err(Failure::input(wrong));
+    }
+    let locked = workspace.lock.as_ref().and_then(|lock| lock.drivers.get(&*name)).filter(|pins| {
+        let is_known = |one: &Inspection| pins.iter().any(|pin| pin.digest.hex() == one.interfaces.digest);
+        !pins.is_empty() && !inspections.iter().all(is_known)
+    });
+    if locked.is_some() {
+        let message = format!("purlin.lock approves another component as `{name}`");
+        return Err(Failure::input(message).hint(format!(
+            "`--name ORG/NAME` adds this one under another name; to have it in place of the other one, name it in \
+             `{}` and run `purlin driver approve {name}`",
+            text::path(&path)
+        )));
+    }
     let versions: Vec<String> = said.map(|manifest| manifest.version.to_string()).collect();
     let source = relative(&args.source, &workspace.folder);
     let edited = edited(&path, &name, &source)?;
