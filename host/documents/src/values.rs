@@ -40,7 +40,7 @@ impl Loaded {
     /// Reads a file of values. Its faults go to the others.
     pub fn read_values(&mut self, path: &Path) {
         let name = walk::display(path);
-        let text = match walk::read(path) {
+        let text = match walk::read_named(path) {
             Ok(text) => text,
             Err(fault) => {
                 self.diagnostics.push(*fault);

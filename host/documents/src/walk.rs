@@ -187,6 +187,7 @@ impl Collector {
             }
             return *known;
         }
+        let read = if named { read_named } else { read };
         let index = match read(path) {
             Ok(text) => {
                 let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -318,21 +319,42 @@ pub(crate) fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
     .help("split it into several files")
 }
 
-/// The bytes of a file; nothing where they are more than [`MAX_FILE`].
+/// The bytes of a regular file; nothing where they are more than [`MAX_FILE`].
 pub(crate) fn bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    let file = File::open(path)?;
-    let size = file.metadata()?.len();
-    if size > MAX_FILE {
-        return Ok(None);
+    within_limit(purlin_files::read(path, MAX_FILE))
+}
+
+/// The same of what the user named, which may be a pipe: a shell gives the output of a command as
+/// one.
+fn bytes_named(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    if path.metadata()?.is_file() {
+        return bytes(path);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // A pipe or a device tells no size, so the limit holds while reading too.
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::new();
+    // It tells no size, so the limit holds while reading.
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= MAX_FILE).then_some(bytes))
 }
 
+fn within_limit(read: std::io::Result<Vec<u8>>) -> std::io::Result<Option<Vec<u8>>> {
+    match read {
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// The text of a regular file.
 pub(crate) fn read(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {
-    let Some(bytes) = bytes(path).map_err(|error| unreadable(path, &error))? else {
+    text(path, bytes(path))
+}
+
+/// The text of a file that the user named, or of a pipe.
+pub(crate) fn read_named(path: &Path) -> Result<Arc<str>, Box<Diagnostic>> {
+    text(path, bytes_named(path))
+}
+
+fn text(path: &Path, bytes: std::io::Result<Option<Vec<u8>>>) -> Result<Arc<str>, Box<Diagnostic>> {
+    let Some(bytes) = bytes.map_err(|error| unreadable(path, &error))? else {
         let size = path.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size > MAX_FILE);
         return Err(Box::new(too_large(&display(path), size)));
     };

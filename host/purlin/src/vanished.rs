@@ -196,7 +196,7 @@ impl<'a> Comparison<'a> {
             Ok(metadata) if !metadata.is_file() || metadata.len() > LARGEST => {
                 Fate::Empty("it is no file with documents")
             }
-            _ => match std::fs::read_to_string(path) {
+            _ => match purlin_files::read_text(path, LARGEST) {
                 Ok(text) if held(&text).is_empty() => Fate::Empty(kind(&text)),
                 // That is a change of the Deployment itself.
                 Ok(_) if self.was_referred_to(source) => Fate::NoLongerNamed,

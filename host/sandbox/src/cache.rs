@@ -42,8 +42,10 @@ impl Cache {
         self.folder.join(format!("{digest}-{}.{FORMAT}.cwasm", self.engine))
     }
 
+    /// What was kept. It is run, so that the open file has to be ours: whoever owns a folder above
+    /// could have put another one in the place of the one that was looked at.
     pub(crate) fn read(&self, digest: &str) -> Option<Vec<u8>> {
-        fs::read(self.file(digest)).ok()
+        purlin_files::read_own(&self.file(digest), u64::MAX).ok()
     }
 
     pub(crate) fn write(&self, digest: &str, bytes: &[u8]) {

@@ -294,14 +294,11 @@ pub async fn read_component(path: PathBuf) -> Result<Vec<u8>, LoadError> {
 }
 
 fn read(path: PathBuf) -> Result<Vec<u8>, LoadError> {
-    let size = std::fs::metadata(&path).and_then(|metadata| {
-        if metadata.is_dir() { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(metadata.len()) }
-    });
-    match size {
-        Ok(size) if size > LARGEST_COMPONENT => {
+    match purlin_files::read(&path, LARGEST_COMPONENT) {
+        Ok(bytes) => Ok(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
             Err(LoadError::Invalid { message: "larger than 512 MiB".into() })
         }
-        Ok(_) => std::fs::read(&path).map_err(|source| LoadError::Read { path, source }),
         Err(source) => Err(LoadError::Read { path, source }),
     }
 }

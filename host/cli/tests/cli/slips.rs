@@ -306,3 +306,101 @@ fn a_type_that_has_another_name_everywhere_takes_nothing_along() {
         project.run(&["plan", "--detailed-exitcode"]).status(0);
     }
 }
+
+#[test]
+fn names_that_change_places_lose_nothing() {
+    let project = deployed();
+    let swapped = DEPLOYMENT
+        .replace("    a: {", "    x: {")
+        .replace("    b: {", "    a: {")
+        .replace("    x: {", "    b: {");
+    assert_ne!(swapped, DEPLOYMENT);
+    for round in 0..6 {
+        project.write("deployment.yaml", if round % 2 == 0 { swapped.as_str() } else { DEPLOYMENT });
+        project.run(&["up", "--yes"]).status(0);
+        assert_eq!(files(&project), ["a", "b"], "in round {round}");
+        for (name, content) in [("a", "aaa"), ("b", "bbb")] {
+            let written = std::fs::read_to_string(project.path().join("out").join(name)).expect("it");
+            assert_eq!(written, content);
+        }
+    }
+}
+
+#[test]
+fn names_that_move_on_by_one_lose_nothing() {
+    let project = deployed();
+    let shared = |first: usize| {
+        let line = |number: usize| {
+            format!(
+                "    n{}: {{type: settings, params: {{file: f{number}, content: c{number}}}}}\n",
+                number + first
+            )
+        };
+        let lines: String = (0..10).map(line).collect();
+        format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared:\n{lines}")
+    };
+    for first in 0..4 {
+        project.write("deployment.yaml", shared(first));
+        project.run(&["up", "--yes"]).status(0);
+        let wanted: Vec<String> = (0..10).map(|number| format!("f{number}")).collect();
+        assert_eq!(files(&project), wanted, "in round {first}");
+    }
+}
+
+#[test]
+fn a_plan_is_kept_in_the_place_of_no_other_file() {
+    let project = deployed();
+    for taken in ["deployment.yaml", "purlin.yaml", ".purlin/key", "/dev/null"] {
+        let before = std::fs::read(project.path().join(taken)).expect("it");
+        refused(&project, &["plan", "--out", taken], &["cannot write the plan to"]);
+        assert_eq!(std::fs::read(project.path().join(taken)).expect("it"), before);
+    }
+    project.run(&["plan", "--out", "kept.plan"]).status(0);
+    project.run(&["plan", "--out", "kept.plan"]).status(0);
+}
+
+#[test]
+fn an_export_overwrites_only_what_an_export_wrote() {
+    let project = deployed();
+    let score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: i}}\n";
+    std::fs::create_dir(project.path().join("workloads")).expect("a folder");
+    project.write("workloads/web.yaml", score);
+    project.run(&["up", "--yes"]).status(0);
+    refused(&project, &["export", "."], &["`./workloads/web.yaml` is there already, and no export wrote it"]);
+    assert_eq!(std::fs::read_to_string(project.path().join("workloads/web.yaml")).expect("it"), score);
+    for _ in 0..2 {
+        project.run(&["export", ".export"]).status(0);
+    }
+}
+
+#[test]
+fn that_another_definition_makes_it_now_is_told() {
+    let project = deployed();
+    let other = SETTINGS.replace("id: settings", "id: other").replace("${params.content}", "other");
+    project.write("other.yaml", other.replace("[{}]", "[{res_id: shared.a}]"));
+    let ran = project.run(&["plan", "--verbose"]).status(0);
+    assert!(
+        ran.out.contains("the definition `other` makes it now, and `settings` did before"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    for (file, status, says) in [
+        ("purlin.lock", 2, "cannot read `purlin.lock`: it is no regular file"),
+        (".purlin/key", 2, "it is no regular file"),
+        (".purlin/format", 1, "it is no regular file"),
+    ] {
+        let project = deployed();
+        project.edit("settings.yaml", "inputs: {values:", "inputs: {secrets: {}, values:");
+        let path = project.path().join(file);
+        let _ = std::fs::remove_file(&path);
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, rustix::fs::Mode::RUSR, 0).expect("a pipe");
+        let ran = project.run(&["plan"]);
+        assert!(ran.err.contains(says), "{file}: {} {}", ran.status, ran.err);
+        assert_eq!(ran.status, status, "{file}: {}", ran.err);
+    }
+}

@@ -2,7 +2,6 @@
 //!
 //! Nothing outside of the folder is read, whatever a name says and wherever links lead.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
@@ -39,16 +38,18 @@ fn within(root: &Path, shown: &Path, name: &str) -> Result<PathBuf, SecretFault>
 }
 
 fn bytes(file: &Path, shown: &Path) -> Result<Zeroizing<Vec<u8>>, SecretFault> {
-    let metadata = file.metadata().map_err(|error| cannot(shown, &error))?;
-    // Whatever is no file, such as a pipe, might be read without end.
-    if !metadata.is_file() {
-        return Err(SecretFault::new(format!("`{}` is no file", shown.display())));
-    }
-    let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    let opened = purlin_files::open(file).map_err(|error| match error.kind() {
+        // Whatever is no file, such as a pipe, might be read without end.
+        io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
+            SecretFault::new(format!("`{}` is no file", shown.display()))
+        }
+        _ => cannot(shown, &error),
+    })?;
+    let length = opened.metadata().map_err(|error| cannot(shown, &error))?.len();
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
     if length > LARGEST {
         return Err(too_large());
     }
-    let opened = File::open(file).map_err(|error| cannot(shown, &error))?;
     // Large enough from the start, so that it does not grow and leave copies behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(length + 32));
     opened.take(LARGEST as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(shown, &error))?;

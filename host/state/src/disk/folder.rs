@@ -1,6 +1,7 @@
 //! The store's folder: one process at a time, and a format that is understood.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -11,6 +12,9 @@ use crate::{Error, Holder};
 
 /// The format of the folder that is written, and the newest that is read.
 pub(super) const FORMAT: u32 = 2;
+
+/// No small file of the folder is larger, in bytes.
+const SMALL: u64 = 1 << 16;
 
 /// How often to look whether another process is done.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -121,7 +125,7 @@ fn take(folder: &Path, wait: Duration) -> Result<File, Error> {
             Err(TryLockError::WouldBlock) => {
                 let left = wait.saturating_sub(start.elapsed());
                 if left.is_zero() {
-                    let holder = fs::read(folder.join("holder.json")).ok();
+                    let holder = purlin_files::read(&folder.join("holder.json"), SMALL).ok();
                     let holder = holder.and_then(|text| serde_json::from_slice(&text).ok());
                     return Err(Error::Busy { folder: folder.into(), holder });
                 }
@@ -135,7 +139,7 @@ fn take(folder: &Path, wait: Duration) -> Result<File, Error> {
 fn check_format(folder: &Path) -> Result<Found, Error> {
     let path = folder.join("format");
     let corrupt = |detail: &str| Error::Corrupt { folder: folder.into(), detail: detail.into() };
-    match fs::read_to_string(&path) {
+    match purlin_files::read_text(&path, SMALL) {
         Ok(text) => match text.trim().parse::<u32>() {
             Ok(FORMAT) => Ok(Found::Current),
             Ok(1) => Ok(Found::Version1),
@@ -145,14 +149,14 @@ fn check_format(folder: &Path) -> Result<Found, Error> {
             }
             _ => Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`")),
         },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
             // A journal says itself what it is, and is written before the format.
             if folder.join("sled").join("db").exists() && !folder.join("journal").exists() {
                 return Err(corrupt("its file `format` is missing; see `purlin state repair`"));
             }
             Ok(Found::Nothing)
         }
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::FileTooLarge) => {
             Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`"))
         }
         Err(error) => Err(Error::io("read", &path)(error)),

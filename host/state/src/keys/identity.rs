@@ -72,7 +72,7 @@ impl fmt::Debug for Key {
 
 /// Reads a key file, which others must not be able to read.
 pub(super) fn read_file(path: &Path) -> Result<Key, Error> {
-    let mut file = std::fs::File::open(path).map_err(Error::io("read the key file", path))?;
+    let mut file = purlin_files::open(path).map_err(Error::io("read the key file", path))?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -1,0 +1,147 @@
+//! Reading files of which something is expected: that they are regular files, or that nobody else
+//! could have put them there.
+//!
+//! What is opened is what was checked: a file is opened first, and the open file is asked what it
+//! is. A path that is looked at first and opened then may lead elsewhere meanwhile. Opening waits
+//! for nobody: a pipe without another end is refused like every other thing that is no file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Opens a regular file for reading. Links are followed.
+///
+/// # Errors
+/// As the system says it; [`io::ErrorKind::InvalidInput`] for a pipe, a socket or a device,
+/// [`io::ErrorKind::IsADirectory`] for a folder.
+pub fn open(path: &Path) -> io::Result<File> {
+    opened(path, false)
+}
+
+/// Opens a regular file that only the user of this process could have written: it is his, nobody
+/// else may write to it, and the last part of the path is no link.
+///
+/// # Errors
+/// As [`open`]; [`io::ErrorKind::PermissionDenied`] where it is somebody else's, or others may write
+/// to it.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    let file = opened(path, true)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let metadata = file.metadata()?;
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
+        }
+        if metadata.mode() & 0o022 != 0 {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to it"));
+        }
+    }
+    Ok(file)
+}
+
+/// Reads a regular file. It may hold `at_most` bytes.
+///
+/// # Errors
+/// As [`open`]; [`io::ErrorKind::FileTooLarge`] where it holds more.
+pub fn read(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
+    whole(open(path)?, at_most)
+}
+
+/// Reads a regular file of text. It may hold `at_most` bytes.
+///
+/// # Errors
+/// As [`read`]; [`io::ErrorKind::InvalidData`] where it is not UTF-8.
+pub fn read_text(path: &Path, at_most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, at_most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Reads a file that only the user of this process could have written ([`open_own`]).
+///
+/// # Errors
+/// As [`open_own`] and [`read`].
+pub fn read_own(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
+    whole(open_own(path)?, at_most)
+}
+
+fn opened(path: &Path, own: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // A regular file never makes its reader wait; everything else would, and is refused below.
+        let flags = if own { OFlags::NONBLOCK | OFlags::NOFOLLOW } else { OFlags::NONBLOCK };
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    #[cfg(not(unix))]
+    let _ = own;
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    Ok(file)
+}
+
+fn whole(file: File, at_most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    if length > at_most {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    // It may grow while it is read.
+    file.take(at_most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > at_most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "text").expect("written");
+        symlink("file", at("link")).expect("a link");
+        symlink("nothing", at("dangling")).expect("a link");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .expect("a pipe");
+        let kind = |path: &Path| open(path).expect_err("refused").kind();
+        assert_eq!(read_text(&at("file"), 4).expect("text"), "text");
+        assert_eq!(read_text(&at("link"), 4).expect("text"), "text");
+        assert_eq!(read(&at("file"), 3).expect_err("too large").kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(kind(&at("pipe")), io::ErrorKind::InvalidInput);
+        assert_eq!(kind(Path::new("/dev/zero")), io::ErrorKind::InvalidInput);
+        assert_eq!(kind(folder.path()), io::ErrorKind::IsADirectory);
+        assert_eq!(kind(&at("dangling")), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_has_to_be_ours_is_no_link_and_nobody_else_can_write_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "text").expect("written");
+        symlink("file", at("link")).expect("a link");
+        fs::set_permissions(at("file"), fs::Permissions::from_mode(0o644)).expect("set");
+        assert_eq!(read_own(&at("file"), 4).expect("read"), b"text");
+        assert!(read_own(&at("link"), 4).is_err());
+        fs::set_permissions(at("file"), fs::Permissions::from_mode(0o664)).expect("set");
+        let refused = read_own(&at("file"), 4).expect_err("others may write");
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+    }
+}
