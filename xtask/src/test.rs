@@ -18,7 +18,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         // `.config/nextest.toml` says how many of these threads each test takes.
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
         let mut nextest = cargo();
-        nextest.args(["nextest", "run", "--workspace", "--profile", "servers"]);
+        // One that fails is told together with all others.
+        nextest.args(["nextest", "run", "--workspace", "--profile", "servers", "--no-fail-fast"]);
         nextest.arg(format!("--test-threads={threads}")).args(&arguments.rest);
         step("tests", || step::run(&mut nextest))?;
     } else {
