@@ -42,7 +42,7 @@ pub struct Spot {
 impl Spot {
     /// Where a message about a text points, and what is left of it: one that begins with `line N: `
     /// is about that line of it, which is found where the text was written as a block.
-    pub fn of_line<'m>(self, message: &'m str) -> (Self, &'m str) {
+    pub fn of_line(self, message: &str) -> (Self, &str) {
         let line = message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
         let line = line.and_then(|(number, rest)| Some((number.parse::<u32>().ok()?, rest)));
         match line {
