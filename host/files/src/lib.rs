@@ -64,6 +64,30 @@ pub fn read_own(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
     whole(open_own(path)?, at_most)
 }
 
+/// Closes a folder to others. Where the last part of the path is a link, nothing is done: what it
+/// leads to is not ours to close.
+///
+/// # Errors
+/// As the system says it.
+pub fn close_to_others(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        if folder.symlink_metadata()?.is_symlink() {
+            return Ok(());
+        }
+        let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
+        let open = OpenOptions::new().read(true).custom_flags(flags).open(folder)?;
+        if open.metadata()?.permissions().mode() & 0o077 != 0 {
+            open.set_permissions(std::fs::Permissions::from_mode(0o700))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
 fn opened(path: &Path, own: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -129,6 +153,21 @@ mod tests {
         assert_eq!(kind(Path::new("/dev/zero")), io::ErrorKind::InvalidInput);
         assert_eq!(kind(folder.path()), io::ErrorKind::IsADirectory);
         assert_eq!(kind(&at("dangling")), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_folder_is_closed_and_what_a_link_leads_to_is_not() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let mode =
+            |name: &str| fs::metadata(parent.path().join(name)).expect("there").permissions().mode() & 0o777;
+        for name in ["own", "theirs"] {
+            fs::create_dir(parent.path().join(name)).expect("made");
+            fs::set_permissions(parent.path().join(name), fs::Permissions::from_mode(0o755)).expect("set");
+        }
+        symlink("theirs", parent.path().join("link")).expect("a link");
+        close_to_others(&parent.path().join("own")).expect("closed");
+        close_to_others(&parent.path().join("link")).expect("left");
+        assert_eq!((mode("own"), mode("theirs")), (0o700, 0o755));
     }
 
     #[test]

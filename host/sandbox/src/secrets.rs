@@ -1,7 +1,7 @@
 //! The secrets that a call was given, and how they are found again in what comes back.
 //!
 //! A string that a secret touched is secret (SPEC §4). The sandbox cannot see what a driver
-//! computes, so it looks for the secret's text: as it is, and as JSON, base64, hex and URLs write it.
+//! computes, so it looks for the secret's text: as it is, and as JSON, XML, base64, hex and URLs write it.
 
 mod dress;
 
@@ -125,12 +125,19 @@ impl Needles {
         if self.wholes.iter().any(|whole| **whole == *text) {
             return Cow::Borrowed(MASK);
         }
-        let mut masked = text.to_owned();
-        for part in &self.parts {
-            if masked.contains(&**part) {
-                masked = masked.replace(&**part, MASK);
+        // Of two that overlap, none may leave its end behind.
+        let found = self.parts.iter().flat_map(|part| text.match_indices(&**part));
+        let mut spans: Vec<(usize, usize)> = found.map(|(at, part)| (at, at + part.len())).collect();
+        spans.sort_unstable();
+        let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
+        for (from, to) in spans {
+            if from >= end {
+                masked.push_str(text.get(end..from).unwrap_or_default());
+                masked.push_str(MASK);
             }
+            end = end.max(to);
         }
+        masked.push_str(text.get(end..).unwrap_or_default());
         Cow::Owned(masked)
     }
 
@@ -238,6 +245,14 @@ mod tests {
         for text in ["abcd", "pa", "word"] {
             assert_eq!(needles.mask(text), text);
         }
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_masked_whole() {
+        let needles = needles(json!(["abcdef", "defghi", "cdef"]));
+        assert_eq!(needles.mask("-abcdefghi-"), "-[secret]-");
+        assert_eq!(needles.mask("abcdefabcdef"), "[secret][secret]");
+        assert_eq!(needles.mask("cdefghi and xcdef"), "[secret] and x[secret]");
     }
 
     #[test]

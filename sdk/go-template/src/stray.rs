@@ -25,9 +25,10 @@ pub(crate) fn find(source: &str) -> Option<Fault> {
         Some((at, word, source.get(..at + 2 + close + 2)?))
     });
     let stray = strays.take(MOST).find(|(_, _, upto)| !is_whole(upto) && is_read(upto));
-    let (at, message) = match (stray, open(source)) {
-        (Some((at, word, _)), _) => (at, format!("unexpected {{{{{word}}}}}: it ends nothing")),
-        (None, Some((at, word))) => (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} behind it")),
+    // What is not ended takes the end of another one for its own.
+    let (at, message) = match (open(source), stray) {
+        (Some((at, word)), _) => (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} behind it")),
+        (None, Some((at, word, _))) => (at, format!("unexpected {{{{{word}}}}}: it ends nothing")),
         (None, None) => (0, "unexpected {{end}}: it ends nothing".to_owned()),
     };
     let line = source.get(..at).unwrap_or_default().matches('\n').count() + 1;

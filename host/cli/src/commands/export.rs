@@ -1,6 +1,7 @@
 //! `purlin export`
 
 use std::collections::{BTreeSet, HashSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use purlin_host::model::{Urn, Value};
@@ -141,7 +142,10 @@ impl Earlier {
         let path = folder.join(Self::FILE);
         match std::fs::read_to_string(&path) {
             Ok(text) => Ok(Self(text.lines().map(str::to_owned).collect())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(BTreeSet::new())),
+            // Whether there can be such a folder shows when something is written.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Self(BTreeSet::new()))
+            }
             Err(error) => Err(Failure::caused(format!("cannot read `{}`", path.display()), &error)),
         }
     }

@@ -69,7 +69,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             .hint("name a file in a folder that exists and that you can write, such as `--out my.plan`")
     };
     if let Some(path) = &args.out {
-        files::may_replace(path, purlin_host::begins_as_plan).map_err(|error| unwritable(path, error))?;
+        files::may_replace(path, purlin_host::begins_as_plan).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Failure::input(format!("cannot write the plan to `{}`: {error}", text::path(path)))
+                    .hint("name a new file, or one that holds a plan")
+            }
+            _ => unwritable(path, error),
+        })?;
     }
     let mut given = input::given(&args.documents, app)?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);

@@ -46,10 +46,10 @@ impl<'a> All<'a> {
         let some = self.0.values().any(|(lacking, _)| lacking.granted != Grants::default());
         ui.hint(match some {
             true => {
-                "write this into purlin.yaml, in the place of the `grants` of these drivers; it has those that \
-                 they have already:"
+                "put this into purlin.yaml in place of the `grants` of these drivers; it includes what they are \
+                 granted already:"
             }
-            false => "write this into purlin.yaml; of what is there already (`spec`, `drivers`), only what is below it:",
+            false => "put this into purlin.yaml; where `spec` or `drivers` is there already, add what is below it:",
         });
         ui.raw(&text::block(&lines));
     }

@@ -1,5 +1,8 @@
-//! How programs write a text that is to travel: in JSON, in base64, in hex, in URLs, in large or small
-//! letters. Cheap dresses only; whoever wants to hide a secret finds another one.
+//! How programs write a text that is to travel: in JSON as their languages write it, also within JSON,
+//! in XML, in base64, in hex, in the parts of URLs, in large or small letters. Cheap dresses only;
+//! whoever wants to hide a secret finds another one.
+
+use std::fmt::Write as _;
 
 /// Shorter ones are in too many texts that have nothing to do with it.
 const SHORTEST: usize = 8;
@@ -9,8 +12,6 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /// The text in every dress that differs from it.
 pub(super) fn dresses(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
-    let json = serde_json::Value::from(text).to_string();
-    let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();
     // What comes before it in the same text moves its bits by none, one or two bytes.
     let mut long: Vec<String> = (0..3).map(|before| base64(before, bytes)).collect();
     for at in 0..long.len() {
@@ -22,18 +23,89 @@ pub(super) fn dresses(text: &str) -> Vec<String> {
     long.push(hex(bytes, "%", |_| false));
     let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     long.push(hex(bytes, "%", unreserved));
-    // As forms and older programs write it.
-    long.push(hex(bytes, "%", |byte| unreserved(byte) || b"!*'()".contains(&byte)));
-    long.push(hex(bytes, "%", |byte| unreserved(byte) || byte == b' ').replace(' ', "+"));
+    // As a part of a path, a component, a whole URL and a user's name and password.
+    for more in [&b"/"[..], b"!*'()", b";/?:@&=+$,#!*'()", b"!$&'()*+,;="] {
+        long.push(hex(bytes, "%", |byte| unreserved(byte) || more.contains(&byte)));
+    }
+    // As forms write it, of two ages.
+    for kept in [&b"-._~"[..], b"*-._"] {
+        let stays = |byte: u8| byte.is_ascii_alphanumeric() || kept.contains(&byte) || byte == b' ';
+        long.push(hex(bytes, "%", stays).replace(' ', "+"));
+    }
     let lowered: Vec<String> =
         long.iter().filter(|text| text.contains('%')).map(|text| lower_hex(text)).collect();
     long.push(hex(bytes, "", |_| false).to_ascii_lowercase());
     long.extend(lowered);
     long.extend([text.to_uppercase(), text.to_lowercase()]);
     long.retain(|dress| dress.len() >= SHORTEST);
-    long.push(json);
+    let json = jsons(text);
+    long.extend(json.iter().map(|json| self::json(json, Case::Lower, |_| false)));
+    long.extend(json);
+    long.extend(["&#39;", "&apos;", "'"].map(|quote| xml(text, quote)));
     long.retain(|dress| dress != text);
+    long.sort_unstable();
+    long.dedup();
     long
+}
+
+/// Letters of the digits of an escape.
+#[derive(Clone, Copy, PartialEq)]
+enum Case {
+    Lower,
+    Upper,
+}
+
+/// The text as JSON has it between quotes, in the ways of several languages.
+fn jsons(text: &str) -> Vec<String> {
+    let html = |c: char| matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
+    let ascii = json(text, Case::Lower, |c| !c.is_ascii());
+    vec![
+        // JavaScript, Rust, most others.
+        json(text, Case::Lower, |_| false),
+        // Go.
+        json(text, Case::Lower, html),
+        // Python; PHP escapes the slash as well.
+        ascii.replace('/', "\\/"),
+        ascii,
+        json(text, Case::Lower, |_| false).replace('/', "\\/"),
+        // .NET.
+        json(text, Case::Upper, |c| !c.is_ascii() || html(c) || matches!(c, '"' | '\'' | '+' | '`')),
+    ]
+}
+
+/// The text as JSON has it between quotes, with further characters as escapes.
+fn json(text: &str, case: Case, escaped: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            c if escaped(c) => escape(&mut out, c, case),
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            c if c < ' ' => escape(&mut out, c, case),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn escape(out: &mut String, c: char, case: Case) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        // Writing to a string does not fail.
+        let _ = match case {
+            Case::Lower => write!(out, "\\u{unit:04x}"),
+            Case::Upper => write!(out, "\\u{unit:04X}"),
+        };
+    }
+}
+
+/// The text as XML and HTML have it.
+fn xml(text: &str, quote: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', quote)
 }
 
 /// The characters of base64 that depend on these bytes alone, whatever follows them and so many
@@ -102,6 +174,24 @@ mod tests {
             ["612B622F4320647E", "612b622f4320647e", "a%2Bb%2FC%20d~", "a%2bb%2fC%20d~", "a%2Bb%2FC+d~"]
         {
             assert!(found.iter().any(|known| known == dress), "{dress}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn json_of_many_languages_and_json_within_json() {
+        let found = dresses("a<b>&\"c/é🔑+'");
+        for dress in [
+            r#"a<b>&\"c/é🔑+'"#,
+            r#"a\u003cb\u003e\u0026\"c/é🔑+'"#,
+            r#"a<b>&\"c/\u00e9\ud83d\udd11+'"#,
+            r#"a<b>&\"c\/\u00e9\ud83d\udd11+'"#,
+            r#"a\u003Cb\u003E\u0026\u0022c/\u00E9\uD83D\uDD11\u002B\u0027"#,
+            r#"a<b>&\\\"c/é🔑+'"#,
+            "a&lt;b&gt;&amp;&quot;c/é🔑+&#39;",
+            "a%3Cb%3E%26%22c/%C3%A9%F0%9F%94%91%2B%27",
+            "a%3Cb%3E&%22c/%C3%A9%F0%9F%94%91+'",
+        ] {
+            assert!(found.iter().any(|known| known == dress), "{dress}: {found:#?}");
         }
     }
 

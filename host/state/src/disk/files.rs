@@ -16,20 +16,6 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
     builder.create(path).map_err(Error::io("make the folder", path))
 }
 
-/// Closes a folder to others.
-pub(crate) fn close_to_others(path: &Path) -> Result<(), Error> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let metadata = fs::metadata(path).map_err(Error::io("look at the folder", path))?;
-        if metadata.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o700))
-                .map_err(Error::io("close to others the folder", path))?;
-        }
-    }
-    Ok(())
-}
-
 /// Makes the entries of a folder durable. Systems whose folders cannot be synced do it themselves.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
     if cfg!(unix) {

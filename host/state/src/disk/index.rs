@@ -39,7 +39,7 @@ impl Index {
     pub(super) fn open(folder: &Path, probe: Probed) -> Result<Self, Error> {
         let path = folder_in(folder);
         files::private_folder(&path)?;
-        files::close_to_others(&path)?;
+        purlin_files::close_to_others(&path).map_err(Error::io("close to others the folder", &path))?;
         set_stale_snapshots_aside(folder)?;
         probe.at("index: before it is opened");
         let db = open_sled(&path)?;

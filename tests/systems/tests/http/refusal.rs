@@ -64,7 +64,12 @@ fn what_is_refused_is_said_and_nothing_is_recorded() {
     assert!(!done.to_string().contains("wrong-and-secret"), "{done}");
     scene.settings(&format!("http: [\"GET {}/*\"]", service.url()), "time: 20s");
     scene.wants(&values, &json!({"bearer": "right"}), &none());
-    scene.fails().says("is not granted").says(&format!("POST {}/things", service.url()));
+    let told = scene.workspace.run(&["up", "--yes"]).expect(2);
+    told.says(&format!("`purlin/http` is not granted POST requests to `{}/*`", service.url()))
+        .says(&format!("- \"POST,PATCH,DELETE {}/*\"", service.url()));
+    // A path that is not granted is found where it is asked for.
+    scene.settings(&format!("http: [\"{}/other/*\"]", service.url()), "time: 20s");
+    scene.fails().says("is not granted").says(&format!("{}/things", service.url()));
     scene.settings("", "time: 20s");
     let told = scene.workspace.run(&["up", "--yes"]).expect(2);
     told.says(&format!("is not granted requests to `{}/*`", service.url())).says("purlin/http:");

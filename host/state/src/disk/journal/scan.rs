@@ -5,10 +5,10 @@
 //! not left by a crash, and nobody may work from what is before it.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::frame::{self, FORMAT, FRAME, HEADER, Head, Header, Kind};
+use super::frame::{self, FORMAT, FRAME, HEADER, Head, Header, Kind, LONGEST};
 use crate::Error;
 use crate::table::Table;
 
@@ -29,6 +29,10 @@ pub(super) struct End {
     /// Bytes up to the end of the base.
     pub(super) base: u64,
 }
+
+/// The most that a file holds behind its last whole frame, in bytes: one frame that a crash cut off,
+/// and zeros that were written in advance.
+const MOST_BEHIND: u64 = LONGEST as u64 + (2 << 20);
 
 /// Why a journal cannot be read.
 #[derive(Debug)]
@@ -99,15 +103,40 @@ pub(super) fn scan(file: &File, table: &mut Table) -> Result<End, Fault> {
     if end.base == 0 {
         return damaged(end.length, "what the journal begins with is not whole");
     }
-    // Zeros were written in advance; anything else was cut off by a crash, or is damage.
+    // Zeros were written in advance; anything else was cut off by a crash, or is damage. A file can
+    // be far longer than what it takes on the disk.
+    if size - end.length > MOST_BEHIND {
+        return damaged(end.length, "the file is longer than anything that is written to it");
+    }
     reader.seek(SeekFrom::Start(end.length))?;
-    let mut rest = Vec::new();
-    reader.read_to_end(&mut rest)?;
-    end.torn = rest.iter().any(|byte| *byte != 0);
+    let rest = behind_zeros(&mut reader)?;
+    end.torn = !rest.is_empty();
     if end.torn && whole_frame(&rest, end.number).is_some() {
         return damaged(end.length, "a frame is damaged");
     }
     Ok(end)
+}
+
+/// What a reader still has, but for the zeros before it; a frame may begin with some.
+fn behind_zeros(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
+    let mut zeros = 0usize;
+    loop {
+        let bytes = reader.fill_buf()?;
+        let length = bytes.len();
+        match bytes.iter().position(|byte| *byte != 0) {
+            Some(at) => {
+                reader.consume(at);
+                let mut rest = vec![0; (zeros + at).min(FRAME)];
+                reader.read_to_end(&mut rest)?;
+                return Ok(rest);
+            }
+            None if length == 0 => return Ok(Vec::new()),
+            None => {
+                reader.consume(length);
+                zeros += length;
+            }
+        }
+    }
 }
 
 /// The next frame, if it is whole.
