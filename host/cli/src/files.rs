@@ -39,7 +39,7 @@ pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::R
     std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes)).map_err(plain)?;
     match bytes.is_empty() || is_ours(&bytes) {
         true => Ok(()),
-        false => error("it is there already, and is something else"),
+        false => error("the file is there already, and is not one of these"),
     }
 }
 

@@ -18,6 +18,8 @@ use crate::ui::{Level, Ui};
 
 /// Running steps that are named below the bar.
 const NAMED: usize = 6;
+/// Columns of a cause in the line of what failed.
+const LONGEST_CAUSE: usize = 100;
 /// With no more steps than this, each is told on a terminal too.
 const FEW: usize = 40;
 /// How often the caller should [`Progress::draw`].
@@ -93,7 +95,8 @@ impl<'a> Progress<'a> {
                 self.done(key);
                 let faults = cause::faults(cause, &|_, _| None);
                 let cause = faults.first().map_or_else(|| cause.to_string(), |fault| fault.message.clone());
-                let cause = text::line(&cause).into_owned();
+                // All of it is told at the end.
+                let cause = text::fit(&text::line(&cause), LONGEST_CAUSE).into_owned();
                 self.tell(
                     &format!(
                         "{} {}  {}: {cause}",

@@ -212,7 +212,11 @@ impl Rules {
                 None if name.is_empty() => fault.at(&node.recipe.location),
                 None => fault.at(within.location()),
             };
-            fault.fact(format!("reported by the driver `{driver}` for `{}`", node.key))
+            // What a definition says is wrong for all that it makes, and told once.
+            fault.fact(match within {
+                Within::Definition(_) => format!("reported by the driver `{driver}`"),
+                _ => format!("reported by the driver `{driver}` for `{}`", node.key),
+            })
         };
         match faults {
             [] => vec![fault("", "")],

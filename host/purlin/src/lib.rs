@@ -56,7 +56,9 @@ mod written;
 pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;
 pub use documents_in_context::Documents;
-pub use drivers::{Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection};
+pub use drivers::{
+    Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, NAME_OF_ITS_OWN,
+};
 pub use error::Error;
 pub use history::Deploying;
 pub use last::LastDeployed;

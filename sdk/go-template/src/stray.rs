@@ -27,7 +27,9 @@ pub(crate) fn find(source: &str) -> Option<Fault> {
     let stray = strays.take(MOST).find(|(_, _, upto)| !is_whole(upto) && is_read(upto));
     // What is not ended takes the end of another one for its own.
     let (at, message) = match (open(source), stray) {
-        (Some((at, word)), _) => (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} behind it")),
+        (Some((at, word)), _) => {
+            (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} after what it holds"))
+        }
         (None, Some((at, word, _))) => (at, format!("unexpected {{{{{word}}}}}: it ends nothing")),
         (None, None) => (0, "unexpected {{end}}: it ends nothing".to_owned()),
     };

@@ -25,8 +25,14 @@ pub fn parse(text: &str) -> Result<Json, Fault> {
             Some(rendered) => format!(" `{}`", rendered.chars().take(SHOWN).collect::<String>()),
             None => String::new(),
         };
+        // The commonest by far, in words that say what to look for.
+        let message = match message.starts_with("mapping values are not allowed") {
+            true => "`: ` in a text without quotes",
+            false => message,
+        };
         let message = format!(
-            "it renders{rendered}, which is not valid YAML ({message}); write values with `quote` or `toJson`"
+            "it renders{rendered}, which is not valid YAML ({message}); put quotes around the value, or write it \
+             with `quote`, such as `{{{{ .x | quote }}}}`"
         );
         Fault { line, message }
     })

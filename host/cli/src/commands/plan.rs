@@ -71,8 +71,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Some(path) = &args.out {
         files::may_replace(path, purlin_host::begins_as_plan).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                Failure::input(format!("cannot write the plan to `{}`: {error}", text::path(path)))
-                    .hint("name a new file, or one that holds a plan")
+                let path = text::path(path);
+                Failure::input(format!(
+                    "cannot write the plan to `{path}`: it is there already, and is no plan"
+                ))
+                .hint("name a new file, such as `--out my.plan`, or one that holds a plan")
             }
             _ => unwritable(path, error),
         })?;

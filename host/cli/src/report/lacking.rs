@@ -54,20 +54,21 @@ impl<'a> All<'a> {
         ui.raw(&text::block(&lines));
     }
 
+    /// Not indented, so that they can be pasted.
     fn lines(&self) -> String {
         let mut out = String::new();
         for (index, (driver, (lacking, needs))) in self.0.iter().enumerate() {
             let lines = lacking.granted.with(driver, needs);
             let lines = match index {
                 0 => {
-                    out.push_str("  spec:\n");
+                    out.push_str("spec:\n");
                     lines.as_str()
                 }
                 // One `drivers:` for all of them.
                 _ => lines.split_once('\n').map_or("", |(_, rest)| rest),
             };
             for line in lines.lines() {
-                out.push_str("    ");
+                out.push_str("  ");
                 out.push_str(line);
                 out.push('\n');
             }

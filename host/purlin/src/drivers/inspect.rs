@@ -7,7 +7,7 @@ use purlin_model::driver::{Manifest, Wish};
 use purlin_model::{Grants, Limits};
 use purlin_sandbox::{Interfaces, Sandbox, interfaces, read_component};
 
-use super::missing::{NAME_OF_ITS_OWN, not_theirs, phrase};
+use super::missing::{not_theirs, phrase};
 use super::{Registry, canonical, claim, wishes};
 use crate::{Error, Granted, Purlin};
 
@@ -38,7 +38,7 @@ impl Inspection {
     pub fn not_under(&self, name: &str) -> Option<String> {
         let manifest = self.said.as_ref()?.as_ref().ok()?;
         let claimed = claim(name, manifest, &self.interfaces.digest)?;
-        Some(format!("{}; {NAME_OF_ITS_OWN}", not_theirs(self.file.as_deref()?, &claimed)))
+        Some(not_theirs(self.file.as_deref()?, &claimed))
     }
 
     /// Lines for `purlin.yaml` that would grant what it asks for; none where it asks for nothing that

@@ -137,16 +137,14 @@ impl Missing {
     }
 }
 
-/// What helps a component that bears a name of ours.
-pub(super) const NAME_OF_ITS_OWN: &str = "give it a name with an organisation of its own, such as `acme/http`; without `source`, the driver \
-     that came with Purlin is used";
+/// What helps a component that bears the name of a driver that comes with Purlin.
+pub const NAME_OF_ITS_OWN: &str =
+    "in its source and in purlin.yaml, name it after an organisation of your own, such as `acme/http`";
 
 /// That a component bears a name that is kept for what comes with Purlin.
 pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
-    let organisation = claimed.split_once('/').map_or(claimed, |(organisation, _)| organisation);
     format!(
-        "`{}` bears the name `{claimed}`, and names with `{organisation}/` are kept for the drivers that come \
-         with Purlin",
+        "`{}` bears the name `{claimed}` and is not the component that comes with Purlin under this name",
         file.display()
     )
 }

@@ -30,6 +30,7 @@ use crate::probed::Probed;
 pub use approve::{Approval, ApprovalChange};
 pub use examine::Examined;
 pub use inspect::Inspection;
+pub use missing::NAME_OF_ITS_OWN;
 pub use wishes::Granted;
 
 use missing::Missing;

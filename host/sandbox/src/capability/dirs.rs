@@ -35,8 +35,8 @@ impl Dirs {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     if !grant.writable {
                         return Err(fault(
-                            "does not exist, and is granted read-only: make it, or let the driver write there \
-                             with `mode: rw`",
+                            "does not exist; make it for a driver that only reads, or let the driver write there with \
+                             `mode: rw`",
                         ));
                     }
                 }

@@ -90,7 +90,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
     }
     if let Some(wrong) = inspections.iter().find_map(|one| one.not_under(&name)) {
-        return Err(Failure::input(wrong));
+        return Err(Failure::input(wrong).hint(purlin_host::NAME_OF_ITS_OWN));
     }
     let locked = workspace.lock.as_ref().and_then(|lock| lock.drivers.get(&*name)).filter(|pins| {
         let is_known = |one: &Inspection| pins.iter().any(|pin| pin.digest.hex() == one.interfaces.digest);
