@@ -24,22 +24,23 @@ pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
 /// nothing is there, or a regular file that is empty or begins as `is_ours` says.
 ///
 /// # Errors
-/// Where something else is there, or it cannot be looked at.
+/// [`io::ErrorKind::AlreadyExists`] where something else is there; as the system says it where that
+/// cannot be looked at.
 pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::Result<()> {
     const BEGINNING: u64 = 64;
-    let error = |what: &str| Err(io::Error::new(io::ErrorKind::AlreadyExists, what.to_owned()));
+    let taken = || Err(plain(io::ErrorKind::AlreadyExists.into()));
     match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(plain(error)),
         Ok(metadata) if metadata.is_dir() => return Err(plain(io::ErrorKind::IsADirectory.into())),
-        Ok(metadata) if !metadata.is_file() => return error("it is no regular file"),
+        Ok(metadata) if !metadata.is_file() => return taken(),
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
     std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes)).map_err(plain)?;
     match bytes.is_empty() || is_ours(&bytes) {
         true => Ok(()),
-        false => error("the file is there already, and is not one of these"),
+        false => taken(),
     }
 }
 

@@ -43,8 +43,7 @@ impl<'a> Shown<'a> {
         Self { json, app }
     }
 
-    /// Shows the plan to people.
-    /// Shows a plan; whoever is asked about it sees it even where little is to be said.
+    /// Shows the plan to people. Whoever is asked about it sees it even where little is to be said.
     pub(super) fn plan(&self, plan: &report::plan::Plan, asked: bool) {
         let ui = &self.app.ui;
         if !self.json && (asked || ui.level > Level::Quiet) {
