@@ -55,7 +55,7 @@ impl Planner<'_> {
     pub(super) fn lacking(&self) -> (Vec<Diagnostic>, Vec<(Arc<str>, Lacking)>) {
         let mut faults: Vec<Diagnostic> = Vec::new();
         let mut all: Vec<(Arc<str>, Lacking)> = Vec::new();
-        for wanted in self.wanted.iter().filter(|wanted| self.is_called(wanted.node)) {
+        for wanted in self.wanted.iter().filter(|wanted| self.counts(wanted)) {
             let (Some(node), Some(granted)) = (self.graph.node(wanted.node), wanted.driver.grants()) else {
                 continue;
             };
@@ -79,11 +79,16 @@ impl Planner<'_> {
         (faults, all)
     }
 
-    /// Whether the driver is called with effects, or to look.
-    fn is_called(&self, node: NodeId) -> bool {
-        let step = self.step_of.get(node.index());
+    /// Whether the driver is called with effects, or to look. Which methods it sends is certain only
+    /// where it makes something: what is observed, say, needs no more than reading.
+    fn counts(&self, wanted: &Wanted) -> bool {
+        let step = self.step_of.get(wanted.node.index());
         let decided = step.and_then(|step| self.decided.get(*step as usize));
-        decided.is_some_and(|decided| decided.step.action != Action::None)
+        decided.is_some_and(|decided| match decided.step.action {
+            Action::None => false,
+            Action::Create | Action::Replace => true,
+            _ => wanted.methods.is_empty(),
+        })
     }
 
     fn lack(&self, driver: &str, node: Node<'_>, wanted: &Wanted) -> Diagnostic {

@@ -104,8 +104,8 @@ fn walk(
     }
 }
 
-/// The methods that `x-purlin-methods` says are sent with these inputs, and whether later only. What is secret or unknown
-/// tells nothing, and neither does a rule that cannot be read.
+/// The methods that `x-purlin-methods` says are sent with these inputs, and whether later only. What
+/// is secret or unknown tells nothing, and neither does a rule that cannot be read.
 fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<(String, bool)> {
     let at = |pointer: &str| {
         let mut segments = pointer.strip_prefix('/')?.split('/');
