@@ -14,7 +14,7 @@ use zeroize::Zeroize;
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
 use crate::error::CallError;
-use crate::json;
+use crate::json::{self, Values};
 use crate::secrets::{Needles, neutralise};
 use crate::sensitive;
 use crate::witness::{Deed, Witness};
@@ -25,6 +25,8 @@ pub(crate) const LONGEST_ID: usize = 4 << 10;
 const LARGEST_COOKIE: usize = 10 << 10;
 /// Bytes of one message for people.
 pub(crate) const LONGEST_MESSAGE: usize = 8 << 10;
+/// Bytes of the output limit for which an answer may hold one value: text, number, list or map.
+const BYTES_PER_VALUE: u64 = 40;
 /// What stands around a fault in a list of them.
 const FAULT_COST: usize = 8;
 /// No outside asks for more patience than this.
@@ -130,13 +132,24 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
 
 /// Reads what a driver returned.
 pub(crate) struct Reader<'a> {
-    pub(crate) driver: &'a str,
-    pub(crate) limit: u64,
-    pub(crate) needles: &'a Needles,
-    pub(crate) witness: Option<&'a dyn Witness>,
+    driver: &'a str,
+    limit: u64,
+    needles: &'a Needles,
+    witness: Option<&'a dyn Witness>,
+    values: Values,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// A reader for one answer of up to so many bytes.
+    pub(crate) fn new(
+        driver: &'a str,
+        limit: u64,
+        needles: &'a Needles,
+        witness: Option<&'a dyn Witness>,
+    ) -> Self {
+        Self { driver, limit, needles, witness, values: Values::new(limit / BYTES_PER_VALUE) }
+    }
+
     pub(crate) fn junk(&self, what: impl Into<String>) -> CallError {
         CallError::Junk { driver: self.driver.to_owned(), what: what.into() }
     }
@@ -158,7 +171,12 @@ impl Reader<'_> {
     }
 
     fn json(&self, what: &str, text: &str) -> Result<Value, CallError> {
-        json::parse(text).map_err(|error| self.junk(format!("its {what} is not JSON: {error}")))
+        json::parse(text, &self.values).map_err(|error| {
+            self.junk(match error.classify() {
+                serde_json::error::Category::Data => format!("its {what} cannot be used: {error}"),
+                _ => format!("its {what} is not JSON: {error}"),
+            })
+        })
     }
 
     fn map(&self, what: &str, text: &str) -> Result<Map, CallError> {

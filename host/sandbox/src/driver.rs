@@ -74,12 +74,8 @@ impl Driver {
     }
 
     fn reader<'a>(&'a self, given: &'a Given<'_>) -> Reader<'a> {
-        Reader {
-            driver: &self.0.runner.name,
-            limit: self.0.runner.limits.output,
-            needles: &given.needles,
-            witness: given.context.witness.as_deref(),
-        }
+        let runner = &self.0.runner;
+        Reader::new(&runner.name, runner.limits.output, &given.needles, given.context.witness.as_deref())
     }
 
     /// Validates inputs and fills in defaults. `previous` is what it returned when the resource

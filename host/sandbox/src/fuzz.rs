@@ -50,7 +50,7 @@ pub fn answer(bytes: &[u8]) {
     let mut needles = Needles::default();
     needles.collect(&given.secrets, true);
     needles.finish();
-    let reader = Reader { driver: "fuzzed", limit: 1 << 20, needles: &needles, witness: None };
+    let reader = Reader::new("fuzzed", 1 << 20, &needles, None);
     match kind % 6 {
         0 => {
             if let Ok(state) = reader.state(texts.state()) {

@@ -1,27 +1,58 @@
-//! JSON from drivers, straight into values. Nothing here recurses deeper than the contract allows.
+//! JSON from drivers, straight into values. Nothing here recurses deeper than the contract allows,
+//! and no text becomes more values than it may.
 
+use std::cell::Cell;
 use std::fmt;
 
 use purlin_model::{Map, Value};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-/// Parses a document. `serde_json` stops at a nesting of 128.
-pub(crate) fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str::<Json>(text).map(|json| json.0)
+/// How many values may still be made. A value takes many times the memory of the two bytes that it
+/// can be written in, so that a limit for bytes bounds nothing.
+#[derive(Debug)]
+pub(crate) struct Values {
+    left: Cell<u64>,
+    most: u64,
 }
 
-struct Json(Value);
+impl Values {
+    pub(crate) fn new(most: u64) -> Self {
+        Self { left: Cell::new(most), most }
+    }
 
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor).map(Self)
+    /// Counts one.
+    fn take(&self) -> bool {
+        let left = self.left.get().checked_sub(1);
+        self.left.set(left.unwrap_or_default());
+        left.is_some()
     }
 }
 
-struct JsonVisitor;
+/// Parses a document. `serde_json` stops at a nesting of 128.
+pub(crate) fn parse(text: &str, values: &Values) -> Result<Value, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Json(values).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
 
-impl<'de> Visitor<'de> for JsonVisitor {
+/// One value, and those within it.
+#[derive(Clone, Copy)]
+struct Json<'a>(&'a Values);
+
+impl<'de> DeserializeSeed<'de> for Json<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if !self.0.take() {
+            return Err(D::Error::custom(format_args!("it holds more than {} values", self.0.most)));
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Json<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +85,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Json(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self)? {
             list.push(item);
         }
         Ok(Value::List(list))
@@ -62,8 +93,8 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::default();
-        while let Some((key, Json(value))) = entries.next_entry::<String, Json>()? {
-            map.insert(key.into(), value);
+        while let Some(key) = entries.next_key::<String>()? {
+            map.insert(key.into(), entries.next_value_seed(self)?);
         }
         Ok(Value::Map(map))
     }
@@ -72,6 +103,21 @@ impl<'de> Visitor<'de> for JsonVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<Value, serde_json::Error> {
+        super::parse(text, &Values::new(1_000))
+    }
+
+    #[test]
+    fn values_are_counted_over_all_texts() {
+        let values = Values::new(5);
+        assert!(super::parse(r#"{"a":[1,2]}"#, &values).is_ok());
+        assert!(super::parse("null", &values).is_ok());
+        let error = super::parse("null", &values).expect_err("the sixth");
+        assert!(error.to_string().starts_with("it holds more than 5 values"), "{error}");
+        assert!(super::parse(&format!("[{}0]", "0,".repeat(2_000_000)), &Values::new(100_000)).is_err());
+        assert!(super::parse("{} {}", &Values::new(100)).is_err());
+    }
 
     #[test]
     fn reads_what_serde_json_reads() {

@@ -17,6 +17,12 @@ pub(crate) const TABLE_ELEMENTS: usize = 100_000;
 const ELEMENT: u64 = 8;
 /// Host resources (streams, pollables, file handles) of one call.
 pub(crate) const HANDLES: usize = 1_000;
+/// Bytes that the host keeps for one of them: header fields, the head of an answer, a piece of a body.
+pub(crate) const HANDLE_BYTES: usize = 64 << 10;
+/// Output streams of one call at once, while it opens one to a file.
+pub(crate) const WRITERS: usize = 64;
+/// Entries of a folder that are read at once.
+pub(crate) const ENTRIES: usize = 128;
 /// Sockets of one call at once: each takes a file descriptor of the host.
 pub(crate) const SOCKETS: usize = 64;
 /// Names that a driver looks up at once, over all its calls.

@@ -3,26 +3,45 @@
 //! A string that a secret touched is secret (SPEC §4). The sandbox cannot see what a driver
 //! computes, so it looks for the secret's text: as it is, and as JSON, XML, base64, hex and URLs write it.
 
+mod automaton;
 mod dress;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use purlin_model::{Map, Value, is_dangerous};
 use zeroize::Zeroize;
+
+use self::automaton::Automaton;
 
 /// Shorter secrets are only recognised as a whole: `1` is in too many texts.
 const SHORTEST_PART: usize = 4;
 /// Lines of secrets with several lines (keys in PEM) count from this length on.
 const SHORTEST_LINE: usize = 8;
+/// Longer secrets are recognised by so many bytes at their beginning, and what follows is hidden
+/// with them.
+const LONGEST_PART: usize = 1 << 10;
+/// Bytes of all spellings of the secrets of a call, beside the secrets themselves. Where there are
+/// more secrets, the last ones are recognised as they are alone.
+const MOST_DRESSES: usize = 1 << 20;
+/// Bytes that are searched for names that documents show. Names that come after that count as
+/// secret where a secret is in them.
+const MOST_EXCUSES: usize = 64 << 20;
 const MASK: &str = "[secret]";
 
 /// The texts that must not come out in clear.
 #[derive(Debug, Default)]
 pub(crate) struct Needles {
-    /// Found anywhere, longest first.
-    parts: Vec<Box<str>>,
+    /// Found anywhere. They are taken from here when `found` is made of them.
+    parts: Vec<Box<[u8]>>,
+    /// Finds all of them at once; none where there are none.
+    found: Option<Automaton>,
+    /// Bytes of spellings that were taken in.
+    dressed: usize,
+    /// Bytes of the longest part.
+    longest: usize,
     /// Found as a whole.
     wholes: Vec<Box<str>>,
     /// Names in the maps that the call was given: documents show them. A secret that is in one by
@@ -30,11 +49,14 @@ pub(crate) struct Needles {
     names: HashSet<Arc<str>>,
     /// Texts that the call was given and that are no secrets, as names stand in templates too.
     shown: Vec<Arc<str>>,
+    /// Bytes of those that were searched.
+    searched: AtomicUsize,
 }
 
 impl Drop for Needles {
     fn drop(&mut self) {
-        self.parts.iter_mut().chain(&mut self.wholes).for_each(|needle| needle.zeroize());
+        self.forget_parts();
+        self.wholes.iter_mut().for_each(|needle| needle.zeroize());
     }
 }
 
@@ -76,12 +98,20 @@ impl Needles {
     }
 
     fn is_empty(&self) -> bool {
-        self.parts.is_empty() && self.wholes.is_empty()
+        self.parts.is_empty() && self.found.is_none() && self.wholes.is_empty()
     }
 
     /// Whether a secret is told by the name of something.
     fn touch_name(&self, name: &str) -> bool {
-        self.touch(name) && !self.names.contains(name) && !self.shown.iter().any(|text| text.contains(name))
+        self.touch(name) && !self.names.contains(name) && !self.is_shown(name)
+    }
+
+    /// Whether a name stands in a text that the call was given. A driver can answer with many names.
+    fn is_shown(&self, name: &str) -> bool {
+        self.shown.iter().any(|text| {
+            let searched = self.searched.fetch_add(text.len(), Ordering::Relaxed);
+            searched < MOST_EXCUSES && text.contains(name)
+        })
     }
 
     fn add(&mut self, text: &str) {
@@ -91,46 +121,79 @@ impl Needles {
             }
             return;
         }
-        self.parts.push(text.into());
-        self.parts.extend(dress::dresses(text).into_iter().map(String::into_boxed_str));
+        self.part(text.as_bytes());
+        if self.dressed < MOST_DRESSES {
+            let beginning = text.get(..text.floor_char_boundary(LONGEST_PART)).unwrap_or(text);
+            for mut dress in dress::dresses(beginning) {
+                self.dressed += dress.len().min(LONGEST_PART);
+                self.part(dress.as_bytes());
+                dress.zeroize();
+            }
+        }
         if text.contains('\n') {
             let lines = text.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_LINE);
-            self.parts.extend(lines.map(Into::into));
+            lines.for_each(|line| self.part(line.as_bytes()));
         }
+    }
+
+    fn part(&mut self, bytes: &[u8]) {
+        self.parts.push(bytes.get(..LONGEST_PART).unwrap_or(bytes).into());
     }
 
     /// Call once all are collected.
     pub(crate) fn finish(&mut self) {
-        self.parts.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        self.parts.dedup();
         self.wholes.sort_unstable();
         self.wholes.dedup();
+        self.parts.sort_unstable();
+        self.parts.dedup();
+        self.longest = self.parts.iter().map(|part| part.len()).max().unwrap_or_default();
+        self.found = (!self.parts.is_empty()).then(|| Automaton::new(&self.parts));
+        self.forget_parts();
+    }
+
+    fn forget_parts(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.zeroize());
+        self.parts.clear();
     }
 
     /// Length of the longest, in bytes.
     pub(crate) fn longest(&self) -> usize {
-        self.parts.first().map_or(0, |part| part.len())
+        self.longest
+    }
+
+    fn is_whole(&self, text: &str) -> bool {
+        self.wholes.binary_search_by(|whole| (**whole).cmp(text)).is_ok()
+    }
+
+    /// Where secrets stand in a text, from where to where, in the order of their ends.
+    fn spans<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let found = self.found.iter().flat_map(|found| found.matches(text.as_bytes()));
+        found.map(|(end, longest)| {
+            // Of so long a secret only the beginning is known.
+            let to = if longest >= LONGEST_PART { text.len() } else { end };
+            (end - longest, to)
+        })
     }
 
     fn touch(&self, text: &str) -> bool {
-        self.parts.iter().any(|part| text.contains(&**part))
-            || self.wholes.iter().any(|whole| **whole == *text)
+        self.spans(text).next().is_some() || self.is_whole(text)
     }
 
     /// The text without secrets.
     pub(crate) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if !self.touch(text) {
-            return Cow::Borrowed(text);
-        }
-        if self.wholes.iter().any(|whole| **whole == *text) {
+        if self.is_whole(text) {
             return Cow::Borrowed(MASK);
         }
+        let mut spans: Vec<(usize, usize)> = self.spans(text).collect();
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
         // Of two that overlap, none may leave its end behind.
-        let found = self.parts.iter().flat_map(|part| text.match_indices(&**part));
-        let mut spans: Vec<(usize, usize)> = found.map(|(at, part)| (at, at + part.len())).collect();
         spans.sort_unstable();
         let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
         for (from, to) in spans {
+            // Where a secret was cut within a character, the character goes with it.
+            let (from, to) = (text.floor_char_boundary(from), text.ceil_char_boundary(to));
             if from >= end {
                 masked.push_str(text.get(end..from).unwrap_or_default());
                 masked.push_str(MASK);
@@ -196,7 +259,7 @@ impl Needles {
 
     fn touch_number(&self, number: &serde_json::Number) -> bool {
         let text = number.to_string();
-        self.parts.iter().chain(&self.wholes).any(|needle| **needle == *text)
+        self.spans(&text).any(|span| span == (0, text.len())) || self.is_whole(&text)
     }
 }
 
@@ -253,6 +316,30 @@ mod tests {
         assert_eq!(needles.mask("-abcdefghi-"), "-[secret]-");
         assert_eq!(needles.mask("abcdefabcdef"), "[secret][secret]");
         assert_eq!(needles.mask("cdefghi and xcdef"), "[secret] and x[secret]");
+    }
+
+    #[test]
+    fn a_long_secret_is_known_by_its_beginning() {
+        let long = format!("{}{}", "abcdefgé".repeat(200), "the end of it");
+        let needles = needles(json!([long, "short"]));
+        assert!(needles.longest() <= LONGEST_PART);
+        assert_eq!(needles.mask(&format!("it is {long}")), "it is [secret]");
+        assert_eq!(
+            needles.mask(&format!("{}, short", &long[..1020])),
+            format!("{}, [secret]", &long[..1020])
+        );
+        let quoted = json!({ "key": format!("\"{long}") }).to_string();
+        assert!(!needles.mask(&quoted).contains("the end"));
+    }
+
+    #[test]
+    fn more_secrets_than_can_be_dressed_are_known_as_they_are() {
+        let many: Vec<String> = (0..40_000).map(|n| format!("a-secret-{n}")).collect();
+        let needles = needles(json!(many));
+        for n in [0, 39_999] {
+            assert_eq!(needles.mask(&format!("({})", many[n])), "([secret])");
+        }
+        assert!(needles.touch(&many[0].to_uppercase()));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! of manifests. A driver names those in the secret output `$sensitive`: a list of JSON Pointers
 //! into `{"outputs":…,"manifests":{NAME: data}}`.
 
+use std::collections::HashMap;
+
 use purlin_model::driver::ManifestFile;
 use purlin_model::{Map, Value};
 
@@ -31,24 +33,31 @@ pub(crate) fn take(secrets: &mut Map) -> Result<Vec<String>, &'static str> {
 
 /// Makes the places secret. Where there is no such place, what would hold it becomes secret.
 pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [ManifestFile]) {
+    // There can be many places and many manifests; each is looked at once.
+    let numbers: HashMap<String, usize> =
+        manifests.iter().enumerate().map(|(number, file)| (file.name.clone(), number)).collect();
+    let (mut all, mut all_manifests) = (false, false);
     for place in places {
         let mut segments = place.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         match segments.next().as_deref() {
             Some("outputs") => at(outputs, &mut segments),
-            Some("manifests") => {
-                let name = segments.next();
-                let rest: Vec<String> = segments.collect();
-                for file in
-                    manifests.iter_mut().filter(|file| name.as_ref().is_none_or(|name| *name == file.name))
-                {
-                    at(&mut file.data, &mut rest.iter().cloned());
+            Some("manifests") => match segments.next() {
+                Some(name) => {
+                    if let Some(file) = numbers.get(&name).and_then(|number| manifests.get_mut(*number)) {
+                        at(&mut file.data, &mut segments);
+                    }
                 }
-            }
-            _ => {
-                at(outputs, &mut std::iter::empty());
-                manifests.iter_mut().for_each(|file| at(&mut file.data, &mut std::iter::empty()));
-            }
+                None => all_manifests = true,
+            },
+            _ => all = true,
         }
+    }
+    let none = || std::iter::empty();
+    if all {
+        at(outputs, &mut none());
+    }
+    if all || all_manifests {
+        manifests.iter_mut().for_each(|file| at(&mut file.data, &mut none()));
     }
 }
 

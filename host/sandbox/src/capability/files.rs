@@ -5,14 +5,15 @@
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
-use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView as _};
-use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemCtxView, WasiFilesystemView as _};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, DescriptorType, ErrorCode, Host as _, HostDescriptor as _, OpenFlags, PathFlags,
+    DescriptorFlags, DescriptorType, ErrorCode, HostDescriptor as _, OpenFlags, PathFlags,
 };
+use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
 use super::Guest;
-use crate::limits::FILES;
+use super::listing::{self, Listing};
+use crate::limits::{FILES, WRITERS};
 use crate::witness::Asked;
 
 /// The interface as wasmtime links it. A test opens files without end, and so notices another name.
@@ -20,32 +21,66 @@ const TYPES: &str = "wasi:filesystem/types@0.2.12";
 
 type Opening = (Resource<Descriptor>, PathFlags, String, OpenFlags, DescriptorFlags);
 type Opened = (Result<Resource<Descriptor>, ErrorCode>,);
+type Writing = (Result<Resource<DynOutputStream>, ErrorCode>,);
 
-/// In place of wasmtime's `open-at` alone.
+/// In place of wasmtime's functions that open something, or keep what is read.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    linker.instance(TYPES)?.func_wrap_async(
+    let mut types = linker.instance(TYPES)?;
+    types.func_wrap_async(
         "[method]descriptor.open-at",
         |mut store: StoreContextMut<'_, Guest>, opening: Opening| {
             Box::new(async move {
                 let guest = store.data_mut();
                 guest.log.asks(Asked::Files);
                 let opened = guest.open(opening).await;
-                let opened = match opened {
-                    Ok(file) => Ok(file),
-                    Err(error) => Err(guest.filesystem().convert_error_code(error)?),
-                };
-                wasmtime::Result::<Opened>::Ok((opened,))
+                wasmtime::Result::<Opened>::Ok((guest.or_code(opened)?,))
             })
         },
-    )
+    )?;
+    types.func_wrap(
+        "[method]descriptor.write-via-stream",
+        |mut store: StoreContextMut<'_, Guest>, (file, offset): (Resource<Descriptor>, u64)| {
+            let guest = store.data_mut();
+            let stream = guest.writer(|files| files.write_via_stream(file, offset));
+            wasmtime::Result::<Writing>::Ok((guest.or_code(stream)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]descriptor.append-via-stream",
+        |mut store: StoreContextMut<'_, Guest>, (file,): (Resource<Descriptor>,)| {
+            let guest = store.data_mut();
+            let stream = guest.writer(|files| files.append_via_stream(file));
+            wasmtime::Result::<Writing>::Ok((guest.or_code(stream)?,))
+        },
+    )?;
+    listing::link(&mut types)
 }
 
 impl Guest {
+    /// Whether what takes a file descriptor of the host may be opened.
+    pub(super) fn may_open_another(&mut self) -> bool {
+        let is_open =
+            |entry: &&mut (dyn std::any::Any + Send)| entry.is::<Descriptor>() || entry.is::<Listing>();
+        let granted = self.granted.dirs.len();
+        self.table.iter_mut().filter(is_open).count() < FILES + granted
+    }
+
+    /// A stream to a file. Each may hold a mebibyte that is not written yet, so that there are few.
+    fn writer(
+        &mut self,
+        open: impl FnOnce(&mut WasiFilesystemCtxView<'_>) -> FsResult<Resource<DynOutputStream>>,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        self.log.asks(Asked::Files);
+        let is_stream = |entry: &&mut (dyn std::any::Any + Send)| entry.is::<DynOutputStream>();
+        if self.table.iter_mut().filter(is_stream).count() >= WRITERS {
+            return Err(ErrorCode::Quota.into());
+        }
+        open(&mut self.filesystem())
+    }
+
     async fn open(&mut self, opening: Opening) -> FsResult<Resource<Descriptor>> {
         let (folder, path_flags, path, open_flags, flags) = opening;
-        let is_open = |entry: &&mut (dyn std::any::Any + Send)| entry.is::<Descriptor>();
-        let granted = self.granted.dirs.len();
-        if self.table.iter_mut().filter(is_open).count() >= FILES + granted {
+        if !self.may_open_another() {
             return Err(ErrorCode::Quota.into());
         }
         let mut files = self.filesystem();

@@ -22,11 +22,10 @@ use wasmtime_wasi_http::{
 
 use super::Guest;
 use super::reach::{Reach, Refusal, Target};
+use crate::limits::HANDLE_BYTES;
 use crate::witness::Asked;
 pub(super) use tls::Trust;
 
-/// Bytes of a body that are kept for the network at once, for each request.
-const CHUNK: usize = 64 << 10;
 /// How long a connection may take where the guest says nothing; the call's own limit holds anyway.
 const CONNECT: Duration = Duration::from_secs(30);
 
@@ -47,7 +46,9 @@ struct Hooks {
 
 impl Http {
     pub(super) fn new(reach: Reach, trust: &Arc<Trust>) -> Self {
-        Self { context: WasiHttpCtx::new(), hooks: Hooks { reach, trust: Arc::clone(trust) } }
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(HANDLE_BYTES);
+        Self { context, hooks: Hooks { reach, trust: Arc::clone(trust) } }
     }
 }
 
@@ -77,7 +78,7 @@ impl WasiHttpHooks for Hooks {
     }
 
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        CHUNK
+        HANDLE_BYTES
     }
 
     fn p2_error_from_hyper(&mut self, error: &hyper::Error) -> ErrorCode {

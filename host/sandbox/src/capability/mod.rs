@@ -8,6 +8,7 @@ mod dirs;
 mod env;
 mod files;
 mod http;
+mod listing;
 mod log;
 mod metrics;
 mod names;

@@ -14,6 +14,8 @@ use tokio_rustls::client::TlsStream;
 use wasmtime_wasi_http::io::TokioIo;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
+use crate::limits::HANDLE_BYTES;
+
 /// What a request travels over.
 pub(super) enum Stream {
     Plain(TcpStream),
@@ -42,7 +44,9 @@ pub(super) async fn exchange(
     request: Request<WasiBody>,
     options: RequestOptions,
 ) -> Result<(Response<Incoming>, impl Future<Output = hyper::Result<()>> + Send), Error> {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // What came with the head of an answer is kept as long as the answer is.
+    let (mut sender, connection) =
+        http1::Builder::new().max_buf_size(HANDLE_BYTES).handshake(TokioIo::new(stream)).await?;
     let mut connection = Box::pin(connection);
     let answer = {
         let mut sending = pin!(async move {
