@@ -71,6 +71,8 @@ fn build() -> anyhow::Result<PathBuf> {
     if !step::works(Command::new(&compiler).arg("--version")) {
         bail!("the fuzzer takes a C++ compiler, and `{}` is none; install g++ or clang", compiler.display());
     }
+    // Components are compiled by it.
+    step::run(cargo().args(["build", "--workspace", "--quiet", "--bin", "purlin-worker"]))?;
     // Building the workspace has put this program there anew, perhaps; the one that runs is gone then.
     let this = step::built(false).join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
     let mut command = cargo();

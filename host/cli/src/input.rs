@@ -19,6 +19,7 @@ use crate::render;
 use crate::surroundings::{self, WORKSPACE_FILE};
 use crate::text;
 use crate::ui::Level;
+use crate::worker;
 
 /// More than this from standard input is refused before it is all in memory.
 const STDIN_LIMIT: u64 = 64 << 20;
@@ -195,6 +196,7 @@ pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, F
         .workspace(workspace.clone())
         .variables(surroundings::variables())
         .holder(surroundings::holder(app.command))
+        .compiler(Arc::new(worker::compiler()))
         .wait(WAIT);
     if let Some(folder) = &app.global.state {
         if folder.is_file() {

@@ -26,6 +26,7 @@ mod text;
 mod timings;
 mod ui;
 mod usage;
+mod worker;
 
 use std::process::ExitCode;
 

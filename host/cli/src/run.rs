@@ -12,11 +12,11 @@ use crate::logging;
 use crate::surroundings;
 use crate::timings::Timings;
 use crate::ui::{Level, Ui};
-use crate::{complete, usage};
+use crate::{complete, usage, worker};
 
 /// Parses the command line, does what it says, and tells how that went.
 pub(crate) fn main() -> ExitCode {
-    if let Some(status) = complete::answer() {
+    if let Some(status) = worker::answer().or_else(complete::answer) {
         return status;
     }
     // Errors of the command line itself are coloured before it is parsed.

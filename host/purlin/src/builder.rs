@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use purlin_engine::{Base, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, Location, Urn, Workspace};
+use purlin_sandbox::Compiler;
 use purlin_state::{
     Change, Environment, Holder, KeyProvider, OpenOptions, Probe, Record, Report, SledStore, Snapshot, Store,
 };
@@ -30,6 +31,7 @@ pub struct Builder {
     state_folder: Option<PathBuf>,
     store: Option<Arc<dyn Store>>,
     cache_folder: Option<PathBuf>,
+    compiler: Option<Arc<dyn Compiler>>,
     key: Option<KeyProvider>,
     variables: BTreeMap<String, String>,
     stores: Option<Arc<dyn SecretStores>>,
@@ -64,6 +66,17 @@ impl Builder {
     #[must_use]
     pub fn cache_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache_folder = Some(folder.into());
+        self
+    }
+
+    /// Where components that nobody vouches for are read and compiled: best in a [`Worker`], a process
+    /// of its own. Without one it is done in this process, where a component made for it can end the
+    /// program or take all memory.
+    ///
+    /// [`Worker`]: crate::sandbox::Worker
+    #[must_use]
+    pub fn compiler(mut self, compiler: Arc<dyn Compiler>) -> Self {
+        self.compiler = Some(compiler);
         self
     }
 
@@ -137,6 +150,7 @@ impl Builder {
             parallelism: self.parallelism.or(self.workspace.parallelism).unwrap_or(32),
             cache_folder: self.cache_folder.unwrap_or_else(|| state_folder.join("cache")),
             state_folder,
+            compiler: self.compiler,
             workspace: self.workspace,
             variables: self.variables,
             key: self.key,
@@ -167,6 +181,7 @@ pub struct Purlin {
     workspace: Workspace,
     state_folder: PathBuf,
     cache_folder: PathBuf,
+    compiler: Option<Arc<dyn Compiler>>,
     variables: BTreeMap<String, String>,
     parallelism: usize,
     key: Option<KeyProvider>,
@@ -563,8 +578,13 @@ impl Purlin {
         if let Some(registry) = self.registry.get() {
             return Ok(registry);
         }
-        let registry =
-            Registry::new(&self.workspace, &self.cache_folder, self.variables.clone(), self.probe.clone())?;
+        let registry = Registry::new(
+            &self.workspace,
+            &self.cache_folder,
+            self.variables.clone(),
+            self.compiler.clone(),
+            self.probe.clone(),
+        )?;
         Ok(self.registry.get_or_init(|| Arc::new(registry)))
     }
 }

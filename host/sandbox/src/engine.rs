@@ -72,6 +72,13 @@ pub(crate) fn running(instances: u32) -> Result<Engine, SandboxError> {
     })
 }
 
+/// An engine that only compiles, for this very processor. It reserves no memory for instances.
+pub(crate) fn compiling() -> wasmtime::Result<Engine> {
+    let mut config = settings();
+    config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+    Engine::new(&config)
+}
+
 /// An engine that only compiles, for any machine of this kind.
 pub(crate) fn portable() -> Result<Engine, SandboxError> {
     let mut config = settings();

@@ -1,16 +1,21 @@
-//! What comes back from a driver, made up from bytes. For fuzzers; drivers come by another way.
+//! What comes back from drivers, workers and the cache, made up from bytes. For fuzzers; the real ones
+//! come by another way.
+
+#![allow(clippy::expect_used, reason = "a target fails by panicking")]
 
 use std::time::Duration;
 
 use purlin_model::Value;
 use purlin_model::driver::{Failure, Inputs};
 
+use crate::artifact::Artifact;
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
 use crate::convert::Reader;
 use crate::error::CallError;
 use crate::manifest;
-use crate::secrets::Needles;
+use crate::secrets::{self, Needles};
+use crate::worker;
 
 /// The secret that must not come out in clear.
 const SECRET: &str = "s3cr\"et\\val";
@@ -120,6 +125,30 @@ pub fn answer(bytes: &[u8]) {
             }
         }
     }
+}
+
+/// Reads made-up bytes as the answer of a worker.
+pub fn worker(bytes: &[u8]) {
+    worker::fuzz(bytes);
+}
+
+/// Reads made-up bytes as compiled code from the cache. Nothing of it becomes code here.
+pub fn artifact(bytes: &[u8]) {
+    for intact in [true, false] {
+        if let Some(artifact) = Artifact::parse(bytes, intact) {
+            let again = artifact.to_bytes();
+            let again = Artifact::parse(&again, false).expect("what was read can be written");
+            assert_eq!(
+                (again.digest, &again.manifest, again.code),
+                (artifact.digest, &artifact.manifest, artifact.code)
+            );
+        }
+    }
+}
+
+/// Looks for made-up secrets, a line each, in the last line, and panics where they are not all found.
+pub fn needles(bytes: &[u8]) {
+    secrets::fuzz(&String::from_utf8_lossy(bytes));
 }
 
 fn told(error: &CallError) {

@@ -1,16 +1,16 @@
 //! Looking at a stranger's component before it is trusted with anything.
 //!
-//! Two looks, and they must not be mixed up. [`interfaces`] reads the bytes and runs nothing, so
-//! what it tells is so. [`Sandbox::ask`] lets the component speak for itself, in an instance whose
+//! Two looks, and they must not be mixed up. [`Sandbox::interfaces`] reads the bytes and runs nothing,
+//! so what it tells is so. [`Sandbox::ask`] lets the component speak for itself, in an instance whose
 //! imports reach nothing; what it tells is what the component says.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_model::Limits;
 use purlin_model::driver::Manifest;
 use sha2::{Digest as _, Sha256};
-use wasmparser::{Parser, Payload};
 use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker, ResourceType};
@@ -23,6 +23,7 @@ use wasmtime_wasi::random::WasiRandom;
 use crate::cache::hex;
 use crate::call::Runner;
 use crate::capability::Guest;
+use crate::compiler::Names;
 use crate::component;
 use crate::error::{CallError, LoadError};
 use crate::manifest;
@@ -82,40 +83,6 @@ impl Interfaces {
     }
 }
 
-/// Reads what a component imports and exports from its bytes. Nothing of it runs, and nothing is
-/// compiled.
-///
-/// # Errors
-/// [`LoadError::NotWasm`], [`LoadError::CoreModule`], or [`LoadError::Invalid`] for a file that is
-/// torn.
-pub fn interfaces(bytes: &[u8]) -> Result<Interfaces, LoadError> {
-    component::check_header(bytes)?;
-    let invalid = |error: wasmparser::Error| LoadError::invalid(&error);
-    let (mut imports, mut exports) = (Vec::new(), Vec::new());
-    // Modules and components inside have imports of their own, which reach nothing but this one.
-    let mut depth = 0_usize;
-    for payload in Parser::new(0).parse_all(bytes) {
-        match payload.map_err(invalid)? {
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-            Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::ComponentImportSection(section) if depth == 0 => {
-                for import in section {
-                    imports.push(describe_import(import.map_err(invalid)?.name.name));
-                }
-            }
-            Payload::ComponentExportSection(section) if depth == 0 => {
-                for export in section {
-                    exports.push(export.map_err(invalid)?.name.name.to_owned());
-                }
-            }
-            _ => {}
-        }
-    }
-    let contract = exports.iter().find_map(|name| component::contract(name)).map(str::to_owned);
-    let digest: [u8; 32] = Sha256::digest(bytes).into();
-    Ok(Interfaces { size: bytes.len() as u64, digest: hex(&digest), imports, exports, contract })
-}
-
 fn describe_import(name: &str) -> Import {
     let (bare, _) = name.split_once('@').unwrap_or((name, ""));
     let known = KNOWN.iter().find(|(known, ..)| *known == bare);
@@ -170,7 +137,28 @@ const KNOWN: &[Known] = &[
     ("wasi:sockets/udp-create-socket", Some("udp"), "begins to send datagrams, as far as `udp` grants them"),
 ];
 
+impl Interfaces {
+    fn new(wasm: &[u8], names: Names) -> Self {
+        let imports = names.imports.iter().map(|name| describe_import(name)).collect();
+        let contract = names.exports.iter().find_map(|name| component::contract(name)).map(str::to_owned);
+        let digest: [u8; 32] = Sha256::digest(wasm).into();
+        Self { size: wasm.len() as u64, digest: hex(&digest), imports, exports: names.exports, contract }
+    }
+}
+
 impl Sandbox {
+    /// Reads what a component imports and exports from its bytes. Nothing of it runs, and nothing is
+    /// compiled.
+    ///
+    /// # Errors
+    /// [`LoadError::NotWasm`], [`LoadError::CoreModule`], or [`LoadError::Invalid`] for a file that is
+    /// torn.
+    pub async fn interfaces(&self, wasm: Cow<'static, [u8]>) -> Result<Interfaces, LoadError> {
+        component::check_header(&wasm)?;
+        let compiler = self.compiler();
+        blocking(move || Ok(Interfaces::new(&wasm, compiler.names(&wasm)?))).await
+    }
+
     /// Lets a component say what it is, in an instance that reaches nothing: no grants, five
     /// seconds, and imports that end the call, but for those of which languages make use before
     /// they do anything (clocks, random numbers, an empty environment, no folders, output that becomes
@@ -270,6 +258,7 @@ fn is_quiet(import: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compiler::{Compiler as _, InProcess};
 
     #[test]
     fn every_interface_is_known_once_and_offered() {
@@ -286,10 +275,10 @@ mod tests {
 
     #[test]
     fn what_is_torn_is_told() {
-        assert!(matches!(interfaces(b"text"), Err(LoadError::NotWasm)));
-        assert!(matches!(interfaces(b"\0asm\x01\0\0\0"), Err(LoadError::CoreModule)));
-        assert!(matches!(interfaces(b"\0asm\x0d\0\x01\0\x0a\xff"), Err(LoadError::Invalid { .. })));
-        let empty = interfaces(b"\0asm\x0d\0\x01\0").expect("a component");
+        let torn = InProcess.names(b"\0asm\x0d\0\x01\0\x0a\xff");
+        assert!(matches!(torn, Err(LoadError::Invalid { .. })));
+        let wasm = b"\0asm\x0d\0\x01\0";
+        let empty = Interfaces::new(wasm, InProcess.names(wasm).expect("a component"));
         assert!(empty.imports.is_empty() && empty.contract.is_none());
         assert!(matches!(empty.verdict(), Err(LoadError::MissingExport { .. })));
     }

@@ -15,6 +15,7 @@ mod cache;
 mod call;
 mod capability;
 mod compile;
+mod compiler;
 mod component;
 mod context;
 mod convert;
@@ -35,16 +36,19 @@ mod secrets;
 mod sensitive;
 mod ticker;
 mod witness;
+mod worker;
 
 pub use artifact::Precompiled;
 pub use compile::{Target, precompile};
+pub use compiler::{Compiler, InProcess, Names};
 pub use context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
 pub use driver::{Change, Driver};
 pub use error::{CallError, LoadError, SandboxError};
 pub use facts::Facts;
-pub use inspect::{Import, Interfaces, interfaces};
+pub use inspect::{Import, Interfaces};
 pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, read_component};
 pub use witness::{Asked, Deed, Witness};
+pub use worker::{Worker, serve_worker};
 
 /// The version of the contract in `wit/` that this host speaks.
 pub const CONTRACT_VERSION: &str = "0.1.0";

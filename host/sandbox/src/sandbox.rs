@@ -18,10 +18,11 @@ use crate::artifact::{Artifact, Precompiled};
 use crate::cache::{Cache, hex};
 use crate::call::Runner;
 use crate::capability::{self, Guest};
+use crate::compiler::{Compiler, InProcess};
 use crate::driver::Driver;
 use crate::error::{LoadError, SandboxError};
 use crate::ticker::Ticker;
-use crate::{component, engine, instances, manifest, modules};
+use crate::{component, engine, manifest};
 
 /// Components larger than this are refused unread.
 const LARGEST_COMPONENT: u64 = 512 << 20;
@@ -37,6 +38,8 @@ pub struct SandboxConfig {
     pub cache: Option<PathBuf>,
     /// How long a computing driver may hold a thread before others get their turn.
     pub tick: Duration,
+    /// Where components are read and compiled.
+    pub compiler: Arc<dyn Compiler>,
     /// A compilation that takes longer than this is told to `on_compile`.
     pub slow_compile: Duration,
     /// Hears of compilations that take long.
@@ -49,6 +52,7 @@ impl Default for SandboxConfig {
             instances: 128,
             cache: None,
             tick: Duration::from_millis(5),
+            compiler: Arc::new(InProcess),
             slow_compile: Duration::from_millis(500),
             on_compile: None,
         }
@@ -61,6 +65,7 @@ impl fmt::Debug for SandboxConfig {
             .field("instances", &self.instances)
             .field("cache", &self.cache)
             .field("tick", &self.tick)
+            .field("compiler", &self.compiler)
             .finish_non_exhaustive()
     }
 }
@@ -164,6 +169,10 @@ impl Sandbox {
         &self.0
     }
 
+    pub(crate) fn compiler(&self) -> Arc<dyn Compiler> {
+        Arc::clone(&self.0.config.compiler)
+    }
+
     pub(crate) fn linker(&self) -> &Linker<Guest> {
         &self.0.linker
     }
@@ -182,11 +191,11 @@ impl Sandbox {
         let name = Arc::clone(&setup.name);
         let compiled = blocking(move || sandbox.compile(bytes, &name)).await?;
         let (digest, component) = (compiled.digest, compiled.component);
-        let manifest = match compiled.manifest {
-            Some(manifest) => manifest,
-            None => {
+        let manifest = match compiled.known {
+            Known::Cached(manifest) => manifest,
+            Known::New(code) => {
                 let manifest = self.describe(&component, setup).await?;
-                if let (Some(cache), Ok(code)) = (&self.0.cache, component.serialize()) {
+                if let Some(cache) = &self.0.cache {
                     let artifact = Artifact { digest, manifest: manifest.clone(), code: &code };
                     cache.write(&hex(&digest), &artifact.to_bytes());
                 }
@@ -230,12 +239,10 @@ impl Sandbox {
             cached.as_deref().and_then(|code| self.open_artifact(code, false))
             && artifact.digest == digest
         {
-            return Ok(Compiled { digest, component, manifest: Some(artifact.manifest) });
+            return Ok(Compiled { digest, component, known: Known::Cached(artifact.manifest) });
         }
-        instances::check(&bytes)?;
-        modules::check(&bytes)?;
         let start = Instant::now();
-        let component = std::thread::scope(|scope| {
+        let code = std::thread::scope(|scope| {
             let (done, waiting) = std::sync::mpsc::channel::<()>();
             if let Some(hear) = &self.0.config.on_compile {
                 let slow = self.0.config.slow_compile;
@@ -247,13 +254,13 @@ impl Sandbox {
                     }
                 });
             }
-            let component = Component::from_binary(&self.0.engine, &bytes);
+            let code = self.0.config.compiler.compile(&bytes);
             drop(done);
-            component
-        })
-        .map_err(|error| LoadError::invalid(&error))?;
+            code
+        })?;
+        let component = self.deserialize(&code).map_err(|error| LoadError::invalid(&error))?;
         tracing::debug!(target: "purlin::sandbox", %driver, took = ?start.elapsed(), "compiled");
-        Ok(Compiled { digest, component, manifest: None })
+        Ok(Compiled { digest, component, known: Known::New(code) })
     }
 
     /// Asks a component what it is. It gets no grants for that.
@@ -282,7 +289,15 @@ impl Sandbox {
 struct Compiled {
     digest: [u8; 32],
     component: Component,
-    manifest: Option<Manifest>,
+    known: Known,
+}
+
+/// What came with a component.
+enum Known {
+    /// What it is, from the cache.
+    Cached(Manifest),
+    /// Its code, fresh from the compiler.
+    New(Vec<u8>),
 }
 
 /// Reads the file of a component, unless it is larger than any is.

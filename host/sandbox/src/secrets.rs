@@ -279,6 +279,31 @@ pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
     }))
 }
 
+/// Looks for secrets, a line each, in the last line, and panics where a search for each of them finds
+/// something else.
+#[cfg(feature = "fuzz")]
+pub(crate) fn fuzz(text: &str) {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let Some((text, secrets)) = lines.split_last() else { return };
+    let mut needles = Needles::default();
+    secrets.iter().for_each(|secret| needles.add(secret));
+    let mut parts = needles.parts.clone();
+    parts.extend(needles.wholes.iter().map(|whole| whole.as_bytes().into()));
+    needles.finish();
+    let in_it =
+        |part: &[u8]| part.len() >= SHORTEST_PART && text.as_bytes().windows(part.len()).any(|at| at == part);
+    let is_there =
+        parts.iter().any(|part| in_it(part)) || needles.wholes.iter().any(|whole| **whole == **text);
+    let masked = needles.mask(text);
+    assert_eq!(is_there, masked != *text || text.contains(MASK), "{text:?} among {secrets:?}");
+    // What is put in the place of a secret may be one.
+    if !secrets.iter().any(|secret| secret.contains(['[', ']']) || MASK.contains(secret)) {
+        for secret in secrets.iter().filter(|secret| (SHORTEST_PART..LONGEST_PART).contains(&secret.len())) {
+            assert!(!masked.contains(secret), "{secret:?} in {masked:?}");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

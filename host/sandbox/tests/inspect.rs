@@ -6,7 +6,7 @@ mod common;
 
 use common::{component, load, sandbox, setup};
 use purlin_model::Limits;
-use purlin_sandbox::{LoadError, interfaces};
+use purlin_sandbox::LoadError;
 
 #[tokio::test]
 async fn what_it_says_is_what_it_says_when_it_is_loaded() {
@@ -22,12 +22,12 @@ async fn what_it_says_is_what_it_says_when_it_is_loaded() {
 
 #[tokio::test]
 async fn its_bytes_say_what_it_could_use() {
-    let bytes = component("guests");
-    let read = interfaces(&bytes).expect("a component");
+    let (sandbox, bytes) = (sandbox(), component("guests"));
+    let read = sandbox.interfaces(bytes.clone().into()).await.expect("a component");
     assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.1.0")));
     assert!(read.verdict().is_ok());
     assert!(read.reach().contains(&"dirs") && read.reach().contains(&"env"), "{:?}", read.reach());
-    assert_eq!(read.digest, load(&sandbox(), &setup(Limits::default())).await.digest());
+    assert_eq!(read.digest, load(&sandbox, &setup(Limits::default())).await.digest());
     // Modules inside have imports too, and none of those is one of the component's.
     assert!(
         read.imports.iter().all(|import| import.offered && import.purpose.is_some()),
@@ -42,11 +42,12 @@ async fn its_bytes_say_what_it_could_use() {
             strange[at..at + to.len()].copy_from_slice(to);
         }
     }
-    let read = interfaces(&strange).expect("a component still");
+    let read = sandbox.interfaces(strange.clone().into()).await.expect("a component still");
     assert!(matches!(read.verdict(), Err(LoadError::UnknownImport { .. })));
     assert!(read.reach().iter().any(|name| name.starts_with("wasi:keyval/")), "{:?}", read.reach());
     for end in [9, 100, strange.len() / 2, strange.len() - 1] {
-        assert!(matches!(interfaces(&strange[..end]), Err(LoadError::Invalid { .. })), "{end}");
+        let torn = sandbox.interfaces(strange[..end].to_vec().into()).await;
+        assert!(matches!(torn, Err(LoadError::Invalid { .. })), "{end}");
     }
 }
 
@@ -76,7 +77,8 @@ async fn whatever_it_does_while_it_speaks_ends_there() {
         ("memory-large", "its memory limit"),
     ] {
         let bytes = component(&format!("hostile/{name}"));
-        interfaces(&bytes).and_then(|read| read.verdict()).expect("its bytes are in order");
+        let read = sandbox.interfaces(bytes.clone().into()).await;
+        read.and_then(|read| read.verdict()).expect("its bytes are in order");
         // More patience than there is cannot be granted.
         let limits = Limits { time: Some(common::seconds(600)), ..Limits::default() };
         match sandbox.ask(bytes, name, &limits).await {

@@ -5,6 +5,8 @@
 //! The fuzzer lies in `main.rs`; without it the targets are run over what it once found.
 #![allow(clippy::panic, clippy::expect_used, reason = "a target fails by panicking")]
 
+mod components;
+
 use purlin_documents::{Input, load};
 use purlin_expression::{Dialect, parse_descriptor, parse_input_path, parse_selector, parse_text};
 use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, PathPattern, is_plain_path};
@@ -24,6 +26,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("state", state),
     ("answers", answers),
     ("schemas", schemas),
+    ("needles", purlin_sandbox::fuzz::needles),
+    ("artifacts", purlin_sandbox::fuzz::artifact),
+    ("workers", purlin_sandbox::fuzz::worker),
+    ("components", components::target),
 ];
 
 /// A schema, as a driver may have one, and a value that is held against it: `[SCHEMA, VALUE]`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use purlin_model::driver::{Manifest, Wish};
 use purlin_model::{Grants, Limits};
-use purlin_sandbox::{Interfaces, Sandbox, interfaces, read_component};
+use purlin_sandbox::{Interfaces, Sandbox, read_component};
 
 use super::missing::{not_theirs, phrase};
 use super::{Registry, canonical, claim, wishes};
@@ -62,7 +62,8 @@ impl Inspection {
             Some(file) => format!("`{}`", file.display()),
             None => format!("the built-in `{}`", name.unwrap_or_default()),
         };
-        let interfaces = interfaces(&bytes).map_err(|error| Error::Component(phrase(&what, &error)))?;
+        let read = sandbox.interfaces(bytes.clone()).await;
+        let interfaces = read.map_err(|error| Error::Component(phrase(&what, &error)))?;
         let unfit = interfaces.verdict().err().map(|error| phrase(&what, &error));
         let said = match ask && unfit.is_none() {
             true => {

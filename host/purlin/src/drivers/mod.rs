@@ -19,7 +19,7 @@ use purlin_expression::nearest;
 use purlin_model::driver::Manifest;
 use purlin_model::{Diagnostic, DriverConfig, DriverRequirement, DriverSource, Lock, Workspace};
 use purlin_sandbox::{
-    DriverSetup, Precompiled, Sandbox, SandboxConfig, SandboxError, Source, read_component,
+    Compiler, DriverSetup, Precompiled, Sandbox, SandboxConfig, SandboxError, Source, read_component,
 };
 use purlin_state::Probe;
 use tokio::sync::Mutex;
@@ -88,9 +88,13 @@ impl Registry {
         workspace: &Workspace,
         cache: &Path,
         variables: BTreeMap<String, String>,
+        compiler: Option<Arc<dyn Compiler>>,
         probe: Option<Probe>,
     ) -> Result<Self, SandboxError> {
-        let config = SandboxConfig { cache: Some(cache.to_owned()), ..SandboxConfig::default() };
+        let mut config = SandboxConfig { cache: Some(cache.to_owned()), ..SandboxConfig::default() };
+        if let Some(compiler) = compiler {
+            config.compiler = compiler;
+        }
         Ok(Self {
             sandbox: Sandbox::new(config)?,
             configured: workspace
@@ -239,7 +243,9 @@ impl Registry {
                 continue;
             };
             let bytes = read_component(file.clone()).await.map_err(unusable)?;
-            let pin = match pinned::approved(lock, &setup.name, &file, &bytes, &setup.grants) {
+            let approved =
+                pinned::approved(lock, &self.sandbox, &setup.name, &file, &bytes, &setup.grants).await;
+            let pin = match approved {
                 Ok(pin) => pin,
                 Err(unapproved) => {
                     refused.push(unapproved);

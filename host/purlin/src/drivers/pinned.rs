@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use purlin_model::driver::Manifest;
 use purlin_model::{Diagnostic, Digest, Grants, Location, Lock, Pin};
-use purlin_sandbox::interfaces;
+use purlin_sandbox::Sandbox;
 use sha2::Digest as _;
 
 /// Why a component is not to be used.
@@ -83,8 +83,9 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
 }
 
 /// The entry that approves a component of this name and these grants. Reads bytes; runs nothing.
-pub(super) fn approved<'a>(
+pub(super) async fn approved<'a>(
     lock: &'a Lock,
+    sandbox: &Sandbox,
     name: &str,
     file: &Path,
     bytes: &[u8],
@@ -109,11 +110,12 @@ pub(super) fn approved<'a>(
             file.display(),
             known.join(", ")
         ));
-    }
-    // What is no component at all is told when it is loaded, and this one is not going to be.
-    if let Ok(interfaces) = interfaces(bytes) {
-        let reach = interfaces.reach().into_iter().map(str::to_owned).collect();
-        differences.extend(more("its imports could use more", &reach, &pin.imports));
+        // The same bytes import what they did. What is no component at all is told when it is loaded,
+        // and this one is not going to be.
+        if let Ok(interfaces) = sandbox.interfaces(bytes.to_vec().into()).await {
+            let reach = interfaces.reach().into_iter().map(str::to_owned).collect();
+            differences.extend(more("its imports could use more", &reach, &pin.imports));
+        }
     }
     differences.extend(more("it is granted more", &granted(grants), &pin.grants));
     if differences.is_empty() {

@@ -127,7 +127,10 @@ impl Log {
         let mut state = self.state();
         // Masked before it is cut into lines: a secret can have several.
         for line in self.0.needles.mask(message).lines() {
-            self.line(&mut state, level, line);
+            // A message can have millions of lines.
+            if !self.line(&mut state, level, line) {
+                break;
+            }
         }
     }
 
@@ -232,8 +235,8 @@ impl Log {
         self.line(state, level, masked.trim_end_matches('\r'));
     }
 
-    /// A line without secrets.
-    fn line(&self, state: &mut State, level: tracing::Level, line: &str) {
+    /// A line without secrets. Whether it was within the limit.
+    fn line(&self, state: &mut State, level: tracing::Level, line: &str) -> bool {
         let mut line = neutralise(line);
         if line.len() > LONGEST_LINE {
             let end = line.floor_char_boundary(LONGEST_LINE);
@@ -249,7 +252,7 @@ impl Log {
             }
         }
         if !self.take(state, line.len() + LINE_COST) {
-            return;
+            return false;
         }
         let (driver, resource) = (&*self.0.driver, self.resource());
         macro_rules! event {
@@ -264,6 +267,7 @@ impl Log {
             tracing::Level::DEBUG => event!(tracing::Level::DEBUG),
             _ => event!(tracing::Level::TRACE),
         }
+        true
     }
 
     fn take(&self, state: &mut State, bytes: usize) -> bool {

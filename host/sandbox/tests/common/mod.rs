@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use purlin_model::driver::{Inputs, ResourceState, Subject};
 use purlin_model::{Context, EnvironmentId, Key, Limits, Urn, Value};
-use purlin_sandbox::{CallContext, CallError, Driver, DriverSetup, Sandbox, SandboxConfig, Source};
+use purlin_sandbox::{CallContext, CallError, Driver, DriverSetup, Sandbox, SandboxConfig, Source, Worker};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context as LayerContext, Layer, SubscriberExt};
@@ -23,11 +23,17 @@ pub fn component(name: &str) -> Vec<u8> {
         .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask drivers` first", path.display()))
 }
 
-/// A sandbox that compiles each component once for all tests.
+/// A sandbox that compiles each component once for all tests, in a process of its own.
 pub fn sandbox() -> Sandbox {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
-    Sandbox::new(SandboxConfig { instances: 16, cache: Some(cache), ..SandboxConfig::default() })
+    let compiler = Arc::new(worker());
+    Sandbox::new(SandboxConfig { instances: 16, cache: Some(cache), compiler, ..SandboxConfig::default() })
         .expect("a sandbox")
+}
+
+/// The worker of this crate.
+pub fn worker() -> Worker {
+    Worker::new(env!("CARGO_BIN_EXE_purlin-worker"), [])
 }
 
 pub fn setup(limits: Limits) -> DriverSetup {

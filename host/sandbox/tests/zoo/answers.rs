@@ -23,12 +23,23 @@ fn large_answers() {
 
 #[test]
 fn answers_that_grow_when_they_are_read() {
-    for name in ["many-lists", "many-keys"] {
-        attack(name).harmless();
+    for name in ["many-lists", "many-keys", "many-numbers"] {
+        attack(name).fails("it holds more than 104857 values");
     }
+    attack("many-numbers").with("count", 100_000).answers("[0,0,");
     for open in ["[", "{\"a\":", "[{\"a\":", "[[{\"b\":[", " ["] {
         attack("deep").with("open", open).fails("its outputs is not JSON: recursion limit exceeded");
     }
+}
+
+#[test]
+fn answers_that_take_long_to_read() {
+    for place in ["", "manifests", "elsewhere"] {
+        attack("many-places").with("place", place).harmless();
+    }
+    // As many names as there are secrets to look for in each.
+    attack("many-keys").with("count", 40_000).secrets(40_000).answers("id ");
+    attack("answer").with("outputs", r#"{"a":"the secret no. 39999"}"#).secrets(40_000).answers("[secret]");
 }
 
 #[test]

@@ -26,12 +26,20 @@ fn sockets_and_files_are_few() {
     attack("hold-tcp").answers(r#"{"held":64}"#);
     attack("hold-udp").answers(r#"{"held":64}"#);
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["hold-files", "hold-folders"] {
+    for name in ["hold-files", "hold-folders", "hold-listings", "hold-file-writers"] {
         with_folder(name, folder.path()).answers(r#"{"held":64}"#);
     }
-    for name in ["hold-listings", "hold-file-streams"] {
-        with_folder(name, folder.path()).fails("the driver `acme/bad` crashed: ");
+    with_folder("hold-file-streams", folder.path()).fails("the driver `acme/bad` crashed: ");
+}
+
+#[test]
+fn folders_of_many_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for n in 0..5_000 {
+        std::fs::write(folder.path().join(format!("{n:0200}")), "").expect("written");
     }
+    with_folder("list-folder", folder.path()).answers(r#"{"entries":5001,"more":false}"#);
+    with_folder("hold-listings", folder.path()).answers(r#"{"held":64}"#);
 }
 
 #[test]

@@ -17,3 +17,4 @@ mod memory;
 mod network;
 mod text;
 mod time;
+mod worker;

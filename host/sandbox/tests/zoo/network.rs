@@ -205,6 +205,32 @@ fn servers_that_trickle() {
 }
 
 #[test]
+fn answers_that_nobody_reads() {
+    // Most of such an answer is its head, which comes in one piece.
+    let fields = |count: usize| format!("x: {}\r\n", "y".repeat(998)).repeat(count);
+    let held = |count: usize| {
+        let (server, _runtime) = answering(http("200 OK", &fields(count), ""));
+        let slow =
+            |setup: &mut purlin_sandbox::DriverSetup| setup.limits.time = Some(Duration::from_secs(20));
+        granted(attack("answers-held"), &server).set(slow)
+    };
+    held(50).answers(r#"{"held":900,"last":""}"#);
+    held(80).answers(r#"{"held":0,"last":"ErrorCode::"#);
+}
+
+#[test]
+fn paths_that_take_long_to_read() {
+    let (server, _runtime) = answering(http("200 OK", "", "hello"));
+    let grant = HttpGrant::parse(&format!("http://127.0.0.1:{}/a/*", server.port())).expect("a grant");
+    for part in ["%25".to_owned() + &"25".repeat(32_000), "%2e%2e%2f".repeat(7_000), "%".repeat(32_000)] {
+        granted(attack("requests-with-long-paths"), &server)
+            .set(|setup| setup.grants.http = vec![grant.clone()])
+            .with("path", format!("/a/{part}"))
+            .answers(r#"{"refused":900}"#);
+    }
+}
+
+#[test]
 fn heads_without_end() {
     let (many, _one) = serve(|mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n").await;

@@ -52,8 +52,28 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
         "many-lists" => {
             State { outputs: format!("{{\"x\":[{}[]]}}", "[],".repeat(1_300_000)), ..state(&json!({})) }
         }
+        "many-numbers" => {
+            let numbers = "0,".repeat(attack.number("count", 2_000_000));
+            State { outputs: format!("{{\"x\":[{numbers}0]}}"), ..state(&json!({})) }
+        }
+        // Places that are secret, as many as there are manifests to look for them in.
+        "many-places" => {
+            let count = attack.number("count", 20_000);
+            let place = |n: usize| match attack.text("place").as_str() {
+                "" => format!("/manifests/{n}/x"),
+                place => format!("/{place}"),
+            };
+            let places: Vec<String> = (0..count).map(place).collect();
+            let file =
+                |n: usize| ManifestFile { name: n.to_string(), location: String::new(), data: "0".into() };
+            State {
+                secrets: json!({"$sensitive": places}).to_string(),
+                manifests: (0..count).map(file).collect(),
+                ..state(&json!({}))
+            }
+        }
         "many-keys" => {
-            let keys: String = (0..300_000).map(|n| format!("\"{n}\":0,")).collect();
+            let keys: String = (0..attack.number("count", 300_000)).map(|n| format!("\"{n}\":0,")).collect();
             State { outputs: format!("{{{keys}\"x\":0}}"), ..state(&json!({})) }
         }
         "deep" => {

@@ -54,6 +54,27 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
             let file = open(&folder(), "file").unwrap();
             hold(count, |_| file.read_via_stream(0).ok())
         }
+        "hold-file-writers" => {
+            let file = folder()
+                .open_at(PathFlags::empty(), "file", OpenFlags::CREATE, DescriptorFlags::WRITE)
+                .unwrap();
+            hold(count, |_| {
+                let stream = file.write_via_stream(0).ok()?;
+                let most = stream.check_write().ok()?;
+                stream.write(&vec![b'x'; most as usize]).ok()?;
+                Some(stream)
+            })
+        }
+        "list-folder" => {
+            let entries = folder().read_directory().unwrap();
+            let mut count = 0;
+            while let Ok(Some(_)) = entries.read_directory_entry() {
+                count += 1;
+            }
+            state(
+                &json!({"entries": count, "more": entries.read_directory_entry().is_ok_and(|e| e.is_some())}),
+            )
+        }
         // One big thing in place of many.
         "large-fields" => {
             let fields = Fields::new();

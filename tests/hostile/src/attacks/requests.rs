@@ -45,6 +45,33 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
             std::thread::sleep(std::time::Duration::from_millis(100));
             Ok(json!({"held": held.len(), "last": last}))
         }
+        // Answers that are there, and nobody reads.
+        "answers-held" => {
+            let mut held = Vec::new();
+            let mut last = String::new();
+            for _ in 0..attack.number("count", 900) {
+                let answer = begin(attack).and_then(|(going, body)| {
+                    let _ = OutgoingBody::finish(body, None);
+                    wait(&going)
+                });
+                match answer {
+                    Ok(answer) => held.push(answer),
+                    Err(error) => {
+                        last = error;
+                        break;
+                    }
+                }
+            }
+            Ok(json!({"held": held.len(), "last": last}))
+        }
+        // Paths that take long to read.
+        "requests-with-long-paths" => {
+            let mut refused = 0;
+            for _ in 0..attack.number("count", 900) {
+                refused += usize::from(begin(attack).and_then(|(going, _)| wait(&going)).is_err());
+            }
+            Ok(json!({"refused": refused}))
+        }
         _ => return None,
     };
     Some(result.map(|found| state(&found)).map_err(failed))

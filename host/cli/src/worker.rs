@@ -1,0 +1,41 @@
+//! The process in which strangers' components are read and compiled: this program again, started with
+//! one argument that no person types.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use purlin_host::sandbox::{Worker, serve_worker};
+
+use crate::failure::Status;
+
+/// The only argument of a worker.
+const ARGUMENT: &str = "__compile-component";
+
+/// Where this very program can be started again, even if its file was replaced meanwhile.
+#[cfg(target_os = "linux")]
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Starts workers.
+pub(crate) fn compiler() -> Worker {
+    Worker::new(program(), [ARGUMENT.into()])
+}
+
+fn program() -> PathBuf {
+    #[cfg(target_os = "linux")]
+    if Path::new(THIS_PROGRAM).exists() {
+        return THIS_PROGRAM.into();
+    }
+    // Without it, the worker is looked for by name, and whoever needs it is told.
+    std::env::current_exe().unwrap_or_else(|_| Path::new("purlin").to_owned())
+}
+
+/// Works, where this process was started for that.
+pub(crate) fn answer() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != ARGUMENT || arguments.next().is_some() {
+        return None;
+    }
+    let served = serve_worker(io::stdin().lock(), io::stdout().lock());
+    Some(if served.is_ok() { Status::Done } else { Status::Failed }.into())
+}

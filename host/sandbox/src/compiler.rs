@@ -1,0 +1,108 @@
+//! Where components are read and compiled (SPEC §8): parsers and compilers are large programs that a
+//! stranger's bytes can keep busy, fill with memory, or crash.
+//!
+//! [`Worker`](crate::Worker) does it in a process of its own, within limits of the system.
+//! [`InProcess`] does it here.
+
+use std::fmt;
+
+use wasmparser::{Parser, Payload};
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+
+use crate::error::LoadError;
+use crate::{bindings, capability, component, engine, instances, modules};
+
+/// What a component imports and exports, by name and in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Names {
+    /// Such as `wasi:sockets/tcp@0.2.6`.
+    pub imports: Vec<String>,
+    /// Such as `purlin:driver/lifecycle@0.1.0`.
+    pub exports: Vec<String>,
+}
+
+/// Reads and compiles components that nobody vouches for.
+///
+/// # Safety
+/// What [`Compiler::compile`] returns is run. It has to be what this crate's [`InProcess`] returns for
+/// the component, on a machine with the same processor and in a program with the same version of this
+/// crate.
+#[allow(unsafe_code)]
+pub unsafe trait Compiler: Send + Sync + fmt::Debug {
+    /// Reads what a component imports and exports. Nothing is compiled. Blocks the thread.
+    ///
+    /// # Errors
+    /// [`LoadError::Invalid`] for a file that is torn, or takes more than it may.
+    fn names(&self, wasm: &[u8]) -> Result<Names, LoadError>;
+
+    /// Compiles a component for this machine. Blocks the thread.
+    ///
+    /// # Errors
+    /// [`LoadError::Invalid`] for what is no component, or takes more than it may.
+    fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError>;
+}
+
+/// Reads and compiles in this process. **Less safe** than [`Worker`](crate::Worker): a component of a
+/// few kilobytes can exhaust the stack, which ends the program, or take all memory and minutes of time.
+/// For components that are trusted, and where no process can be started.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InProcess;
+
+// SAFETY: it is what others are compared with.
+#[allow(unsafe_code)]
+unsafe impl Compiler for InProcess {
+    fn names(&self, wasm: &[u8]) -> Result<Names, LoadError> {
+        names(wasm)
+    }
+
+    fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+        instances::check(wasm)?;
+        modules::check(wasm)?;
+        let engine = engine::compiling().map_err(|error| LoadError::invalid(&error))?;
+        engine.precompile_component(wasm).map_err(|error| LoadError::invalid(&error))
+    }
+}
+
+fn names(wasm: &[u8]) -> Result<Names, LoadError> {
+    let invalid = |error: wasmparser::Error| LoadError::invalid(&error);
+    let mut names = Names::default();
+    // Modules and components inside have imports of their own, which reach nothing but this one.
+    let mut depth = 0_usize;
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload.map_err(invalid)? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    names.imports.push(import.map_err(invalid)?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    names.exports.push(export.map_err(invalid)?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
+/// Does what a sandbox does with compiled code before anything of it runs. Where types are nested too
+/// deep for that, the stack ends here and not in the program that wants the driver.
+#[allow(unsafe_code)]
+pub(crate) fn rehearse(code: &[u8]) -> wasmtime::Result<()> {
+    let engine: Engine = engine::compiling()?;
+    // SAFETY: callers compiled it just now.
+    let component = unsafe { Component::deserialize(&engine, code) }?;
+    let mut linker = Linker::new(&engine);
+    capability::link(&mut linker)?;
+    // Whether it is a driver is said where it is loaded, with its name.
+    if component::check_interface(&engine, &component).is_ok()
+        && let Ok(linked) = linker.instantiate_pre(&component)
+    {
+        let _ = bindings::DriverPre::new(linked);
+    }
+    Ok(())
+}

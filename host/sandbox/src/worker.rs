@@ -1,0 +1,268 @@
+//! Strangers' components are read and compiled in a process of their own, with limits that the system
+//! keeps (SPEC §8). Only names, compiled code or an error come back.
+//!
+//! ```text
+//! to the worker:    task, 1 byte │ length, 8 bytes │ component
+//! from the worker:  outcome, 1 byte │ length, 8 bytes │ names as JSON, code, or why not
+//! ```
+
+mod serve;
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use self::serve::serve_worker;
+use crate::compiler::{Compiler, Names};
+use crate::convert::people;
+use crate::error::{LoadError, size};
+use crate::secrets::Needles;
+
+const NAMES: u8 = b'n';
+const COMPILE: u8 = b'c';
+const DONE: u8 = b'd';
+const FAILED: u8 = b'f';
+
+/// However busy the machine is, nobody waits longer for a worker.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// Bytes of names, and of an error.
+const LARGEST_TEXT: u64 = 4 << 20;
+/// Bytes of compiled code.
+const LARGEST_CODE: u64 = 2 << 30;
+/// Bytes of what a worker says as it dies, which tells what it died of.
+const LAST_WORDS: u64 = 4 << 10;
+
+/// What a task may use up, over all threads of the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Allowance {
+    /// Seconds of computing.
+    seconds: u64,
+    /// Bytes of memory, whether it is touched or not.
+    memory: u64,
+}
+
+impl Allowance {
+    /// For a component of so many bytes. Good components take a tenth of it.
+    fn new(task: u8, bytes: u64) -> Self {
+        let mebibytes = bytes >> 20;
+        match task {
+            COMPILE => Self {
+                seconds: mebibytes.saturating_mul(10).saturating_add(10).min(900),
+                memory: mebibytes.saturating_mul(128 << 20).saturating_add(1 << 30).min(8 << 30),
+            },
+            _ => Self {
+                seconds: mebibytes.saturating_add(5),
+                memory: bytes.saturating_mul(4).saturating_add(256 << 20),
+            },
+        }
+    }
+}
+
+/// Starts a process for each component: a program that calls [`serve_worker`] when it is started so.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Worker {
+    /// A worker that is started by this command. It gets no environment.
+    pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = OsString>) -> Self {
+        Self { program: program.into(), arguments: arguments.into_iter().collect() }
+    }
+
+    fn start(&self) -> io::Result<Child> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::CommandExt as _;
+            // An interrupt from the terminal is for the program that waits for it.
+            command.env_clear().process_group(0);
+        }
+        command.spawn()
+    }
+
+    fn run(&self, task: u8, wasm: &[u8], most: u64) -> Result<Vec<u8>, LoadError> {
+        let broken = |what: &str, error: &dyn std::fmt::Display| LoadError::Invalid {
+            message: format!("{what} the process that reads and compiles drivers: {error}"),
+        };
+        let allowance = Allowance::new(task, wasm.len() as u64);
+        let mut child = self.start().map_err(|error| broken("cannot start", &error))?;
+        let (Some(mut input), Some(output), Some(errors)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(broken("cannot talk to", &"it has no streams"));
+        };
+        let child = Arc::new(Mutex::new(child));
+        let answered = std::thread::scope(|scope| {
+            let (done, waiting) = mpsc::channel::<()>();
+            let late = Arc::clone(&child);
+            scope.spawn(move || {
+                if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                    // It may be over at this very moment.
+                    let _ = lock(&late).kill();
+                }
+            });
+            let words = scope.spawn(move || last_words(errors));
+            let given = ask(&mut input, task, wasm);
+            drop(input);
+            let answer = answer(output, most);
+            if answer.is_err() {
+                // It may still write, and nobody reads.
+                let _ = lock(&child).kill();
+            }
+            let ended = lock(&child).wait();
+            drop(done);
+            given.and(answer).map_err(|error| (error, ended, words.join().unwrap_or_default()))
+        });
+        match answered {
+            Ok((DONE, answer)) => Ok(answer),
+            Ok((_, answer)) => {
+                // It has the component's words.
+                let message = people(&Needles::default(), &String::from_utf8_lossy(&answer));
+                Err(LoadError::Invalid { message })
+            }
+            Err((error, ended, words)) => Err(match ended.map(|status| cause(status, &words)) {
+                Ok(Some(Cause::Time)) => LoadError::Invalid {
+                    message: format!(
+                        "reading and compiling it takes more than {} s of computing, the limit for its size",
+                        allowance.seconds
+                    ),
+                },
+                Ok(Some(Cause::Memory)) => LoadError::Invalid {
+                    message: format!(
+                        "reading and compiling it takes more than {} of memory, the limit for its size",
+                        size(allowance.memory)
+                    ),
+                },
+                Ok(Some(Cause::Stack)) => {
+                    LoadError::Invalid { message: "its parts are nested too deep".into() }
+                }
+                Ok(None) => broken("cannot use", &error),
+                Err(error) => broken("cannot wait for", &error),
+            }),
+        }
+    }
+}
+
+// SAFETY: the program at the other end is this crate's, which compiles as `InProcess` does.
+#[allow(unsafe_code)]
+unsafe impl Compiler for Worker {
+    fn names(&self, wasm: &[u8]) -> Result<Names, LoadError> {
+        let text = self.run(NAMES, wasm, LARGEST_TEXT)?;
+        serde_json::from_slice(&text).map_err(|error| LoadError::invalid(&error))
+    }
+
+    fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+        self.run(COMPILE, wasm, LARGEST_CODE)
+    }
+}
+
+fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ask(input: &mut impl Write, task: u8, wasm: &[u8]) -> io::Result<()> {
+    input.write_all(&[task])?;
+    input.write_all(&(wasm.len() as u64).to_le_bytes())?;
+    input.write_all(wasm)?;
+    input.flush()
+}
+
+/// Reads an outcome of up to so many bytes, all of it.
+fn answer(mut output: impl Read, most: u64) -> io::Result<(u8, Vec<u8>)> {
+    let (mut outcome, mut length) = ([0], [0; 8]);
+    output.read_exact(&mut outcome)?;
+    output.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    let most = if outcome == [DONE] { most } else { LARGEST_TEXT };
+    if !matches!(outcome, [DONE | FAILED]) || length > most {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it answers with something else"));
+    }
+    // What is announced is not believed before it is there.
+    let mut bytes = Vec::new();
+    output.by_ref().take(length).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let [outcome] = outcome;
+    Ok((outcome, bytes))
+}
+
+fn last_words(mut errors: impl Read) -> String {
+    let mut words = Vec::new();
+    let _ = errors.by_ref().take(LAST_WORDS).read_to_end(&mut words);
+    // The rest is taken, so that the worker does not wait for a reader.
+    let _ = io::copy(&mut errors, &mut io::sink());
+    String::from_utf8_lossy(&words).into_owned()
+}
+
+/// What a worker died of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Time,
+    Memory,
+    Stack,
+}
+
+/// Rust says what it dies of when a stack or all memory is used up; the system says when time is.
+fn cause(status: std::process::ExitStatus, words: &str) -> Option<Cause> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        // The system ends what goes on computing after its warning.
+        if matches!(status.signal(), Some(serve::OUT_OF_TIME | serve::KILLED)) {
+            return Some(Cause::Time);
+        }
+    }
+    if status.success() {
+        None
+    } else if words.contains("has overflowed its stack") {
+        Some(Cause::Stack)
+    } else if words.contains("memory allocation of") || words.contains("Cannot allocate memory") {
+        Some(Cause::Memory)
+    } else {
+        None
+    }
+}
+
+/// Reads made-up bytes as the answer of a worker, and panics where more comes out than is there.
+#[cfg(feature = "fuzz")]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let Ok((outcome, read)) = answer(bytes, 1 << 20) else { return };
+    assert!(matches!(outcome, DONE | FAILED) && bytes.get(9..).is_some_and(|rest| rest.starts_with(&read)));
+    let _ = serde_json::from_slice::<Names>(&read);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_comes_whole_or_not_at_all() {
+        let mut bytes = Vec::new();
+        serve::reply(&mut bytes, DONE, b"names").expect("written");
+        assert_eq!(answer(&bytes[..], 5).expect("whole"), (DONE, b"names".to_vec()));
+        assert!(answer(&bytes[..], 4).is_err(), "more than may come");
+        for end in 0..bytes.len() {
+            assert!(answer(&bytes[..end], 5).is_err(), "{end}");
+        }
+        bytes[0] = b'x';
+        assert!(answer(&bytes[..], 5).is_err());
+        let boast = [&[DONE][..], &u64::MAX.to_le_bytes()].concat();
+        assert!(answer(&boast[..], u64::MAX).is_err());
+    }
+
+    #[test]
+    fn a_program_that_is_no_worker_is_told() {
+        for program in ["/nonexistent/worker", "/bin/true", "/bin/cat"] {
+            let error = Worker::new(program, []).names(b"\0asm\x0d\0\x01\0").expect_err("no worker");
+            assert!(error.to_string().contains("the process that reads and compiles drivers"), "{error}");
+        }
+    }
+}

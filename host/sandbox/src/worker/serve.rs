@@ -1,0 +1,99 @@
+//! The worker's side: one task, and the process is over.
+
+use std::io::{self, Read, Write};
+
+use super::{Allowance, COMPILE, DONE, FAILED, NAMES};
+use crate::compiler::{Compiler as _, InProcess, rehearse};
+use crate::error::LoadError;
+
+/// `SIGXCPU`, by which the system warns of used-up time, and ends who does not hear it.
+#[cfg(unix)]
+pub(super) const OUT_OF_TIME: i32 = 24;
+/// `SIGKILL`.
+#[cfg(unix)]
+pub(super) const KILLED: i32 = 9;
+/// Bytes of the stack for parsing and compiling.
+const STACK: usize = 8 << 20;
+/// Bytes of the stack for what the program that wants the driver does with the code: a quarter of
+/// what its threads have.
+const SMALL_STACK: usize = 512 << 10;
+
+/// Reads one component and answers with what was asked for, within limits that the system keeps. To
+/// be called by the program that a [`Worker`](crate::Worker) starts, before anything else; the process
+/// is to end afterwards.
+///
+/// # Errors
+/// When nothing can be read or written, or the limits cannot be set.
+pub fn serve_worker(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
+    let (mut task, mut length) = ([0], [0; 8]);
+    input.read_exact(&mut task)?;
+    input.read_exact(&mut length)?;
+    let ([task], length) = (task, u64::from_le_bytes(length));
+    constrain(Allowance::new(task, length))?;
+    let mut wasm = Vec::new();
+    input.take(length).read_to_end(&mut wasm)?;
+    let done = std::thread::scope(|scope| {
+        let working = std::thread::Builder::new().stack_size(STACK);
+        let working = working.spawn_scoped(scope, || perform(task, &wasm))?;
+        working.join().map_err(|_| io::Error::other("it panicked"))
+    })?;
+    match done {
+        Ok(bytes) => reply(&mut output, DONE, &bytes),
+        Err(LoadError::Invalid { message }) => reply(&mut output, FAILED, message.as_bytes()),
+        Err(other) => reply(&mut output, FAILED, other.to_string().as_bytes()),
+    }
+}
+
+fn perform(task: u8, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+    let invalid = |error: &dyn std::fmt::Display| LoadError::invalid(error);
+    match task {
+        NAMES => serde_json::to_vec(&InProcess.names(wasm)?).map_err(|error| invalid(&error)),
+        COMPILE => {
+            let code = InProcess.compile(wasm)?;
+            let rehearsed = std::thread::scope(|scope| {
+                let small = std::thread::Builder::new().stack_size(SMALL_STACK);
+                let small =
+                    small.spawn_scoped(scope, || rehearse(&code).map_err(|error| format!("{error:#}")));
+                small.map_err(|error| error.to_string())?.join().map_err(|_| "it panicked".to_owned())?
+            });
+            rehearsed.map_err(|error| invalid(&error))?;
+            Ok(code)
+        }
+        _ => Err(invalid(&"a task that this version does not know")),
+    }
+}
+
+pub(super) fn reply(output: &mut impl Write, outcome: u8, bytes: &[u8]) -> io::Result<()> {
+    output.write_all(&[outcome])?;
+    output.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    output.write_all(bytes)?;
+    output.flush()
+}
+
+/// Takes away what the task does not need, for good.
+#[cfg(unix)]
+fn constrain(allowance: Allowance) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = |resource: Resource, most: u64| {
+        // Somebody may have set a lower one.
+        let most = getrlimit(resource).maximum.map_or(most, |maximum| most.min(maximum));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+    };
+    limit(Resource::Cpu, allowance.seconds)?;
+    limit(Resource::Core, 0)?;
+    limit(Resource::Fsize, 0)?;
+    // Addresses that are only reserved do not count: each thread reserves some.
+    limit(Resource::Data, allowance.memory)?;
+    #[cfg(target_os = "linux")]
+    {
+        // Whoever waits for it may be gone.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    }
+    Ok(())
+}
+
+/// Without limits of the system; a crash stays in this process all the same.
+#[cfg(not(unix))]
+fn constrain(_: Allowance) -> io::Result<()> {
+    Ok(())
+}
