@@ -208,14 +208,12 @@ fn servers_that_trickle() {
 fn answers_that_nobody_reads() {
     // Most of such an answer is its head, which comes in one piece.
     let fields = |count: usize| format!("x: {}\r\n", "y".repeat(998)).repeat(count);
-    let held = |count: usize| {
+    for (count, held) in [(50, r#"{"held":900,"last":""}"#), (80, r#"{"held":0,"last":"ErrorCode::"#)] {
         let (server, _runtime) = answering(http("200 OK", &fields(count), ""));
-        let slow =
-            |setup: &mut purlin_sandbox::DriverSetup| setup.limits.time = Some(Duration::from_secs(20));
-        granted(attack("answers-held"), &server).set(slow)
-    };
-    held(50).answers(r#"{"held":900,"last":""}"#);
-    held(80).answers(r#"{"held":0,"last":"ErrorCode::"#);
+        granted(attack("answers-held"), &server)
+            .set(|setup| setup.limits.time = Some(Duration::from_secs(20)))
+            .answers(held);
+    }
 }
 
 #[test]
