@@ -7,6 +7,7 @@ mod service;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
+use purlin_host::sandbox::InProcess;
 use serde_json::Value;
 
 const DOCUMENTS: &str = "
@@ -47,7 +48,7 @@ async fn a_service_plans_and_applies() {
     let state = tempfile::tempdir().expect("a folder");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let router = service::router(state.path().join("state"));
+    let router = service::router(state.path().join("state"), InProcess);
     tokio::spawn(async move { axum::serve(listener, router).await });
     let ask = |path: &'static str, body: &'static str| async move {
         tokio::task::spawn_blocking(move || post(address, path, body)).await.expect("asked")

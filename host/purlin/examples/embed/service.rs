@@ -14,6 +14,7 @@ use futures::StreamExt as _;
 use purlin_host::documents::{Input, SourceMap, load};
 use purlin_host::engine::{Event, Phase, PlanOptions};
 use purlin_host::model::{ContextDefaults, Diagnostic};
+use purlin_host::sandbox::Compiler;
 use purlin_host::{Documents, Error, Purlin};
 use serde_json::{Value, json};
 
@@ -24,10 +25,10 @@ struct Service {
     deployments: AtomicU64,
 }
 
-/// Routes of the service. The state lies in `state`.
-pub(crate) fn router(state: PathBuf) -> Router {
+/// Routes of the service. The state lies in `state`; components are read and compiled by `compiler`.
+pub(crate) fn router(state: PathBuf, compiler: impl Compiler + 'static) -> Router {
     let service = Service {
-        purlin: Purlin::builder().state_folder(state).build(),
+        purlin: Purlin::builder().state_folder(state).compiler(Arc::new(compiler)).build(),
         since: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos()),
         deployments: AtomicU64::new(0),
     };

@@ -207,9 +207,9 @@ fn servers_that_trickle() {
 #[test]
 fn answers_that_nobody_reads() {
     // Most of such an answer is its head, which comes in one piece.
-    let fields = |count: usize| format!("x: {}\r\n", "y".repeat(998)).repeat(count);
-    for (count, held) in [(50, r#"{"held":900,"last":""}"#), (80, r#"{"held":0,"last":"ErrorCode::"#)] {
-        let (server, _runtime) = answering(http("200 OK", &fields(count), ""));
+    let fields = |bytes: usize| format!("x: {}\r\n", "y".repeat(bytes)).repeat(50);
+    for (bytes, held) in [(1_000, r#"{"held":900,"last":""}"#), (8_000, r#"{"held":0,"last":"ErrorCode::"#)] {
+        let (server, _runtime) = answering(http("200 OK", &fields(bytes), ""));
         granted(attack("answers-held"), &server)
             .set(|setup| setup.limits.time = Some(Duration::from_secs(20)))
             .answers(held);
