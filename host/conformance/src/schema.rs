@@ -1,6 +1,8 @@
 //! What the schemas of a driver say: whether they are any, what fits, inputs made from them, and
 //! inputs that they refuse.
 
+use std::cell::Cell;
+
 use jsonschema::Validator;
 use purlin_model::driver::Inputs;
 use purlin_model::{CaseInputs, Value};
@@ -10,6 +12,10 @@ use crate::merge;
 
 /// How deep instances are made.
 const DEEPEST: usize = 16;
+/// Bytes of an instance, roughly. A schema of a few lines can ask for lists of lists without end.
+const LARGEST: usize = 1 << 20;
+/// What a value takes beside its text.
+const VALUE: usize = 16;
 /// Places of which wrong types are tried, at most.
 const MOST_PLACES: usize = 12;
 
@@ -76,7 +82,8 @@ fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<
 
 /// Inputs that fit a schema, as small as can be.
 pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
-    let made = instance(schema, schema, 0);
+    let maker = Maker { root: schema, left: Cell::new(LARGEST) };
+    let made = maker.instance(schema, 0).ok_or("what it asks for is larger than 1 MiB")?;
     let validator = compile(schema)?;
     let part = |name: &str| made.get(name).cloned().unwrap_or_else(|| json!({}));
     let whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});
@@ -95,60 +102,80 @@ pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     })
 }
 
-fn instance(root: &Json, schema: &Json, depth: usize) -> Json {
-    if depth > DEEPEST {
-        return Json::Null;
+/// Makes an instance, within bounds.
+struct Maker<'a> {
+    root: &'a Json,
+    /// Bytes that may still be made.
+    left: Cell<usize>,
+}
+
+impl Maker<'_> {
+    /// Counts bytes; nothing when there are no more.
+    fn take(&self, bytes: usize) -> Option<()> {
+        self.left.set(self.left.get().checked_sub(bytes)?);
+        Some(())
     }
-    if let Some(target) = schema.get("$ref").and_then(Json::as_str) {
-        let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-        return found.map_or(Json::Null, |found| instance(root, found, depth + 1));
-    }
-    let first = |keyword: &str| schema.get(keyword).and_then(Json::as_array).and_then(|all| all.first());
-    if let Some(value) = schema
-        .get("const")
-        .or_else(|| first("examples"))
-        .or_else(|| schema.get("default"))
-        .or_else(|| first("enum"))
-    {
-        return value.clone();
-    }
-    if let Some(one) = first("oneOf").or_else(|| first("anyOf")) {
-        return instance(root, one, depth + 1);
-    }
-    let kind = match schema.get("type") {
-        Some(Json::String(kind)) => kind.as_str(),
-        Some(Json::Array(kinds)) => {
-            kinds.iter().find_map(|kind| kind.as_str().filter(|kind| *kind != "null")).unwrap_or("null")
+
+    fn instance(&self, schema: &Json, depth: usize) -> Option<Json> {
+        self.take(VALUE)?;
+        if depth > DEEPEST {
+            return Some(Json::Null);
         }
-        _ if schema.get("properties").is_some() => "object",
-        _ => "",
-    };
-    let number = |keyword: &str| schema.get(keyword).and_then(Json::as_i64);
-    match kind {
-        "object" => {
-            let required = schema.get("required").and_then(Json::as_array).into_iter().flatten();
-            let properties = schema.get("properties");
-            let mut map = Map::new();
-            for name in required.filter_map(Json::as_str) {
-                let below = properties.and_then(|all| all.get(name)).unwrap_or(&Json::Bool(true));
-                map.insert(name.to_owned(), instance(root, below, depth + 1));
+        if let Some(target) = schema.get("$ref").and_then(Json::as_str) {
+            let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            return found.map_or(Some(Json::Null), |found| self.instance(found, depth + 1));
+        }
+        let first = |keyword: &str| schema.get(keyword).and_then(Json::as_array).and_then(|all| all.first());
+        if let Some(value) = schema
+            .get("const")
+            .or_else(|| first("examples"))
+            .or_else(|| schema.get("default"))
+            .or_else(|| first("enum"))
+        {
+            self.take(value.to_string().len().saturating_mul(4))?;
+            return Some(value.clone());
+        }
+        if let Some(one) = first("oneOf").or_else(|| first("anyOf")) {
+            return self.instance(one, depth + 1);
+        }
+        let kind = match schema.get("type") {
+            Some(Json::String(kind)) => kind.as_str(),
+            Some(Json::Array(kinds)) => {
+                kinds.iter().find_map(|kind| kind.as_str().filter(|kind| *kind != "null")).unwrap_or("null")
             }
-            Json::Object(map)
-        }
-        "array" => {
-            let count = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(8);
-            let below = schema.get("items").unwrap_or(&Json::Bool(true));
-            Json::Array((0..count).map(|_| instance(root, below, depth + 1)).collect())
-        }
-        "integer" | "number" => {
-            number("minimum").or_else(|| number("exclusiveMinimum").map(|low| low + 1)).unwrap_or(1).into()
-        }
-        "boolean" => false.into(),
-        "null" => Json::Null,
-        _ => {
-            let least = usize::try_from(number("minLength").unwrap_or(0)).unwrap_or(0).min(1 << 16);
-            format!("{:a<least$}", "check").into()
-        }
+            _ if schema.get("properties").is_some() => "object",
+            _ => "",
+        };
+        let number = |keyword: &str| schema.get(keyword).and_then(Json::as_i64);
+        Some(match kind {
+            "object" => {
+                let required = schema.get("required").and_then(Json::as_array).into_iter().flatten();
+                let properties = schema.get("properties");
+                let mut map = Map::new();
+                for name in required.filter_map(Json::as_str) {
+                    let below = properties.and_then(|all| all.get(name)).unwrap_or(&Json::Bool(true));
+                    self.take(name.len())?;
+                    map.insert(name.to_owned(), self.instance(below, depth + 1)?);
+                }
+                Json::Object(map)
+            }
+            "array" => {
+                let count = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(8);
+                let below = schema.get("items").unwrap_or(&Json::Bool(true));
+                Json::Array((0..count).map(|_| self.instance(below, depth + 1)).collect::<Option<_>>()?)
+            }
+            "integer" | "number" => number("minimum")
+                .or_else(|| number("exclusiveMinimum").map(|low| low + 1))
+                .unwrap_or(1)
+                .into(),
+            "boolean" => false.into(),
+            "null" => Json::Null,
+            _ => {
+                let least = usize::try_from(number("minLength").unwrap_or(0)).unwrap_or(0).min(1 << 16);
+                self.take(least)?;
+                format!("{:a<least$}", "check").into()
+            }
+        })
     }
 }
 
@@ -216,6 +243,22 @@ pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_that_asks_for_too_much_gets_nothing() {
+        let mut lists = json!({"type": "string", "minLength": 10});
+        for _ in 0..12 {
+            lists = json!({"type": "array", "minItems": 8, "items": lists});
+        }
+        let example = json!({"type": "array", "minItems": 8, "items": {"const": "x".repeat(200_000)}});
+        for below in [lists, example] {
+            let schema = json!({"type": "object", "required": ["values"], "properties": {"values": {
+                "type": "object", "required": ["all"], "properties": {"all": below},
+            }}});
+            let error = inputs(&schema).expect_err("too much");
+            assert!(error.contains("larger than 1 MiB"), "{error}");
+        }
+    }
 
     fn schema() -> Json {
         json!({

@@ -43,3 +43,4 @@ pub use lock::LOCK_FILE;
 pub use plain::plain_value;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;
+pub use walk::WORKSPACE_FILE;

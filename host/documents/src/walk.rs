@@ -48,7 +48,7 @@ pub(crate) enum Kept {
 }
 
 /// The file that holds the Workspace.
-pub(crate) const WORKSPACE_FILE: &str = "purlin.yaml";
+pub const WORKSPACE_FILE: &str = "purlin.yaml";
 
 /// Collects texts, each file once however it is reached.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use purlin_state::{
 use secrecy::SecretString;
 use tokio::sync::OnceCell;
 
-use crate::drivers::Registry;
+use crate::drivers::{Kept, Registry};
 use crate::secrets::Stores;
 use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
 
@@ -574,6 +574,20 @@ impl Purlin {
         Ok(Arc::new(Stores::new(&self.workspace, &self.variables, registry)))
     }
 
+    /// What no driver may write to.
+    fn kept(&self) -> Vec<Kept> {
+        let given = match &self.key {
+            Some(KeyProvider::File(path) | KeyProvider::Generate(path)) => Some(path.clone()),
+            _ => None,
+        };
+        let named = match &self.workspace.key {
+            Some(KeySource::File(path)) => Some(self.workspace.folder.join(path)),
+            _ => None,
+        };
+        let key = given.or(named);
+        Kept::all(&self.workspace, &self.state_folder, &self.cache_folder, key.as_deref())
+    }
+
     pub(crate) fn registry(&self) -> Result<&Arc<Registry>, Error> {
         if let Some(registry) = self.registry.get() {
             return Ok(registry);
@@ -582,6 +596,7 @@ impl Purlin {
             &self.workspace,
             &self.cache_folder,
             self.variables.clone(),
+            self.kept(),
             self.compiler.clone(),
             self.probe.clone(),
         )?;

@@ -1,5 +1,6 @@
 //! One call: a fresh store and instance, limits all around, and words for what went wrong.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -24,6 +25,7 @@ use crate::convert::people;
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
 use crate::facts::Facts;
+use crate::inspect;
 use crate::limits::{HANDLES, Limits, TABLE_ELEMENTS};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
 use crate::secrets::Needles;
@@ -129,6 +131,11 @@ impl Runner {
             pre,
             slots,
         })
+    }
+
+    /// Every capability that its imports could use.
+    pub(crate) fn reach(&self) -> BTreeSet<String> {
+        inspect::reach_of(&self.shared.engine, self.pre.instance_pre().component())
     }
 
     /// What the operator grants.

@@ -3,6 +3,7 @@
 //! Functions that a driver does not implement are answered here, as the contract says, without
 //! an instance.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,6 +67,11 @@ impl Driver {
     /// SHA-256 of the component, in hex.
     pub fn digest(&self) -> &str {
         &self.0.digest
+    }
+
+    /// Every capability that its imports could use, as [`crate::Interfaces::reach`] tells it.
+    pub fn reach(&self) -> BTreeSet<String> {
+        self.0.runner.reach()
     }
 
     /// What the operator grants it.

@@ -5,6 +5,7 @@
 //! imports reach nothing; what it tells is what the component says.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,16 +72,22 @@ impl Interfaces {
     }
 
     /// Every capability that its imports could use, sorted; what is not known stands for itself.
-    pub fn reach(&self) -> Vec<&str> {
-        let mut reach: Vec<&str> = self
-            .imports
-            .iter()
-            .filter_map(|import| if import.offered { import.capability } else { Some(&import.name) })
-            .collect();
-        reach.sort_unstable();
-        reach.dedup();
-        reach
+    pub fn reach(&self) -> BTreeSet<String> {
+        reach(&self.imports)
     }
+}
+
+/// Every capability that imports could use; what is not known stands for itself.
+fn reach(imports: &[Import]) -> BTreeSet<String> {
+    let one = |import: &Import| if import.offered { import.capability.map(str::to_owned) } else { Some(import.name.clone()) };
+    imports.iter().filter_map(one).collect()
+}
+
+/// The same of a component that is compiled.
+pub(crate) fn reach_of(engine: &Engine, component: &Component) -> BTreeSet<String> {
+    let imports: Vec<Import> =
+        component.component_type().imports(engine).map(|(name, _)| describe_import(name)).collect();
+    reach(&imports)
 }
 
 fn describe_import(name: &str) -> Import {

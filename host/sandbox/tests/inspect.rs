@@ -26,7 +26,7 @@ async fn its_bytes_say_what_it_could_use() {
     let read = sandbox.interfaces(bytes.clone().into()).await.expect("a component");
     assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.1.0")));
     assert!(read.verdict().is_ok());
-    assert!(read.reach().contains(&"dirs") && read.reach().contains(&"env"), "{:?}", read.reach());
+    assert!(read.reach().contains("dirs") && read.reach().contains("env"), "{:?}", read.reach());
     assert_eq!(read.digest, load(&sandbox, &setup(Limits::default())).await.digest());
     // Modules inside have imports too, and none of those is one of the component's.
     assert!(

@@ -268,8 +268,8 @@ fn more_than_was_approved_is_refused_and_less_is_not() {
     project.run(&["up", "--yes"]).status(0);
     project.write("purlin.yaml", workspace("{dirs: [{host: ./data, guest: /data, mode: rw}], env: [HOME]}"));
     refused(&project, &["it is not what was approved", "it is granted more: `env HOME`"]);
-    project.write("purlin.yaml", workspace("{dirs: [{host: ., guest: /data, mode: rw}]}"));
-    refused(&project, &["it is granted more: `dirs . as /data rw`"]);
+    project.write("purlin.yaml", workspace("{dirs: [{host: ./more, guest: /data, mode: rw}]}"));
+    refused(&project, &["it is granted more: `dirs ./more as /data rw`"]);
     for less in ["{dirs: [{host: ./data, guest: /data, mode: ro}]}", "{}"] {
         project.write("purlin.yaml", workspace(less));
         project.run(&["up", "--yes", "--full"]).status(0);

@@ -124,7 +124,7 @@ impl Registry {
                 name: Some(manifest.name.as_str().into()),
                 version: manifest.version.clone(),
                 digest,
-                imports: inspection.interfaces.reach().into_iter().map(str::to_owned).collect(),
+                imports: inspection.interfaces.reach(),
                 wishes: pinned::wishes(&manifest),
                 grants: grants.clone(),
                 location: Default::default(),

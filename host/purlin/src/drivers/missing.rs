@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_model::{Diagnostic, DriverConfig, Location};
+use purlin_model::{Diagnostic, DirGrant, DriverConfig, Location};
 use purlin_sandbox::{CallError, LoadError};
 
 use super::pinned::Unapproved;
@@ -20,6 +20,8 @@ pub(super) enum Missing {
     Folder { path: PathBuf, error: std::io::Error },
     /// It bears a name that is kept for what comes with Purlin.
     NotTheirs { file: PathBuf, claimed: String },
+    /// It is granted a folder with something of the operator's.
+    Kept { grant: Box<DirGrant>, kept: String },
     /// There is nothing in its folder.
     Empty { path: PathBuf },
     /// It is there in other versions.
@@ -42,6 +44,9 @@ impl Missing {
         let own = config.map(|config| &config.location).filter(|place| **place != Location::default());
         // That no version fits depends on who asks.
         let own = own.filter(|_| !matches!(self, Self::NoVersion { .. }));
+        if let Self::Kept { grant, .. } = self {
+            return self.explain(name, fault.at(&grant.location));
+        }
         match (own, asked) {
             (Some(own), asked) => {
                 fault = fault.at(own).spanning(name.chars().count());
@@ -57,7 +62,9 @@ impl Missing {
 
     fn message(&self, name: &str) -> String {
         let what = match self {
-            Self::Unusable { .. } | Self::NotTheirs { .. } => format!("the driver `{name}` cannot be used"),
+            Self::Unusable { .. } | Self::NotTheirs { .. } | Self::Kept { .. } => {
+                format!("the driver `{name}` cannot be used")
+            }
             Self::Unapproved(_) => format!("the driver `{name}` is not used"),
             Self::Unknown { .. } => return format!("there is no driver `{name}`"),
             Self::NoVersion { wanted, .. } if !wanted.is_empty() => {
@@ -77,6 +84,9 @@ impl Missing {
             ),
             Self::Unusable { what, error } => phrase(what, error),
             Self::NotTheirs { file, claimed } => not_theirs(file, claimed),
+            Self::Kept { grant, kept } => {
+                format!("it may write to the folder `{}`, where it could change {kept}", grant.host.display())
+            }
             Self::Folder { path, error } => {
                 format!("the folder `{}` cannot be read: {error}", path.display())
             }
@@ -118,6 +128,9 @@ impl Missing {
                 fault.help("`source` is a path from the folder of purlin.yaml")
             }
             Self::NotTheirs { .. } => fault.help(NAME_OF_ITS_OWN),
+            Self::Kept { .. } => fault.help(
+                "grant a folder of its own, such as `./out`; only you may write purlin.yaml, the lock, the state and its key",
+            ),
             Self::Empty { .. } => fault.help("put components into it, or name a file as `source`"),
             Self::NoVersion { versions, passed_over, .. } => {
                 let fault = passed_over.iter().fold(fault, |fault, file| {

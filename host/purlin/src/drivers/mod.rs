@@ -3,6 +3,7 @@
 mod approve;
 mod examine;
 mod inspect;
+mod kept;
 mod missing;
 mod pinned;
 mod single;
@@ -30,6 +31,7 @@ use crate::probed::Probed;
 pub use approve::{Approval, ApprovalChange};
 pub use examine::Examined;
 pub use inspect::Inspection;
+pub(crate) use kept::Kept;
 pub use missing::NAME_OF_ITS_OWN;
 pub use wishes::Granted;
 
@@ -68,6 +70,8 @@ pub(crate) struct Registry {
     sandbox: Sandbox,
     configured: BTreeMap<Arc<str>, DriverConfig>,
     folder: PathBuf,
+    /// What no driver may write to.
+    kept: Vec<Kept>,
     variables: BTreeMap<String, String>,
     lock: Option<Lock>,
     loaded: Mutex<HashMap<Arc<str>, Candidates>>,
@@ -88,6 +92,7 @@ impl Registry {
         workspace: &Workspace,
         cache: &Path,
         variables: BTreeMap<String, String>,
+        kept: Vec<Kept>,
         compiler: Option<Arc<dyn Compiler>>,
         probe: Option<Probe>,
     ) -> Result<Self, SandboxError> {
@@ -103,6 +108,7 @@ impl Registry {
                 .map(|(name, config)| (Arc::from(canonical(name)), config.clone()))
                 .collect(),
             folder: workspace.folder.clone(),
+            kept,
             variables,
             lock: workspace.lock.clone(),
             loaded: Mutex::default(),
@@ -185,6 +191,11 @@ impl Registry {
             return Ok(found.clone());
         }
         let config = self.configured.get(name);
+        for grant in config.iter().flat_map(|config| &config.grants.dirs) {
+            if let Some(kept) = Kept::within(&self.kept, grant, &self.folder) {
+                return Err(Missing::Kept { grant: Box::new(grant.clone()), kept: kept.to_owned() });
+            }
+        }
         let setup = self.setup(name);
         let mut found = match config.and_then(|config| config.source.as_ref()) {
             Some(DriverSource::Path(path)) => self.load_path(&self.place(path), &setup).await?,
@@ -256,7 +267,7 @@ impl Registry {
             // The very bytes that were compared: the file may change meanwhile.
             let driver = self.sandbox.load(Source::Bytes(bytes.into()), setup).await.map_err(unusable)?;
             check_claim(&file, &setup.name, driver.manifest(), driver.digest())?;
-            match pinned::confirmed(pin, &file, driver.manifest()) {
+            match pinned::confirmed(pin, &file, &driver) {
                 Ok(()) => found.drivers.push(driver),
                 Err(unapproved) => {
                     refused.push(unapproved);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use purlin_model::driver::Manifest;
 use purlin_model::{Diagnostic, Digest, Grants, Location, Lock, Pin};
-use purlin_sandbox::Sandbox;
+use purlin_sandbox::{Driver, Sandbox};
 use sha2::Digest as _;
 
 /// Why a component is not to be used.
@@ -77,6 +77,9 @@ impl Unapproved {
     }
 }
 
+/// That a component imports more.
+const IMPORTS: &str = "its imports could use more";
+
 /// What a component is.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest::new(sha2::Sha256::digest(bytes).into())
@@ -110,11 +113,9 @@ pub(super) async fn approved<'a>(
             file.display(),
             known.join(", ")
         ));
-        // The same bytes import what they did. What is no component at all is told when it is loaded,
-        // and this one is not going to be.
+        // What is no component at all is told when it is loaded, and this one is not going to be.
         if let Ok(interfaces) = sandbox.interfaces(bytes.to_vec().into()).await {
-            let reach = interfaces.reach().into_iter().map(str::to_owned).collect();
-            differences.extend(more("its imports could use more", &reach, &pin.imports));
+            differences.extend(more(IMPORTS, &interfaces.reach(), &pin.imports));
         }
     }
     differences.extend(more("it is granted more", &granted(grants), &pin.grants));
@@ -124,9 +125,10 @@ pub(super) async fn approved<'a>(
     Err(Unapproved::new(file, Why::Differs { approved: pin.location.clone(), differences }))
 }
 
-/// Holds what a component says of itself against what it said when it was approved.
-pub(super) fn confirmed(pin: &Pin, file: &Path, manifest: &Manifest) -> Result<(), Box<Unapproved>> {
-    let mut differences = Vec::new();
+/// Holds what a component is, and says of itself, against what was approved.
+pub(super) fn confirmed(pin: &Pin, file: &Path, driver: &Driver) -> Result<(), Box<Unapproved>> {
+    let manifest = driver.manifest();
+    let mut differences: Vec<String> = more(IMPORTS, &driver.reach(), &pin.imports).into_iter().collect();
     // Somebody else's component under the same name is a change to approve.
     if let Some(name) = pin.name.as_deref().filter(|name| **name != *manifest.name) {
         differences.push(format!("it calls itself `{}`; approved is `{name}`", manifest.name));
