@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use purlin_model::Grants;
 use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::{Grants, Value};
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, Trap};
@@ -50,6 +50,11 @@ impl<'a> Given<'a> {
         if let Some(state) = state {
             needles.collect(&state.outputs, false);
             state.manifests.iter().for_each(|file| needles.collect(&file.data, false));
+            // What holds a secret that the call is not given any more stays secret itself.
+            let labels = state.manifests.iter().flat_map(|file| [&file.name, &file.location]);
+            for label in labels.chain([&state.id]).filter(|label| label.is_secret()) {
+                needles.collect(&Value::from(label.expose()).into_secret(), true);
+            }
         }
         for inputs in inputs.iter().flatten() {
             needles.excuse(&inputs.values, false);

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::Grants;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
+use purlin_model::{Grants, Label};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::call::{Given, Runner};
@@ -119,9 +119,9 @@ impl Driver {
     ///
     /// # Errors
     /// [`CallError::Failure`], or what ended the call.
-    pub async fn name_of(&self, context: &CallContext<'_>, inputs: &Inputs) -> Result<String, CallError> {
+    pub async fn name_of(&self, context: &CallContext<'_>, inputs: &Inputs) -> Result<Label, CallError> {
         if !self.0.manifest.implements.name {
-            return Ok(context.subject.urn.guresid().as_str().to_owned());
+            return Ok(context.subject.urn.guresid().as_str().into());
         }
         let given = Given::new(context, &[Some(inputs)], None);
         let request = wit::NameRequest {
@@ -208,8 +208,8 @@ impl Driver {
         match answer {
             Ok(Some(observed)) => {
                 let observed = reader.observed(observed, inputs)?;
-                let recorded = state.map(|state| state.id.as_str()).filter(|recorded| id == Some(recorded));
-                if recorded.is_some_and(|recorded| recorded != observed.state.id) {
+                let recorded = state.map(|state| state.id.expose()).filter(|recorded| id == Some(recorded));
+                if recorded.is_some_and(|recorded| recorded != observed.state.id.expose()) {
                     return Err(reader.junk("`read` answered with another id than the one asked for"));
                 }
                 Ok(Some(observed))
@@ -235,7 +235,8 @@ impl Driver {
         if !implements.update_impact {
             return Ok(Impact::default());
         }
-        let given = Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+        let given =
+            Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
         let request = self.change(&given, &change, convert::inputs(change.after));
         let answer = self
             .0
@@ -258,7 +259,8 @@ impl Driver {
         context: &CallContext<'_>,
         change: Change<'_>,
     ) -> Result<ResourceState, CallError> {
-        let given = Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+        let given =
+            Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
         let request = self.change(&given, &change, convert::known(change.after)?);
         let answer = self
             .0
@@ -268,7 +270,7 @@ impl Driver {
         let reader = self.reader(&given);
         let state = answer.map_err(|failure| reader.failure(failure))?;
         let state = reader.state(state)?;
-        if state.id != change.state.id {
+        if state.id.expose() != change.state.id.expose() {
             return Err(reader.junk("`update` changed the id of the resource"));
         }
         Ok(state)

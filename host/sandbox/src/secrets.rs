@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use purlin_model::{Map, Value, is_dangerous};
+use purlin_model::{Label, Map, Value, is_dangerous};
 use zeroize::Zeroize;
 
 /// Shorter secrets are only recognised as a whole: `1` is in too many texts.
@@ -73,6 +73,12 @@ impl Needles {
             Value::String(text) if !secret => self.shown.push(Arc::clone(text)),
             _ => {}
         }
+    }
+
+    /// What a driver calls something: secret where a secret is told by it.
+    pub(crate) fn label(&self, text: String) -> Label {
+        let secret = self.touch_name(&text);
+        Label::new(text, secret)
     }
 
     fn is_empty(&self) -> bool {
@@ -296,6 +302,16 @@ mod tests {
         // What was given as a secret stays one.
         let secret = Value::from(json!("user")).into_secret();
         assert_eq!(needles.taint_beside(Value::from("user"), &secret).redact(), json!("[secret]"));
+    }
+
+    #[test]
+    fn what_a_driver_calls_something_is_secret_where_a_secret_is_told_by_it() {
+        let mut needles = needles(json!({"username": "user", "password": "hunter2"}));
+        needles.excuse(&Value::from(json!({"name": "user-db"})), false);
+        let label = |text: &str| needles.label(text.to_owned());
+        assert!(label("db-hunter2").is_secret() && label("superuser").is_secret());
+        // Documents show it.
+        assert!(!label("user-db").is_secret() && !label("db").is_secret());
     }
 
     #[test]

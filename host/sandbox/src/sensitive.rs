@@ -39,7 +39,7 @@ pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [Mani
                 let name = segments.next();
                 let rest: Vec<String> = segments.collect();
                 for file in
-                    manifests.iter_mut().filter(|file| name.as_ref().is_none_or(|name| *name == file.name))
+                    manifests.iter_mut().filter(|file| name.as_ref().is_none_or(|name| file.name == *name))
                 {
                     at(&mut file.data, &mut rest.iter().cloned());
                 }
@@ -83,8 +83,8 @@ mod tests {
         assert_eq!(secrets.len(), 1);
         let mut outputs = Value::from(json!({"db": {"a/b": 1, "h": 2}, "l": [1, 2], "m": {"x": 1}, "o": 3}));
         let file = |name: &str| ManifestFile {
-            name: name.to_owned(),
-            location: "l".to_owned(),
+            name: name.into(),
+            location: "l".into(),
             data: json!({"data": {"p": 1, "q": 2}}).into(),
         };
         let mut manifests = [file("x.yaml"), file("y.yaml")];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
-use purlin_model::{Grants, Map, Value};
+use purlin_model::{Grants, Label, Map, Value};
 use purlin_sandbox::{CallError, Change};
 
 use super::Rules;
@@ -76,7 +76,7 @@ impl Driver for Sealing {
         self.driver.check(call, inputs, previous).await
     }
 
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError> {
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
         self.driver.name(call, inputs).await
     }
 
