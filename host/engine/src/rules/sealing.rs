@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
 use purlin_model::{Grants, Label, Map, Value};
 use purlin_sandbox::{CallError, Change};
+use purlin_schema::Schema;
 
 use super::Rules;
 use crate::driver::{Call, Driver, Look};
@@ -99,6 +100,19 @@ impl Driver for Sealing {
 
     async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
         self.driver.delete(call, state, inputs).await
+    }
+}
+
+/// Makes secret what a driver's own schema says is secret among the outputs of a type, for a caller
+/// without documents.
+pub fn seal_outputs(manifest: &Manifest, type_name: &str, outputs: Value) -> Value {
+    match manifest.schema(type_name).filter(|schema| speaks_of_secrets(&schema.outputs)) {
+        Some(schema) => match Schema::new(&schema.outputs) {
+            Ok(schema) => schema.seal(outputs),
+            // What is secret cannot be told, and something is.
+            Err(_) => outputs.into_secret(),
+        },
+        None => outputs,
     }
 }
 
