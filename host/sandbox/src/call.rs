@@ -13,6 +13,7 @@ use purlin_model::{Grants, Value};
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, Trap};
+use zeroize::Zeroizing;
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
@@ -36,12 +37,14 @@ pub(crate) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    pub(crate) fn new(
+    fn new(
         context: &'a CallContext<'a>,
+        env: &[Zeroizing<String>],
         inputs: &[Option<&Inputs>],
         state: Option<&ResourceState>,
     ) -> Self {
         let mut needles = Needles::default();
+        env.iter().for_each(|value| needles.collect_setting(value));
         for inputs in inputs.iter().flatten() {
             needles.collect(&inputs.values, false);
             needles.collect(&inputs.secrets, true);
@@ -81,6 +84,9 @@ pub(crate) struct Runner {
     shared: Arc<Shared>,
     pre: bindings::DriverPre<Guest>,
     granted: Arc<Granted>,
+    /// Values of the environment variables that are granted: what is kept out of documents and
+    /// given in this way often is a credential.
+    env: Vec<Zeroizing<String>>,
     permits: Semaphore,
     /// Microseconds that calls took so far.
     spent: AtomicU64,
@@ -129,11 +135,27 @@ impl Runner {
             permits: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),
             spent: AtomicU64::new(0),
             granted: Arc::new(Granted::validate(setup, &limits)?),
+            env: setup
+                .grants
+                .env
+                .iter()
+                .filter_map(|name| setup.env.get(name).cloned().map(Zeroizing::new))
+                .collect(),
             limits,
             shared,
             pre,
             slots,
         })
+    }
+
+    /// What a call is given: inputs, and what is recorded.
+    pub(crate) fn given<'a>(
+        &self,
+        context: &'a CallContext<'a>,
+        inputs: &[Option<&Inputs>],
+        state: Option<&ResourceState>,
+    ) -> Given<'a> {
+        Given::new(context, &self.env, inputs, state)
     }
 
     /// What the operator grants.

@@ -100,7 +100,7 @@ impl Driver {
                 warnings: Vec::new(),
             });
         }
-        let given = Given::new(context, &[Some(inputs), previous], None);
+        let given = self.0.runner.given(context, &[Some(inputs), previous], None);
         let request = wit::CheckRequest {
             resource: convert::resource(context.subject),
             inputs: convert::inputs(inputs),
@@ -123,7 +123,7 @@ impl Driver {
         if !self.0.manifest.implements.name {
             return Ok(context.subject.urn.guresid().as_str().into());
         }
-        let given = Given::new(context, &[Some(inputs)], None);
+        let given = self.0.runner.given(context, &[Some(inputs)], None);
         let request = wit::NameRequest {
             resource: convert::resource(context.subject),
             inputs: convert::known(inputs)?,
@@ -148,7 +148,7 @@ impl Driver {
         inputs: &Inputs,
         name: &str,
     ) -> Result<ResourceState, CallError> {
-        let given = Given::new(context, &[Some(inputs)], None).creating();
+        let given = self.0.runner.given(context, &[Some(inputs)], None).creating();
         let request = wit::CreateRequest {
             resource: convert::resource(context.subject),
             inputs: convert::known(inputs)?,
@@ -190,7 +190,7 @@ impl Driver {
             };
             return Ok(Some(Observed { state, values: None }));
         }
-        let given = Given::new(context, &[Some(inputs)], state);
+        let given = self.0.runner.given(context, &[Some(inputs)], state);
         let request = wit::ReadRequest {
             resource: convert::resource(context.subject),
             id: id.map(str::to_owned),
@@ -236,7 +236,7 @@ impl Driver {
             return Ok(Impact::default());
         }
         let given =
-            Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+            self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
         let request = self.change(&given, &change, convert::inputs(change.after));
         let answer = self
             .0
@@ -260,7 +260,7 @@ impl Driver {
         change: Change<'_>,
     ) -> Result<ResourceState, CallError> {
         let given =
-            Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+            self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
         let request = self.change(&given, &change, convert::known(change.after)?);
         let answer = self
             .0
@@ -287,7 +287,7 @@ impl Driver {
         state: &ResourceState,
         inputs: &Inputs,
     ) -> Result<(), CallError> {
-        let given = Given::new(context, &[Some(inputs)], Some(state));
+        let given = self.0.runner.given(context, &[Some(inputs)], Some(state));
         let request = wit::DeleteRequest {
             resource: convert::resource(context.subject),
             state: convert::state(state),

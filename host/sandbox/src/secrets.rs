@@ -16,6 +16,8 @@ use zeroize::Zeroize;
 const SHORTEST_PART: usize = 4;
 /// Lines of secrets with several lines (keys in PEM) count from this length on.
 const SHORTEST_LINE: usize = 8;
+/// Settings from outside count anywhere from this length on.
+const SHORTEST_SETTING: usize = 8;
 const MASK: &str = "[secret]";
 
 /// The texts that must not come out in clear.
@@ -72,6 +74,16 @@ impl Needles {
             }
             Value::String(text) if !secret => self.shown.push(Arc::clone(text)),
             _ => {}
+        }
+    }
+
+    /// Takes in a setting from outside. Most short ones are no secrets (`require`, `info`): they
+    /// count only where they stand alone.
+    pub(crate) fn collect_setting(&mut self, text: &str) {
+        if text.len() >= SHORTEST_SETTING {
+            self.add(text);
+        } else if !text.is_empty() {
+            self.wholes.push(text.into());
         }
     }
 
@@ -302,6 +314,16 @@ mod tests {
         // What was given as a secret stays one.
         let secret = Value::from(json!("user")).into_secret();
         assert_eq!(needles.taint_beside(Value::from("user"), &secret).redact(), json!("[secret]"));
+    }
+
+    #[test]
+    fn a_short_setting_counts_where_it_stands_alone() {
+        let mut needles = Needles::default();
+        ["require", "a-long-token", ""].iter().for_each(|setting| needles.collect_setting(setting));
+        needles.finish();
+        assert_eq!(needles.mask("sslmode=require"), "sslmode=require");
+        assert_eq!(needles.mask("require"), "[secret]");
+        assert_eq!(needles.mask("with a-long-token"), "with [secret]");
     }
 
     #[test]

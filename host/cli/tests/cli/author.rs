@@ -168,6 +168,17 @@ fn what_is_secret_is_hidden_when_a_driver_is_called_by_hand() {
         secrets,
     ]);
     assert_eq!(reported.status(0).json()["checkpoint"], "[secret]");
+
+    // Variables that are granted: short ones count where they stand alone.
+    let seen = by_hand(&["guests.wasm", "create", "--values", r#"{"do": "look-around"}"#]).status(0).json();
+    assert_eq!(seen["state"]["secrets"]["env"], json!({"TOKEN": "[secret]", "MODE": "[secret]"}), "{seen:#}");
+    let echoed = r#"{"a": "with a-secret-token", "b": "sslmode=require", "c": "require"}"#;
+    let echoed = by_hand(&["guests.wasm", "create", "--values", echoed]).status(0).json();
+    assert_eq!(
+        (&echoed["state"]["outputs"]["b"], &echoed["state"]["secrets"]),
+        (&json!("sslmode=require"), &json!({"a": "[secret]", "c": "[secret]"})),
+        "{echoed:#}"
+    );
 }
 
 #[test]
