@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use purlin_model::Label;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceState, Subject};
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver};
 use serde_json::{Value as Json, json};
@@ -159,14 +160,14 @@ impl Bench {
             .await
     }
 
-    pub(crate) async fn name(&mut self, trial: &Trial, how: How, inputs: &Inputs) -> Done<String> {
+    pub(crate) async fn name(&mut self, trial: &Trial, how: How, inputs: &Inputs) -> Done<Label> {
         let request = json!({"function": "name", "inputs": inputs.shown()});
         self.quiet(trial, how, request, async |driver, context| driver.name_of(context, inputs).await).await
     }
 
     pub(crate) async fn impact(&mut self, trial: &Trial, change: Change<'_>) -> Done<Impact> {
         let request = json!({
-            "function": "update-impact", "id": change.state.id,
+            "function": "update-impact", "id": change.state.id.to_string(),
             "before": change.before.shown(), "after": change.after.shown(),
         });
         self.quiet(trial, How::default(), request, async |driver, context| {
@@ -193,7 +194,7 @@ impl Bench {
             Err(_) => None,
         };
         if let Some(state) = made
-            && !self.alive.iter().any(|made| made.state.id == state.id)
+            && !self.alive.iter().any(|made| made.state.id.expose() == state.id.expose())
         {
             self.alive.push(Made { state, inputs: inputs.clone() });
         }
@@ -228,14 +229,14 @@ impl Bench {
         change: Change<'_>,
     ) -> Done<ResourceState> {
         let request = json!({
-            "function": "update", "id": change.state.id,
+            "function": "update", "id": change.state.id.to_string(),
             "before": change.before.shown(), "after": change.after.shown(),
         });
         let done = self
             .patient(trial, how, request, async |driver, context| driver.update(context, change).await)
             .await;
         if let Ok(state) = &done.answer
-            && let Some(made) = self.alive.iter_mut().find(|made| made.state.id == state.id)
+            && let Some(made) = self.alive.iter_mut().find(|made| made.state.id.expose() == state.id.expose())
         {
             *made = Made { state: state.clone(), inputs: change.after.clone() };
         }
@@ -243,14 +244,14 @@ impl Bench {
     }
 
     pub(crate) async fn delete(&mut self, trial: &Trial, state: &ResourceState, inputs: &Inputs) -> Done<()> {
-        let request = json!({"function": "delete", "id": state.id, "inputs": inputs.shown()});
+        let request = json!({"function": "delete", "id": state.id.to_string(), "inputs": inputs.shown()});
         let done = self
             .patient(trial, How::default(), request, async |driver, context| {
                 driver.delete(context, state, inputs).await
             })
             .await;
         if done.answer.is_ok() {
-            self.alive.retain(|made| made.state.id != state.id);
+            self.alive.retain(|made| made.state.id.expose() != state.id.expose());
         }
         done
     }
@@ -262,7 +263,8 @@ impl Bench {
                 match self.read(trial, None, &name, &inputs, None).await.answer {
                     Ok(None) => continue,
                     Ok(Some(observed)) => {
-                        if !self.alive.iter().any(|made| made.state.id == observed.state.id) {
+                        if !self.alive.iter().any(|made| made.state.id.expose() == observed.state.id.expose())
+                        {
                             self.alive.push(Made { state: observed.state, inputs });
                         }
                         continue;
@@ -279,7 +281,11 @@ impl Bench {
         for Made { state, inputs } in std::mem::take(&mut self.alive) {
             if let Err(error) = self.delete(trial, &state, &inputs).await.answer {
                 let why = hidden(trial, error.to_string());
-                self.left.push(Left { case: trial.name.clone(), id: hidden(trial, state.id), why });
+                self.left.push(Left {
+                    case: trial.name.clone(),
+                    id: hidden(trial, state.id.to_string()),
+                    why,
+                });
             }
         }
     }

@@ -56,7 +56,7 @@ pub static RULES: &[Rule] = &[
         "secrets.hidden",
         "secrets stay secret",
         "What a call was given in `secrets` stands in clear in no output, value, id, name, log line, progress or message: only in the state's `secrets` and its cookie.",
-        "Everything else is shown to people and kept in clear.",
+        "The host hides what it finds, and it does not find everything.",
     ),
     new(
         "check.accepts",

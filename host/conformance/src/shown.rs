@@ -1,5 +1,6 @@
 //! Requests and answers as JSON for a report, without what is secret.
 
+use purlin_model::Label;
 use purlin_model::driver::{
     Checked, Failure, Impact, Inputs, InvalidInput, Manifest, Observed, ResourceState,
 };
@@ -33,7 +34,7 @@ impl Shown for Inputs {
 
 impl Shown for ResourceState {
     fn shown(&self) -> Json {
-        json!({"id": self.id, "outputs": short(self.outputs.redact())})
+        json!({"id": self.id.to_string(), "outputs": short(self.outputs.redact())})
     }
 }
 
@@ -43,9 +44,9 @@ impl Shown for Checked {
     }
 }
 
-impl Shown for String {
+impl Shown for Label {
     fn shown(&self) -> Json {
-        short(self.as_str().into())
+        short(self.to_string().into())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use purlin_model::Label;
 use purlin_sandbox::{Asked, CancelToken, CheckpointSink, Deed, Witness};
 
 /// Texts of one call that are kept, in bytes; a driver that says more is heard so far.
@@ -20,7 +21,7 @@ pub(crate) struct Seen {
     pub(crate) said: Vec<(&'static str, String)>,
     kept: usize,
     /// Ids that it reported, in order.
-    pub(crate) checkpoints: Vec<String>,
+    pub(crate) checkpoints: Vec<Label>,
 }
 
 /// Where a call is cut off.
@@ -87,9 +88,9 @@ impl Witness for Watch {
 
 #[async_trait::async_trait]
 impl CheckpointSink for Watch {
-    async fn checkpoint(&self, id: &str) -> Result<(), String> {
+    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
         if self.cut != Some(Cut::BeforeCheckpoint) {
-            self.seen().checkpoints.push(id.to_owned());
+            self.seen().checkpoints.push(id.clone());
         }
         if matches!(self.cut, Some(Cut::BeforeCheckpoint | Cut::AfterCheckpoint)) {
             self.cancel.cut();

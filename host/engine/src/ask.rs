@@ -120,7 +120,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call) -> Result<(
     let question = &answer.question;
     let mut base = question.record.clone();
     if let Ask::Adopt(id) | Ask::Observe(id) = &question.ask {
-        let name = base.as_ref().map_or("", |record| &record.name);
+        let name = base.as_ref().map_or("", |record| record.name.expose());
         let look = Look {
             id: Some(id),
             name,
@@ -160,7 +160,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call) -> Result<(
     }
     if let Some(record) = &base {
         answer.impact =
-            impact(driver, call, &record.state, &record.inputs, &answer.inputs, &record.name).await?;
+            impact(driver, call, &record.state, &record.inputs, &answer.inputs, record.name.expose()).await?;
     }
     Ok(())
 }

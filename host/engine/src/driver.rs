@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState, Subject};
-use purlin_model::{Diagnostic, DriverRequirement, Grants};
+use purlin_model::{Diagnostic, DriverRequirement, Grants, Label};
 
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts};
 
@@ -80,7 +80,7 @@ pub trait Driver: Send + Sync {
     ) -> Result<Checked, CallError>;
 
     /// The friendly name that the real thing gets. No effects.
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError>;
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError>;
 
     /// Makes the resource.
     async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError>;
@@ -144,7 +144,7 @@ impl Driver for purlin_sandbox::Driver {
         self.check(&call.context(), inputs, previous).await
     }
 
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError> {
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
         self.name_of(&call.context(), inputs).await
     }
 

@@ -50,7 +50,7 @@ pub use planner::{
     refresh, validate,
 };
 pub use purlin_sandbox::CancelToken;
-pub use rules::{Places, Rules};
+pub use rules::{Places, Rules, seal_outputs};
 pub use saved::{Line, Saved, departures, drawn};
 pub use secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
 pub use workload::{PatchFault, PatchProblem, WorkloadDocument, WorkloadError, workload_document};

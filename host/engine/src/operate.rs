@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Context, Urn};
+use purlin_model::{Context, Label, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::SemaphorePermit;
 
@@ -153,7 +153,7 @@ impl<'a> Task<'a> {
     }
 
     /// The record of a node, made or changed now.
-    fn record(self, node: Node<'_>, driver: &dyn Driver, inputs: Inputs, name: String) -> Option<Record> {
+    fn record(self, node: Node<'_>, driver: &dyn Driver, inputs: Inputs, name: Label) -> Option<Record> {
         let plan = &self.shared.plan;
         let now = (self.shared.clock)();
         Some(Record {
@@ -171,7 +171,7 @@ pub(crate) fn record_of(
     context: &Context,
     driver: &dyn Driver,
     inputs: Inputs,
-    name: String,
+    name: Label,
 ) -> Record {
     Record {
         urn: Urn::new(context, node.key),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::Urn;
+use purlin_model::{Label, Urn};
 use purlin_state::{Intent, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::error::Error;
@@ -244,7 +244,7 @@ impl Recorded {
             text(&record.updated.to_le_bytes());
             text(record.deployment.as_bytes());
             text(&record.digest);
-            text(record.state.id.as_bytes());
+            text(record.state.id.expose().as_bytes());
             let status = match &record.status {
                 Status::Ready => "ready",
                 Status::Partial { message } => message,
@@ -261,7 +261,7 @@ impl Recorded {
         for (id, intent) in &self.pending {
             text(id.to_string().as_bytes());
             text(intent.idempotency_key.as_bytes());
-            text(intent.checkpoint.as_deref().unwrap_or("").as_bytes());
+            text(intent.checkpoint.as_ref().map_or("", Label::expose).as_bytes());
         }
         *hasher.finalize().as_bytes()
     }
@@ -270,7 +270,7 @@ impl Recorded {
 /// The real thing that a record is about, if there is one, and if it is ours.
 fn thing(record: &Record) -> Option<String> {
     let ours = exists(record) && !record.external && !record.state.id.is_empty();
-    ours.then(|| format!("{}\n{}", record.driver.name, record.state.id))
+    ours.then(|| format!("{}\n{}", record.driver.name, record.state.id.expose()))
 }
 
 fn type_of(record: &Record) -> Option<String> {

@@ -19,6 +19,7 @@ use purlin_schema::{Fault, Misfit, Schema, Subject, say};
 use crate::driver::Driver;
 
 pub(crate) use sealing::keep_secret;
+pub use sealing::seal_outputs;
 
 /// Finds where values were written.
 pub trait Places: fmt::Debug + Send + Sync {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_model::{Urn, Value};
+use purlin_model::{Label, Urn, Value};
 use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ impl Plan {
         let node = graph.node(operation.node?)?;
         let driver = self.drivers.get(&crate::planner::drivers::requirement_name(&node.recipe.driver))?;
         let inputs = prepared.inputs.clone();
-        let mut record = record_of(graph, node, &self.context, &**driver, inputs, String::new());
+        let mut record = record_of(graph, node, &self.context, &**driver, inputs, Label::default());
         record.digest = prepared.digest;
         Some(Change::Intend(Box::new(Intent {
             operation: Intended::Create(Box::new(record)),

@@ -41,7 +41,7 @@ async fn what_is_taken_over_is_recorded_before_it_is_changed() {
     assert_eq!(summary.failed.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.a"]);
     let record = platform.record("shared.a").await.expect("it is ours");
     assert_eq!(
-        (record.state.id.as_str(), record.inputs.values.get("size")),
+        (record.state.id.expose(), record.inputs.values.get("size")),
         ("i#shared.1", Some("huge".into()))
     );
     platform.done();

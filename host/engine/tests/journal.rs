@@ -56,7 +56,7 @@ async fn is_as_wanted(platform: &Platform, at: usize) {
     let world = locked(&platform.driver.world).clone();
     for record in &snapshot.records {
         assert!(
-            world.contains_key(&record.state.id),
+            world.contains_key(record.state.id.expose()),
             "cut at {at}: {} is recorded and not there",
             record.state.id
         );

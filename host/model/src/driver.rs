@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::{Context, Key, Urn, Value};
+use crate::{Context, Key, Label, Urn, Value};
 
 /// Which optional functions a driver implements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,9 +105,9 @@ pub struct Inputs {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManifestFile {
     /// File name.
-    pub name: String,
+    pub name: Label,
     /// Where it goes.
-    pub location: String,
+    pub location: Label,
     /// The manifest; secret leaves are possible.
     pub data: Value,
 }
@@ -116,7 +116,7 @@ pub struct ManifestFile {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceState {
     /// The driver's own name for the real thing.
-    pub id: String,
+    pub id: Label,
     /// Outputs, a map; secret ones are secret values.
     pub outputs: Value,
     /// Opaque to us, at most 10 KiB.

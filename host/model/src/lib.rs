@@ -16,6 +16,7 @@ mod driver_cases;
 pub mod grants;
 mod input_path;
 mod key;
+mod label;
 mod lifecycle;
 mod location;
 mod lock;
@@ -39,6 +40,7 @@ pub use driver_cases::{CaseInputs, DriverCase, DriverCases, InvalidCase, Skipped
 pub use grants::{DirGrant, Grants};
 pub use input_path::InputPath;
 pub use key::Key;
+pub use label::Label;
 pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifecycle};
 pub use location::Location;
 pub use lock::{Digest, Lock, Pin};

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use purlin_engine::{Base, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
-use purlin_model::{Context, Diagnostic, Key, Location, Urn, Workspace};
+use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
 use purlin_sandbox::Compiler;
 use purlin_state::{
     Change, Environment, Holder, KeyProvider, OpenOptions, Probe, Record, Report, SledStore, Snapshot, Store,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_engine::{Call, Driver, Look};
-use purlin_model::Grants;
 use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState};
+use purlin_model::{Grants, Label};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Probe;
 
@@ -42,7 +42,7 @@ impl Driver for Probed {
         self.driver.check(call, inputs, previous).await
     }
 
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError> {
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
         self.driver.name(call, inputs).await
     }
 

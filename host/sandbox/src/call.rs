@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use purlin_model::Grants;
 use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::{Grants, Value};
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Store, Trap};
+use zeroize::Zeroizing;
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
@@ -38,12 +39,14 @@ pub(crate) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    pub(crate) fn new(
+    fn new(
         context: &'a CallContext<'a>,
+        env: &[Zeroizing<String>],
         inputs: &[Option<&Inputs>],
         state: Option<&ResourceState>,
     ) -> Self {
         let mut needles = Needles::default();
+        env.iter().for_each(|value| needles.collect_setting(value));
         for inputs in inputs.iter().flatten() {
             needles.collect(&inputs.values, false);
             needles.collect(&inputs.secrets, true);
@@ -52,6 +55,11 @@ impl<'a> Given<'a> {
         if let Some(state) = state {
             needles.collect(&state.outputs, false);
             state.manifests.iter().for_each(|file| needles.collect(&file.data, false));
+            // What holds a secret that the call is not given any more stays secret itself.
+            let labels = state.manifests.iter().flat_map(|file| [&file.name, &file.location]);
+            for label in labels.chain([&state.id]).filter(|label| label.is_secret()) {
+                needles.collect(&Value::from(label.expose()).into_secret(), true);
+            }
         }
         for inputs in inputs.iter().flatten() {
             needles.excuse(&inputs.values, false);
@@ -78,6 +86,9 @@ pub(crate) struct Runner {
     shared: Arc<Shared>,
     pre: bindings::DriverPre<Guest>,
     granted: Arc<Granted>,
+    /// Values of the environment variables that are granted: what is kept out of documents and
+    /// given in this way often is a credential.
+    env: Vec<Zeroizing<String>>,
     permits: Semaphore,
     /// Microseconds that calls took so far.
     spent: AtomicU64,
@@ -126,6 +137,12 @@ impl Runner {
             permits: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),
             spent: AtomicU64::new(0),
             granted: Arc::new(Granted::validate(setup, &limits)?),
+            env: setup
+                .grants
+                .env
+                .iter()
+                .filter_map(|name| setup.env.get(name).cloned().map(Zeroizing::new))
+                .collect(),
             limits,
             shared,
             pre,
@@ -136,6 +153,16 @@ impl Runner {
     /// Every capability that its imports could use.
     pub(crate) fn reach(&self) -> BTreeSet<String> {
         inspect::reach_of(&self.shared.engine, self.pre.instance_pre().component())
+    }
+
+    /// What a call is given: inputs, and what is recorded.
+    pub(crate) fn given<'a>(
+        &self,
+        context: &'a CallContext<'a>,
+        inputs: &[Option<&Inputs>],
+        state: Option<&ResourceState>,
+    ) -> Given<'a> {
+        Given::new(context, &self.env, inputs, state)
     }
 
     /// What the operator grants.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use purlin_model::Label;
 use purlin_model::driver::Subject;
 use tokio::sync::watch;
 
@@ -55,7 +56,7 @@ pub trait CheckpointSink: Send + Sync {
     ///
     /// # Errors
     /// A message when the id cannot be kept. It ends the call.
-    async fn checkpoint(&self, id: &str) -> Result<(), String>;
+    async fn checkpoint(&self, id: &Label) -> Result<(), String>;
 }
 
 /// What a driver says while it works; secrets are masked.

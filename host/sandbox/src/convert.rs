@@ -8,7 +8,7 @@ use std::time::Duration;
 use purlin_model::driver::{
     Checked, Failure, Impact, Inputs, InvalidInput, ManifestFile, Observed, ResourceState, Subject,
 };
-use purlin_model::{Map, Value};
+use purlin_model::{Label, Map, Value};
 use zeroize::Zeroize;
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
@@ -114,7 +114,7 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
         side.insert(name.clone(), value.clone());
     }
     types::State {
-        id: state.id.clone(),
+        id: state.id.expose().to_owned(),
         outputs: object(&Value::Map(outputs), ignore),
         secrets: object(&Value::Map(secrets), ignore),
         cookie: state.cookie.clone(),
@@ -122,8 +122,8 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
             .manifests
             .iter()
             .map(|file| types::ManifestFile {
-                name: file.name.clone(),
-                location: file.location.clone(),
+                name: file.name.expose().to_owned(),
+                location: file.location.expose().to_owned(),
                 data: file.data.reveal_marked(ignore).to_string(),
             })
             .collect(),
@@ -186,16 +186,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Tells the operator where a secret stands in what has to be shown, and is kept in clear.
-    /// Refusing it would lose what was made; and a short secret is in many texts by chance.
-    fn shown(&self, what: &str, text: &str) {
-        if self.needles.mask(text) != text {
-            tracing::warn!(
-                target: "purlin::driver", driver = self.driver,
-                "the {what} that the driver `{}` gave holds a secret that it was given; it is shown and kept in clear",
-                self.driver
-            );
-        }
+    /// What a driver calls something. Refusing a secret in it would lose what was made.
+    fn label(&self, text: String) -> Label {
+        self.needles.label(text)
     }
 
     /// Text for people.
@@ -220,7 +213,6 @@ impl<'a> Reader<'a> {
                 self.junk(format!("its cookie has {} bytes, and 10240 are allowed", state.cookie.len()))
             );
         }
-        self.shown("id", &state.id);
         let mut outputs = self.map("outputs", &state.outputs)?;
         let mut secrets = self.map("secrets", &state.secrets)?;
         let places = sensitive::take(&mut secrets).map_err(|what| self.junk(what))?;
@@ -238,18 +230,17 @@ impl<'a> Reader<'a> {
                     self.people(&file.name)
                 )));
             }
-            self.shown("manifest's name", &file.name);
             self.sees("manifest", &file.name);
             manifests.push(ManifestFile {
-                name: file.name.clone(),
-                location: file.location.clone(),
+                name: self.label(file.name.clone()),
+                location: self.label(file.location.clone()),
                 data: self.needles.taint(self.json("manifest", &file.data)?),
             });
         }
         let mut outputs = self.needles.taint(Value::Map(outputs));
         sensitive::hide(&places, &mut outputs, &mut manifests);
         Ok(ResourceState {
-            id: std::mem::take(&mut state.id),
+            id: self.label(std::mem::take(&mut state.id)),
             outputs,
             cookie: std::mem::take(&mut state.cookie),
             manifests,
@@ -272,13 +263,12 @@ impl<'a> Reader<'a> {
         Ok(Observed { state, values })
     }
 
-    pub(crate) fn name(&self, name: String) -> Result<String, CallError> {
+    pub(crate) fn name(&self, name: String) -> Result<Label, CallError> {
         if name.is_empty() || name.len() > LONGEST_ID {
             return Err(self.junk("the name of a resource has 1 to 4096 bytes"));
         }
         self.sees("name", &name);
-        self.shown("name", &name);
-        Ok(name)
+        Ok(self.label(name))
     }
 
     pub(crate) fn checked(&self, mut checked: wit::Checked, given: &Inputs) -> Result<Checked, CallError> {

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::Grants;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
+use purlin_model::{Grants, Label};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::call::{Given, Runner};
@@ -102,7 +102,7 @@ impl Driver {
                 warnings: Vec::new(),
             });
         }
-        let given = Given::new(context, &[Some(inputs), previous], None);
+        let given = self.0.runner.given(context, &[Some(inputs), previous], None);
         let request = wit::CheckRequest {
             resource: convert::resource(context.subject),
             inputs: convert::inputs(inputs),
@@ -121,11 +121,11 @@ impl Driver {
     ///
     /// # Errors
     /// [`CallError::Failure`], or what ended the call.
-    pub async fn name_of(&self, context: &CallContext<'_>, inputs: &Inputs) -> Result<String, CallError> {
+    pub async fn name_of(&self, context: &CallContext<'_>, inputs: &Inputs) -> Result<Label, CallError> {
         if !self.0.manifest.implements.name {
-            return Ok(context.subject.urn.guresid().as_str().to_owned());
+            return Ok(context.subject.urn.guresid().as_str().into());
         }
-        let given = Given::new(context, &[Some(inputs)], None);
+        let given = self.0.runner.given(context, &[Some(inputs)], None);
         let request = wit::NameRequest {
             resource: convert::resource(context.subject),
             inputs: convert::known(inputs)?,
@@ -150,7 +150,7 @@ impl Driver {
         inputs: &Inputs,
         name: &str,
     ) -> Result<ResourceState, CallError> {
-        let given = Given::new(context, &[Some(inputs)], None).creating();
+        let given = self.0.runner.given(context, &[Some(inputs)], None).creating();
         let request = wit::CreateRequest {
             resource: convert::resource(context.subject),
             inputs: convert::known(inputs)?,
@@ -192,7 +192,7 @@ impl Driver {
             };
             return Ok(Some(Observed { state, values: None }));
         }
-        let given = Given::new(context, &[Some(inputs)], state);
+        let given = self.0.runner.given(context, &[Some(inputs)], state);
         let request = wit::ReadRequest {
             resource: convert::resource(context.subject),
             id: id.map(str::to_owned),
@@ -210,8 +210,8 @@ impl Driver {
         match answer {
             Ok(Some(observed)) => {
                 let observed = reader.observed(observed, inputs)?;
-                let recorded = state.map(|state| state.id.as_str()).filter(|recorded| id == Some(recorded));
-                if recorded.is_some_and(|recorded| recorded != observed.state.id) {
+                let recorded = state.map(|state| state.id.expose()).filter(|recorded| id == Some(recorded));
+                if recorded.is_some_and(|recorded| recorded != observed.state.id.expose()) {
                     return Err(reader.junk("`read` answered with another id than the one asked for"));
                 }
                 Ok(Some(observed))
@@ -237,7 +237,8 @@ impl Driver {
         if !implements.update_impact {
             return Ok(Impact::default());
         }
-        let given = Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+        let given =
+            self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
         let request = self.change(&given, &change, convert::inputs(change.after));
         let answer = self
             .0
@@ -260,7 +261,8 @@ impl Driver {
         context: &CallContext<'_>,
         change: Change<'_>,
     ) -> Result<ResourceState, CallError> {
-        let given = Given::new(context, &[Some(change.before), Some(change.after)], Some(change.state));
+        let given =
+            self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
         let request = self.change(&given, &change, convert::known(change.after)?);
         let answer = self
             .0
@@ -270,7 +272,7 @@ impl Driver {
         let reader = self.reader(&given);
         let state = answer.map_err(|failure| reader.failure(failure))?;
         let state = reader.state(state)?;
-        if state.id != change.state.id {
+        if state.id.expose() != change.state.id.expose() {
             return Err(reader.junk("`update` changed the id of the resource"));
         }
         Ok(state)
@@ -287,7 +289,7 @@ impl Driver {
         state: &ResourceState,
         inputs: &Inputs,
     ) -> Result<(), CallError> {
-        let given = Given::new(context, &[Some(inputs)], Some(state));
+        let given = self.0.runner.given(context, &[Some(inputs)], Some(state));
         let request = wit::DeleteRequest {
             resource: convert::resource(context.subject),
             state: convert::state(state),

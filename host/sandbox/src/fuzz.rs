@@ -59,8 +59,11 @@ pub fn answer(bytes: &[u8]) {
     match kind % 6 {
         0 => {
             if let Ok(state) = reader.state(texts.state()) {
+                clean(&state.id.to_string());
                 clean(&state.outputs.redact().to_string());
-                state.manifests.iter().for_each(|file| clean(&file.data.redact().to_string()));
+                for file in &state.manifests {
+                    clean(&format!("{} {} {}", file.name, file.location, file.data.redact()));
+                }
             }
         }
         1 => {

@@ -79,7 +79,9 @@ impl Interfaces {
 
 /// Every capability that imports could use; what is not known stands for itself.
 fn reach(imports: &[Import]) -> BTreeSet<String> {
-    let one = |import: &Import| if import.offered { import.capability.map(str::to_owned) } else { Some(import.name.clone()) };
+    let one = |import: &Import| {
+        if import.offered { import.capability.map(str::to_owned) } else { Some(import.name.clone()) }
+    };
     imports.iter().filter_map(one).collect()
 }
 

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use purlin_model::{Map, Value, is_dangerous};
+use purlin_model::{Label, Map, Value, is_dangerous};
 use zeroize::Zeroize;
 
 use self::automaton::Automaton;
@@ -29,6 +29,8 @@ const MOST_DRESSES: usize = 1 << 20;
 /// Bytes that are searched for names that documents show. Names that come after that count as
 /// secret where a secret is in them.
 const MOST_EXCUSES: usize = 64 << 20;
+/// Settings from outside count anywhere from this length on.
+const SHORTEST_SETTING: usize = 8;
 const MASK: &str = "[secret]";
 
 /// The texts that must not come out in clear.
@@ -95,6 +97,22 @@ impl Needles {
             Value::String(text) if !secret => self.shown.push(Arc::clone(text)),
             _ => {}
         }
+    }
+
+    /// Takes in a setting from outside. Most short ones are no secrets (`require`, `info`): they
+    /// count only where they stand alone.
+    pub(crate) fn collect_setting(&mut self, text: &str) {
+        if text.len() >= SHORTEST_SETTING {
+            self.add(text);
+        } else if !text.is_empty() {
+            self.wholes.push(text.into());
+        }
+    }
+
+    /// What a driver calls something: secret where a secret is told by it.
+    pub(crate) fn label(&self, text: String) -> Label {
+        let secret = self.touch_name(&text);
+        Label::new(text, secret)
     }
 
     fn is_empty(&self) -> bool {
@@ -408,6 +426,26 @@ mod tests {
         // What was given as a secret stays one.
         let secret = Value::from(json!("user")).into_secret();
         assert_eq!(needles.taint_beside(Value::from("user"), &secret).redact(), json!("[secret]"));
+    }
+
+    #[test]
+    fn a_short_setting_counts_where_it_stands_alone() {
+        let mut needles = Needles::default();
+        ["require", "a-long-token", ""].iter().for_each(|setting| needles.collect_setting(setting));
+        needles.finish();
+        assert_eq!(needles.mask("sslmode=require"), "sslmode=require");
+        assert_eq!(needles.mask("require"), "[secret]");
+        assert_eq!(needles.mask("with a-long-token"), "with [secret]");
+    }
+
+    #[test]
+    fn what_a_driver_calls_something_is_secret_where_a_secret_is_told_by_it() {
+        let mut needles = needles(json!({"username": "user", "password": "hunter2"}));
+        needles.excuse(&Value::from(json!({"name": "user-db"})), false);
+        let label = |text: &str| needles.label(text.to_owned());
+        assert!(label("db-hunter2").is_secret() && label("superuser").is_secret());
+        // Documents show it.
+        assert!(!label("user-db").is_secret() && !label("db").is_secret());
     }
 
     #[test]

@@ -34,22 +34,23 @@ pub(crate) fn take(secrets: &mut Map) -> Result<Vec<String>, &'static str> {
 /// Makes the places secret. Where there is no such place, what would hold it becomes secret.
 pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [ManifestFile]) {
     // There can be many places and many manifests; each is looked at once.
-    let numbers: HashMap<String, usize> =
-        manifests.iter().enumerate().map(|(number, file)| (file.name.clone(), number)).collect();
-    let (mut all, mut all_manifests) = (false, false);
+    let numbers: HashMap<&str, usize> =
+        manifests.iter().enumerate().map(|(number, file)| (file.name.expose(), number)).collect();
+    let (mut all, mut all_manifests, mut in_manifests) = (false, false, Vec::new());
     for place in places {
         let mut segments = place.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         match segments.next().as_deref() {
             Some("outputs") => at(outputs, &mut segments),
             Some("manifests") => match segments.next() {
-                Some(name) => {
-                    if let Some(file) = numbers.get(&name).and_then(|number| manifests.get_mut(*number)) {
-                        at(&mut file.data, &mut segments);
-                    }
-                }
+                Some(name) => in_manifests.extend(numbers.get(&*name).map(|number| (*number, segments))),
                 None => all_manifests = true,
             },
             _ => all = true,
+        }
+    }
+    for (number, mut segments) in in_manifests {
+        if let Some(file) = manifests.get_mut(number) {
+            at(&mut file.data, &mut segments);
         }
     }
     let none = || std::iter::empty();
@@ -92,8 +93,8 @@ mod tests {
         assert_eq!(secrets.len(), 1);
         let mut outputs = Value::from(json!({"db": {"a/b": 1, "h": 2}, "l": [1, 2], "m": {"x": 1}, "o": 3}));
         let file = |name: &str| ManifestFile {
-            name: name.to_owned(),
-            location: "l".to_owned(),
+            name: name.into(),
+            location: "l".into(),
             data: json!({"data": {"p": 1, "q": 2}}).into(),
         };
         let mut manifests = [file("x.yaml"), file("y.yaml")];

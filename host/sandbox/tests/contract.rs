@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{PASSWORD, create, guest, inputs, seconds, subject, with_password};
 use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
-use purlin_model::{Limits, Map, Value};
+use purlin_model::{Label, Limits, Map, Value};
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Progress};
 use serde_json::json;
 
@@ -29,20 +29,23 @@ async fn a_life_from_check_to_delete() {
     let name = driver.name_of(&context, &given).await.expect("named");
     assert_eq!(name, format!("postgres-{}", &guresid.as_str()[..8]));
 
-    let state = driver.create(&context, &given, &name).await.expect("made");
+    let state = driver.create(&context, &given, name.expose()).await.expect("made");
     assert_eq!(state.id, format!("id-{guresid}"));
     assert_eq!(state.outputs.redact(), json!({"host": "db", "password": "[secret]"}));
     assert_eq!(state.cookie, b"cookie");
 
-    let read = driver.read(&context, Some(&state.id), &name, &given, Some(&state)).await.expect("read");
+    let read = driver
+        .read(&context, Some(state.id.expose()), name.expose(), &given, Some(&state))
+        .await
+        .expect("read");
     assert_eq!(read, Some(Observed { state: state.clone(), values: None }));
     for gone in ["gone", "missing"] {
-        let read = driver.read(&context, Some(gone), &name, &given, Some(&state)).await;
+        let read = driver.read(&context, Some(gone), name.expose(), &given, Some(&state)).await;
         assert_eq!(read, Ok(None), "{gone}");
     }
 
     let after = with_password(json!({"host": "db2"}));
-    let change = Change { state: &state, before: &given, after: &after, name: &name };
+    let change = Change { state: &state, before: &given, after: &after, name: name.expose() };
     let impact = driver.update_impact(&context, change).await.expect("an impact");
     assert_eq!(impact, Impact { stable_outputs: vec!["host".into()], ..Impact::default() });
     let updated = driver.update(&context, change).await.expect("updated");
@@ -128,7 +131,7 @@ async fn reality_is_read_by_id_else_by_name_and_believed_in_nothing() {
     let context = CallContext::new(&subject, "key-1");
     let none = inputs(json!({}));
     let found = driver.read(&context, None, "a-name", &none, None).await.expect("read").expect("there");
-    assert_eq!((found.state.id.as_str(), found.values), ("a-name", None));
+    assert_eq!((found.state.id.expose(), found.values), ("a-name", None));
     let found = driver.read(&context, Some("an-id"), "a-name", &none, None).await.expect("read");
     assert_eq!(found.expect("there").state.id, "an-id");
 
@@ -223,7 +226,7 @@ struct Slow(tokio::sync::Semaphore);
 
 #[async_trait::async_trait]
 impl CheckpointSink for Slow {
-    async fn checkpoint(&self, _: &str) -> Result<(), String> {
+    async fn checkpoint(&self, _: &Label) -> Result<(), String> {
         self.0.acquire().await.map(drop).map_err(|error| error.to_string())
     }
 }
@@ -255,13 +258,13 @@ struct Kept(Mutex<Vec<String>>);
 
 #[async_trait::async_trait]
 impl CheckpointSink for Kept {
-    async fn checkpoint(&self, id: &str) -> Result<(), String> {
+    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
         // Durability takes a while; the driver waits.
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        if id == "unlucky" {
+        if *id == *"unlucky" {
             return Err("the disk is full".into());
         }
-        self.0.lock().expect("ours").push(id.to_owned());
+        self.0.lock().expect("ours").push(id.expose().to_owned());
         Ok(())
     }
 }

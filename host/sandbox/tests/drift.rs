@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use common::{component, inputs, sandbox, subject};
 use purlin_model::driver::{Failure, Inputs, ResourceState};
-use purlin_model::{DirGrant, Grants, Limits, Value};
+use purlin_model::{DirGrant, Grants, Label, Limits, Value};
 use purlin_sandbox::{
     CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Source,
 };
@@ -73,9 +73,10 @@ async fn what_somebody_did_by_hand_is_told_and_repaired() {
     let checked = driver.check(&context, &odd, None).await.expect("valid");
     let given = Inputs { values: checked.values, secrets: checked.secrets, ..odd };
     let name = driver.name_of(&context, &given).await.expect("named");
-    let state = driver.create(&context, &given, &name).await.expect("made");
-    assert_eq!((name.as_str(), state.id.as_str()), ("/out/sub/a.txt", "/out/sub/a.txt"));
-    let read = async || driver.read(&context, Some(&state.id), &name, &given, Some(&state)).await;
+    let state = driver.create(&context, &given, name.expose()).await.expect("made");
+    assert_eq!((name.expose(), state.id.expose()), ("/out/sub/a.txt", "/out/sub/a.txt"));
+    let read =
+        async || driver.read(&context, Some(state.id.expose()), name.expose(), &given, Some(&state)).await;
 
     let seen = read().await.expect("read").expect("there");
     assert_eq!((seen.state, seen.values.as_ref()), (state.clone(), Some(&given.values)), "nothing differs");
@@ -86,7 +87,7 @@ async fn what_somebody_did_by_hand_is_told_and_repaired() {
     assert_eq!(values.redact(), json!({"path": "/out/sub/a.txt", "content": "theirs\n"}));
     assert_ne!(seen.state.outputs, state.outputs);
 
-    let change = Change { state: &seen.state, before: &given, after: &given, name: &name };
+    let change = Change { state: &seen.state, before: &given, after: &given, name: name.expose() };
     let repaired = driver.update(&context, change).await.expect("repaired");
     assert_eq!((repaired, text(&files.at("sub/a.txt")).as_str()), (state.clone(), "mine\n"));
 
@@ -116,7 +117,7 @@ async fn a_secret_content_is_not_told_but_that_it_changed_is() {
     given.secrets = Value::from(json!({"content": "hush-hush"}));
     let state = files.driver.create(&context, &given, "/out/a.txt").await.expect("made");
     fs::write(files.at("a.txt"), "hush-hush, and more").expect("written");
-    let seen = files.driver.read(&context, Some(&state.id), "/out/a.txt", &given, Some(&state)).await;
+    let seen = files.driver.read(&context, Some(state.id.expose()), "/out/a.txt", &given, Some(&state)).await;
     let seen = seen.expect("read").expect("there");
     assert_eq!(seen.values.expect("told").redact(), json!({"path": "/out/a.txt"}));
     assert_ne!(seen.state.outputs, state.outputs);
@@ -125,7 +126,7 @@ async fn a_secret_content_is_not_told_but_that_it_changed_is() {
     if let Value::Map(values) = &mut given.values {
         values.insert("content".into(), Value::from("hush-hush").into_secret());
     }
-    let seen = files.driver.read(&context, Some(&state.id), "/out/a.txt", &given, Some(&state)).await;
+    let seen = files.driver.read(&context, Some(state.id.expose()), "/out/a.txt", &given, Some(&state)).await;
     let values = seen.expect("read").expect("there").values.expect("told");
     assert_eq!(values.redact()["content"], "[secret]");
 }
@@ -135,7 +136,7 @@ struct Death(CancelToken);
 
 #[async_trait::async_trait]
 impl CheckpointSink for Death {
-    async fn checkpoint(&self, _: &str) -> Result<(), String> {
+    async fn checkpoint(&self, _: &Label) -> Result<(), String> {
         self.0.cut();
         std::future::pending().await
     }
@@ -250,10 +251,10 @@ async fn a_driver_without_read_takes_the_record_for_real_and_finds_nothing_else(
     let state = driver.create(&context, &given, "n").await.expect("made");
     let again = driver.create(&context, &given, "n").await.expect("made again");
     assert_eq!(state, again);
-    let seen = driver.read(&context, Some(&state.id), "n", &given, Some(&state)).await;
+    let seen = driver.read(&context, Some(state.id.expose()), "n", &given, Some(&state)).await;
     let seen = seen.expect("read").expect("there");
     assert_eq!((seen.state, seen.values), (state.clone(), None));
-    for id in [Some(state.id.as_str()), None] {
+    for id in [Some(state.id.expose()), None] {
         let found =
             driver.read(&context, id, "n", &given, None).await.expect_err("nothing found is not gone");
         assert_eq!(found.to_string(), "the driver `purlin/echo` cannot look for what exists");

@@ -1,5 +1,7 @@
 //! What a commit consists of, and what a store gives back.
 
+use purlin_model::Label;
+
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
 /// One step of a commit.
@@ -16,7 +18,7 @@ pub enum Change {
         /// The record that the intent is for.
         id: RecordId,
         /// What the driver said.
-        provider_id: String,
+        provider_id: Label,
     },
     /// The call's outcome is known and part of this commit, or stands for nothing.
     Settle(RecordId),

@@ -79,7 +79,7 @@ impl Writes {
             }
             Change::Checkpoint { id, provider_id } => {
                 let key = key(Kind::Checkpoint, id)?;
-                self.writes.push(Write::Put { key, value: codec::encode_checkpoint(provider_id) });
+                self.put(key, codec::encode_checkpoint(provider_id, keys)?);
             }
             Change::Settle(id) => {
                 self.remove(keyspace::of(Kind::Intent, id));
@@ -90,10 +90,10 @@ impl Writes {
             }
             Change::Hold { environment, holder } => {
                 let key = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
-                self.writes.push(match holder {
-                    Some(holder) => Write::Put { key, value: codec::encode_hold(holder) },
-                    None => Write::Remove { key },
-                });
+                match holder {
+                    Some(holder) => self.put(key, codec::encode_hold(holder, keys)?),
+                    None => self.writes.push(Write::Remove { key }),
+                }
             }
         }
         Ok(())
@@ -114,11 +114,14 @@ impl Writes {
             codec::encode_documents(documents, keys)
         });
         let documents = documents.transpose()?;
-        let value = codec::encode_deployment(environment, deployment)?;
         let documents = documents.map(|encoded| {
             self.sealed_with(encoded.key);
             encoded.bytes
         });
+        // Behind the documents, which are sealed in any case and so bring a key.
+        let encoded = codec::encode_deployment(environment, deployment, keys)?;
+        self.sealed_with(encoded.key);
+        let value = encoded.bytes;
         self.writes.push(Write::Deployed(Box::new(Deployed {
             place: keyspace::place(environment),
             id: keyspace::DeploymentKey::id(&deployment.id),

@@ -1,6 +1,8 @@
 //! What is about to be done: written down before a driver is called, so that a crash leaves a
 //! trace of what may have happened (SPEC §10).
 
+use purlin_model::Label;
+
 use crate::{Record, RecordId};
 
 /// A call that is about to be made, or whose outcome is not known.
@@ -11,7 +13,7 @@ pub struct Intent {
     /// The idempotency key of the call, the same for every attempt at it.
     pub idempotency_key: String,
     /// The provider id that the driver named before it was done.
-    pub checkpoint: Option<String>,
+    pub checkpoint: Option<Label>,
     /// Since when, milliseconds since 1970.
     pub since: u64,
 }
@@ -30,6 +32,15 @@ pub enum Operation {
 }
 
 impl Intent {
+    /// Whether anything in it is secret.
+    pub(crate) fn has_secret(&self) -> bool {
+        let recorded = match &self.operation {
+            Operation::Create(record) | Operation::Update(record) => record.has_secret(),
+            Operation::Delete(_) => false,
+        };
+        recorded || self.checkpoint.as_ref().is_some_and(Label::is_secret)
+    }
+
     /// Which record it is for.
     pub fn id(&self) -> RecordId {
         match &self.operation {

@@ -69,11 +69,11 @@ impl Store for MemoryStore {
     }
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
-        self.read(|table| snapshot::history(table, environment))
+        self.read(|table| snapshot::history(table, environment, &self.keys))
     }
 
     async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
-        self.read(|table| snapshot::last_from_documents(table, environment))
+        self.read(|table| snapshot::last_from_documents(table, environment, &self.keys))
     }
 
     async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {

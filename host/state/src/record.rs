@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::Urn;
 use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::{Label, Urn, Value};
 
 /// Whether a resource is whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Status {
     Ready,
     /// It exists, but its driver could not finish.
     Partial {
-        /// What failed, without secrets: it is stored in clear.
+        /// What failed, without secrets: it is shown.
         message: String,
     },
     /// It was deleted so that a new one can take its place, and that was not made yet. Nothing
@@ -74,7 +74,7 @@ pub struct Record {
     /// Id of the definition (or reference of the bundle) it was made from, if any.
     pub definition: Option<Arc<str>>,
     /// What the driver's `name` said.
-    pub name: String,
+    pub name: Label,
     /// The checked inputs it was last provisioned with, or, where its driver could tell, found with.
     pub inputs: Inputs,
     /// What the driver said about it.
@@ -114,19 +114,29 @@ impl Record {
         RecordId { urn: self.urn.clone(), superseded: self.superseded }
     }
 
-    /// Whether its inputs hold anything secret, so that their digest could be guessed from.
-    pub(crate) fn has_secret_inputs(&self) -> bool {
-        let inputs = &self.inputs;
-        is_something(&inputs.secrets) || inputs.values.has_secret() || inputs.params.has_secret()
+    /// Whether anything in it is secret. What stands under `secrets` is, whether or not each leaf
+    /// says so, and what a driver keeps in its cookie.
+    pub(crate) fn has_secret(&self) -> bool {
+        let Inputs { values, secrets, params, .. } = &self.inputs;
+        let ResourceState { id, outputs, cookie, manifests } = &self.state;
+        let in_values = [values, params, outputs].into_iter().any(Value::has_secret);
+        in_values
+            || is_something(secrets)
+            || !cookie.is_empty()
+            || self.name.is_secret()
+            || id.is_secret()
+            || manifests
+                .iter()
+                .any(|file| file.name.is_secret() || file.location.is_secret() || file.data.has_secret())
     }
 }
 
 /// Whether a value says anything: neither null nor an empty map or list.
-pub(crate) fn is_something(value: &purlin_model::Value) -> bool {
+fn is_something(value: &Value) -> bool {
     match value {
-        purlin_model::Value::Null => false,
-        purlin_model::Value::Map(map) => !map.is_empty(),
-        purlin_model::Value::List(list) => !list.is_empty(),
+        Value::Null => false,
+        Value::Map(map) => !map.is_empty(),
+        Value::List(list) => !list.is_empty(),
         _ => true,
     }
 }

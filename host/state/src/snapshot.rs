@@ -30,14 +30,14 @@ pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring)
             *kind = Kind::Checkpoint as u8;
         }
         if let Some(value) = table.get(&checkpoint) {
-            intent.checkpoint = Some(codec::decode_checkpoint(value, &name)?);
+            intent.checkpoint = Some(codec::decode_checkpoint(value, &name, keys)?);
         }
         Ok(intent)
     });
     let mut pending = pending.collect::<Result<Vec<Intent>, Error>>()?;
     pending.sort_by_cached_key(Intent::id);
     let held = match table.get(&hold) {
-        Some(value) => Some(codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)))?),
+        Some(value) => Some(codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)), keys)?),
         None => None,
     };
     Ok(Snapshot { records, pending, held })
@@ -103,20 +103,25 @@ pub(crate) fn environments(table: &Table) -> Result<Vec<Environment>, Error> {
 }
 
 /// The deployments of an environment, the oldest first.
-pub(crate) fn history(table: &Table, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+pub(crate) fn history(
+    table: &Table,
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Vec<Deployment>, Error> {
     let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
-    table.range(&prefix).map(|(key, value)| deployment(key, value, environment)).collect()
+    table.range(&prefix).map(|(key, value)| deployment(key, value, environment, keys)).collect()
 }
 
 /// The latest deployment of an environment that was made from documents. Older ones are not read.
 pub(crate) fn last_from_documents(
     table: &Table,
     environment: &Environment,
+    keys: &Keyring,
 ) -> Result<Option<Deployment>, Error> {
     let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
     let entries: Vec<(&[u8], &[u8])> = table.range(&prefix).collect();
     for (key, value) in entries.into_iter().rev() {
-        let deployment = deployment(key, value, environment)?;
+        let deployment = deployment(key, value, environment, keys)?;
         if deployment.documents.is_some() {
             return Ok(Some(deployment));
         }
@@ -124,11 +129,16 @@ pub(crate) fn last_from_documents(
     Ok(None)
 }
 
-fn deployment(key: &[u8], value: &[u8], environment: &Environment) -> Result<Deployment, Error> {
+fn deployment(
+    key: &[u8],
+    value: &[u8],
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Deployment, Error> {
     let name = keyspace::describe(key, Some(environment));
     let number = keyspace::deployment_number(key)
         .ok_or_else(|| Error::Damaged { name: name.clone(), detail: "its number is lost".into() })?;
-    codec::decode_deployment(value, number, &name)
+    codec::decode_deployment(value, number, &name, keys)
 }
 
 /// The documents with a digest.

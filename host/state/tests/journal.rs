@@ -317,7 +317,9 @@ fn a_record_that_does_not_read_is_left_out_by_name() {
     let mut bytes = fs::read(&path).expect("read");
     // Damage that happened before the journal was written: its frame proves it right.
     let ends = ends(&bytes);
-    let at = (0..bytes.len()).rev().find(|at| bytes[*at..].starts_with(b"echo-5")).expect("record 5");
+    let name = urn(5);
+    let is_it = |at: &usize| bytes[*at..].starts_with(name.as_str().as_bytes());
+    let at = (0..bytes.len()).rev().find(is_it).expect("record 5");
     bytes[at] ^= 1;
     let frame = *ends.iter().rev().find(|end| **end <= at).expect("a frame");
     let length = u32::from_le_bytes(bytes[frame..frame + 4].try_into().expect("four")) as usize;

@@ -64,7 +64,7 @@ fn an_intent_is_pending_until_it_is_settled() {
         assert_eq!(pending()[0].checkpoint, None, "what was said before an intent is not about it");
         run(store.commit(vec![checkpoint("i-1")])).expect("commits");
         run(store.commit(vec![checkpoint("i-2")])).expect("commits");
-        assert_eq!(pending()[0].checkpoint.as_deref(), Some("i-2"));
+        assert_eq!(pending()[0].checkpoint, Some("i-2".into()));
         run(store.commit(vec![intend(record(1))])).expect("commits");
         assert_eq!(pending()[0].checkpoint, None, "a new attempt knows nothing yet");
         run(store.commit(vec![checkpoint("i-3")])).expect("commits");
@@ -220,7 +220,7 @@ fn change() -> impl Strategy<Value = Change> {
         3 => record.clone().prop_map(put),
         2 => id().prop_map(Change::Remove),
         3 => record.prop_map(intend),
-        1 => (id(), "[a-z]{0,4}").prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id }),
+        1 => (id(), "[a-z]{0,4}").prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id: provider_id.into() }),
         2 => id().prop_map(Change::Settle),
         2 => (placed(), 0..5_usize, 0..4_u64, proptest::option::of(0..3_u8)).prop_map(
             |(environment, id, number, documents)| {

@@ -64,11 +64,15 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     warn_of_reading_along(&args.folder, &place.workspace.folder, app);
     let outputs = purlin_host::outputs(&records);
     let mut names = Names::default();
-    let mut parts: Vec<(PathBuf, &Value)> = Vec::new();
+    // Where each goes, and whether a secret stands in it or in its name.
+    let mut parts: Vec<(PathBuf, &Value, bool)> = Vec::new();
     let mut status = Status::Done;
     for (name, document) in &outputs.workloads {
         match document {
-            Ok(document) => parts.push((names.free("workloads", &format!("{name}.yaml"), ""), document)),
+            Ok(document) => {
+                let path = names.free("workloads", &format!("{name}.yaml"), "");
+                parts.push((path, document, document.has_secret()));
+            }
             Err(error) => {
                 app.ui.error(&error.to_string());
                 status = Status::Failed;
@@ -78,21 +82,24 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     for (key, manifest) in &outputs.manifests {
         let owner = Urn::new(&place.context, key).guresid();
         let owner = owner.as_str().get(..8).unwrap_or_default();
-        let folder = Path::new("manifests").join(files::safe_name(&manifest.location));
-        parts.push((names.free(&folder, &with_ending(&manifest.name), owner), &manifest.data));
+        let folder =
+            Path::new("manifests").join(files::safe_name(manifest.location.shown(args.show_secrets)));
+        let path = names.free(&folder, &with_ending(manifest.name.shown(args.show_secrets)), owner);
+        let in_its_name = manifest.name.is_secret() || manifest.location.is_secret();
+        parts.push((path, &manifest.data, in_its_name || manifest.data.has_secret()));
     }
     // All of it, or nothing.
     let mut earlier = Earlier::read(&args.folder)?;
-    parts.iter().try_for_each(|(path, _)| earlier.check(path, &args.folder.join(path)))?;
-    parts.iter().for_each(|(path, _)| earlier.add(path));
+    parts.iter().try_for_each(|(path, ..)| earlier.check(path, &args.folder.join(path)))?;
+    parts.iter().for_each(|(path, ..)| earlier.add(path));
     earlier.write(&args.folder)?;
     let (mut written, mut incomplete) = (Vec::new(), Vec::new());
-    for (path, value) in parts {
+    for (path, value, secret) in parts {
         let json = render::value::json(value, args.show_secrets);
         let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let text = if is_json { format!("{json:#}\n") } else { render::value::yaml(&json)? };
         let target = args.folder.join(&path);
-        let result = match value.has_secret() && args.show_secrets {
+        let result = match secret && args.show_secrets {
             true => files::make_folder(&target).and_then(|()| files::write_private(&target, text.as_bytes())),
             false => files::write(&target, &text),
         };

@@ -237,7 +237,7 @@ fn marks(record: &Record) -> Vec<&'static str> {
 }
 
 impl Pending {
-    fn new(intent: &Intent) -> Self {
+    fn new(intent: &Intent, show_secrets: bool) -> Self {
         Self {
             operation: match intent.operation {
                 Operation::Create(_) => "create",
@@ -245,14 +245,15 @@ impl Pending {
                 Operation::Delete(_) => "delete",
             },
             since: text::moment(intent.since),
-            checkpoint: intent.checkpoint.clone(),
+            checkpoint: intent.checkpoint.as_ref().map(|id| id.shown(show_secrets).to_owned()),
             idempotency_key: intent.idempotency_key.clone(),
         }
     }
 }
 
-fn pending(snapshot: &Snapshot, id: &RecordId) -> Option<Pending> {
-    snapshot.pending.iter().find(|intent| intent.id() == *id).map(Pending::new)
+fn pending(snapshot: &Snapshot, id: &RecordId, show_secrets: bool) -> Option<Pending> {
+    let intent = snapshot.pending.iter().find(|intent| intent.id() == *id)?;
+    Some(Pending::new(intent, show_secrets))
 }
 
 /// What is to be made and has no record yet.
@@ -273,9 +274,9 @@ impl Resource {
             copy: record.superseded,
             status: status(record),
             marks: marks(record),
-            pending: pending(snapshot, &record.id()),
+            pending: pending(snapshot, &record.id(), false),
             driver: driver(record),
-            provider_id: record.state.id.clone(),
+            provider_id: record.state.id.to_string(),
             dependencies: record.dependencies.iter().map(ToString::to_string).collect(),
         }
     }
@@ -285,8 +286,8 @@ impl Resource {
         let mut all: Vec<Self> = snapshot.records.iter().map(|record| Self::new(record, snapshot)).collect();
         all.extend(unborn(snapshot).map(|(intent, record)| Self {
             status: "pending",
-            pending: Some(Pending::new(intent)),
-            provider_id: intent.checkpoint.clone().unwrap_or_default(),
+            pending: Some(Pending::new(intent, false)),
+            provider_id: intent.checkpoint.as_ref().map(ToString::to_string).unwrap_or_default(),
             ..Self::new(record, snapshot)
         }));
         all.sort_by(|a, b| (&a.urn, a.copy).cmp(&(&b.urn, b.copy)));
@@ -319,10 +320,10 @@ impl Details {
                 copy: copy.superseded?,
                 status: status(copy),
                 driver: driver(copy),
-                provider_id: copy.state.id.clone(),
+                provider_id: copy.state.id.shown(show_secrets).to_owned(),
                 created: text::moment(copy.created),
                 updated: text::moment(copy.updated),
-                pending: pending(snapshot, &copy.id()),
+                pending: pending(snapshot, &copy.id(), show_secrets),
             })
         });
         Some(Self {
@@ -333,12 +334,12 @@ impl Details {
                 Status::Partial { message } => Some(message.clone()),
                 Status::Ready | Status::Absent => None,
             },
-            pending: pending(snapshot, &current),
+            pending: pending(snapshot, &current, show_secrets),
             driver: driver(record),
             driver_digest: record.driver.digest.to_string(),
             definition: record.definition.as_ref().map(ToString::to_string),
-            name: record.name.clone(),
-            provider_id: record.state.id.clone(),
+            name: record.name.shown(show_secrets).to_owned(),
+            provider_id: record.state.id.shown(show_secrets).to_owned(),
             protect: record.protect,
             pinned: record.pinned,
             retain: record.retain,
@@ -360,7 +361,10 @@ impl Details {
                 .state
                 .manifests
                 .iter()
-                .map(|manifest| Manifest { location: manifest.location.clone(), name: manifest.name.clone() })
+                .map(|manifest| Manifest {
+                    location: manifest.location.shown(show_secrets).to_owned(),
+                    name: manifest.name.shown(show_secrets).to_owned(),
+                })
                 .collect(),
             dependencies: record.dependencies.iter().map(ToString::to_string).collect(),
             dependents,
@@ -377,13 +381,14 @@ impl Left {
             .records
             .iter()
             .filter(there)
-            .map(|record| Self { driver: driver(record), provider_id: Some(record.state.id.clone()) })
+            .map(|record| Self { driver: driver(record), provider_id: Some(record.state.id.to_string()) })
             .collect();
         // A creation under way may have made something, beside what it was to replace.
         left.extend(snapshot.pending.iter().filter_map(|intent| match &intent.operation {
-            Operation::Create(record) if record.urn == *urn => {
-                Some(Self { driver: driver(record), provider_id: intent.checkpoint.clone() })
-            }
+            Operation::Create(record) if record.urn == *urn => Some(Self {
+                driver: driver(record),
+                provider_id: intent.checkpoint.as_ref().map(ToString::to_string),
+            }),
             _ => None,
         }));
         left

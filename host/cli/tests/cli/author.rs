@@ -121,6 +121,67 @@ fn a_driver_is_called_by_hand() {
 }
 
 #[test]
+fn what_is_secret_is_hidden_when_a_driver_is_called_by_hand() {
+    let project = Project::with(&[(
+        "purlin.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/guests:\n      source: ./guests.wasm\n      grants: {env: [TOKEN, MODE]}\n",
+    )]);
+    project.write("guests.wasm", component("guests"));
+    project.write("hostile.wasm", component("hostile"));
+    project.write("random.wasm", component("random"));
+    let by_hand = |rest: &[&str]| {
+        let mut command = project.command(&[&["driver", "run"][..], rest].concat());
+        command.env("TOKEN", "a-secret-token").env("MODE", "require");
+        crate::project::ran(command)
+    };
+
+    // By the driver's schema.
+    let drawn = by_hand(&["random.wasm", "create", "--values", r#"{"kind": "password", "length": 24}"#]);
+    let drawn = drawn.status(0).json();
+    assert_eq!(drawn["state"]["secrets"]["value"], "[secret]", "{drawn:#}");
+    assert!(drawn["state"]["outputs"].get("value").is_none(), "{drawn:#}");
+
+    // In an id, in the names of manifests, in the name of an output.
+    let values = json!({
+        "attack": "answer", "id": "id-{secret}", "outputs": r#"{"at-{secret}": 1}"#,
+        "manifests": [{"name": "{secret}", "location": "{secret}", "data": "{}"}],
+    });
+    let secrets = r#"{"password": "a-secret-password"}"#;
+    let create = ["hostile.wasm", "create", "--values", &values.to_string(), "--secrets", secrets];
+    let made = by_hand(&create).status(0);
+    assert!(!made.out.contains("a-secret") && !made.err.contains("a-secret"), "{}{}", made.out, made.err);
+    let state = made.json()["state"].clone();
+    assert_eq!(
+        (&state["id"], &state["outputs"], &state["secrets"]),
+        (&json!("[secret]"), &json!({}), &json!("[secret]"))
+    );
+    assert_eq!(state["manifests"], json!([{"name": "[secret]", "location": "[secret]", "data": {}}]));
+    let shown = by_hand(&[&create[..], &["--show-secrets"]].concat()).status(0).json();
+    assert_eq!(shown["state"]["id"], "id-a-secret-password");
+    assert_eq!(shown["state"]["secrets"], json!({"at-a-secret-password": 1}));
+    let reported = by_hand(&[
+        "hostile.wasm",
+        "create",
+        "--values",
+        r#"{"attack": "checkpoint", "id": "{secret}"}"#,
+        "--secrets",
+        secrets,
+    ]);
+    assert_eq!(reported.status(0).json()["checkpoint"], "[secret]");
+
+    // Variables that are granted: short ones count where they stand alone.
+    let seen = by_hand(&["guests.wasm", "create", "--values", r#"{"do": "look-around"}"#]).status(0).json();
+    assert_eq!(seen["state"]["secrets"]["env"], json!({"TOKEN": "[secret]", "MODE": "[secret]"}), "{seen:#}");
+    let echoed = r#"{"a": "with a-secret-token", "b": "sslmode=require", "c": "require"}"#;
+    let echoed = by_hand(&["guests.wasm", "create", "--values", echoed]).status(0).json();
+    assert_eq!(
+        (&echoed["state"]["outputs"]["b"], &echoed["state"]["secrets"]),
+        (&json!("sslmode=require"), &json!({"a": "[secret]", "c": "[secret]"})),
+        "{echoed:#}"
+    );
+}
+
+#[test]
 fn a_request_that_is_wrong_is_told() {
     let project = Project::empty();
     project.write("echo.wasm", component("echo"));

@@ -410,3 +410,24 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
         assert_eq!(ran.status, status, "{file}: {}", ran.err);
     }
 }
+
+#[test]
+fn no_driver_may_write_to_what_is_the_operators() {
+    let project = deployed();
+    for (folder, kept) in [
+        (".", "purlin.yaml"),
+        ("..", "purlin.yaml"),
+        (".purlin", "the state"),
+        (".purlin/cache", "the state"),
+    ] {
+        project.write("purlin.yaml", WORKSPACE.replace("./out", folder));
+        refused(
+            &project,
+            &["plan"],
+            &[
+                &format!("it may write to the folder `{folder}`, where it could change {kept}"),
+                "grant a folder of its own, such as `./out`",
+            ],
+        );
+    }
+}

@@ -264,3 +264,117 @@ fn what_fails_tells_no_secret() {
         holds_none(&inputs.to_string(), ran.out.as_bytes(), &needles);
     }
 }
+
+/// A file whose path is its id, its name and its checkpoint, and a resource whose manifest and output
+/// are named by a secret.
+fn named_by_a_secret() -> Project {
+    let project = Project::empty();
+    let drivers = std::path::PathBuf::from(std::env::var_os("PURLIN_DRIVERS_DIR").unwrap_or_default());
+    project.write(
+        "purlin.yaml",
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {{app: shop, env: dev}}\n  drivers:\n    purlin/file: {{grants: {{dirs: [{{host: ./out, guest: /out, mode: rw}}]}}}}\n    acme/hostile: {{source: {}}}\n",
+            drivers.join("hostile.wasm").display()
+        ),
+    );
+    std::fs::create_dir(project.path().join("out")).expect("a folder");
+    project.write(
+        "vault.yaml",
+        definition("vault", "purlin/echo", &json!({"secrets": {"text": "alpha-correct-horse"}})),
+    );
+    let secret = "${resources['vault.default#shared.one'].outputs.text}";
+    let values = json!({"path": format!("/out/{secret}.txt"), "content": "clear"});
+    project.write("file.yaml", definition("file", "purlin/file", &json!({"values": values})));
+    let answer = json!({
+        "attack": "answer",
+        "outputs": r#"{"at-{secret}": 1, "clear": "clear"}"#,
+        "manifests": [
+            {"name": "{secret}.yaml", "location": "at-{secret}", "data": "{}"},
+            {"name": "clear.yaml", "location": "namespace", "data": "{}"},
+        ],
+    });
+    let inputs = json!({"values": answer, "secrets": {"password": secret}});
+    project.write("named.yaml", definition("named", "acme/hostile", &inputs));
+    project.write(
+        "deployment.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  shared:\n    one: {type: vault}\n    two: {type: file}\n    three: {type: named}\n",
+    );
+    project
+}
+
+#[test]
+fn what_a_driver_calls_things_tells_no_secret() {
+    const FILE: &str = "file.default#shared.two";
+    const NAMED: &str = "named.default#shared.three";
+    let (project, needles) = (named_by_a_secret(), needles());
+    let clean = |command: &[&str]| {
+        let ran = project.run(command).status(0);
+        holds_none(&command.join(" "), ran.out.as_bytes(), &needles);
+        holds_none(&command.join(" "), ran.err.as_bytes(), &needles);
+        ran
+    };
+    let nothing_is_stored = |folder: &str| {
+        every_file(&project.path().join(folder), &mut |path, bytes| {
+            holds_none(&path.display().to_string(), path.as_os_str().as_encoded_bytes(), &needles);
+            holds_none(&path.display().to_string(), bytes, &needles);
+        });
+    };
+    let made = project.path().join("out/alpha-correct-horse.txt");
+    clean(&["plan", "--out", "kept.plan"]);
+    let up = clean(&["up", "--yes", "-vv"]);
+    assert!(!up.err.contains("shown and kept in clear"), "{}", up.err);
+    assert!(made.exists(), "the driver has the true path");
+    nothing_is_stored(".purlin");
+
+    // What somebody changed is found by its true id, and repaired.
+    std::fs::write(&made, "theirs").expect("written");
+    let plan = clean(&["plan", "--format", "json"]).json();
+    assert_eq!(plan["summary"]["update"], 0, "a plan looks at the record: {plan:#}");
+    clean(&["refresh"]);
+    clean(&["up", "--yes", "--format", "json"]);
+    assert_eq!(std::fs::read_to_string(&made).expect("there"), "clear");
+    for command in [
+        &["plan"][..],
+        &["up", "--yes", "--full"],
+        &["outputs"],
+        &["history"],
+        &["history", "latest", "--format", "json"],
+        &["diff"],
+        &["graph", "--format", "json"],
+        &["state", "list"],
+        &["state", "show", NAMED],
+        &["explain", FILE],
+        &["export", ".export"],
+    ] {
+        clean(command);
+    }
+    let listed = clean(&["state", "list", "--format", "json"]).json();
+    let file = listed["resources"].as_array().expect("resources").iter().find(|one| one["key"] == FILE);
+    assert_eq!(file.expect("listed")["provider_id"], "[secret]");
+    let shown = clean(&["state", "show", FILE, "--format", "json"]).json();
+    assert_eq!(
+        (&shown["resource"]["provider_id"], &shown["resource"]["name"]),
+        (&json!("[secret]"), &json!("[secret]"))
+    );
+    let shown = clean(&["state", "show", NAMED, "--format", "json"]).json();
+    assert_eq!(
+        shown["resource"]["manifests"],
+        json!([{"location": "[secret]", "name": "[secret]"}, {"location": "namespace", "name": "clear.yaml"}])
+    );
+    let outputs = clean(&["outputs", "--format", "json"]).json();
+    assert_eq!(outputs["resources"][NAMED], "[secret]", "a name among them holds a secret");
+    nothing_is_stored(".export");
+
+    // Who asks for secrets is shown them.
+    let shown = project.run(&["state", "show", FILE, "--show-secrets", "--format", "json"]).status(0).json();
+    let path = json!("/out/alpha-correct-horse.txt");
+    assert_eq!((&shown["resource"]["provider_id"], &shown["resource"]["name"]), (&path, &path));
+
+    // Without a deployment, and by the true id still.
+    let forgot = clean(&["state", "forget", NAMED, "--yes"]);
+    assert!(forgot.err.contains("was not deleted"), "{}", forgot.err);
+    clean(&["destroy", "--yes", "--format", "json"]);
+    assert!(!made.exists(), "it was deleted by its true id");
+    nothing_is_stored(".purlin");
+    holds_none("kept.plan", &std::fs::read(project.path().join("kept.plan")).expect("a plan"), &needles);
+}

@@ -165,7 +165,7 @@ async fn shows(
     if !bench.driver.manifest().implements.read {
         return None;
     }
-    let answer = bench.read(trial, Some(&state.id), &life.name, after, Some(state)).await.answer;
+    let answer = bench.read(trial, Some(state.id.expose()), &life.name, after, Some(state)).await.answer;
     if !bench.wants(trial, RULE) {
         return answer.ok().flatten();
     }
@@ -223,7 +223,8 @@ async fn repeat(
         let what = format!("the same update once more gives another output `{name}`");
         bench.fail(trial, RULE, what, "the outputs of the first");
     }
-    let answer = bench.read(trial, Some(&again.id), &life.name, change.after, Some(&again)).await.answer;
+    let answer =
+        bench.read(trial, Some(again.id.expose()), &life.name, change.after, Some(&again)).await.answer;
     if let Ok(Some(observed)) = &answer {
         let output = life::differing(&observed.state.outputs, &seen.state.outputs);
         if let Some(name) = output.or_else(|| life::changed(observed, seen.values.as_ref())) {

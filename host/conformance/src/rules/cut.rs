@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use purlin_model::Value;
 use purlin_model::driver::{Inputs, ResourceState};
+use purlin_model::{Label, Value};
 use purlin_sandbox::{CallError, Change};
 
 use super::life::{self, Life};
@@ -123,13 +123,13 @@ async fn recovered(
     trial: &Trial,
     life: &Life,
     key: String,
-    checkpoint: Option<String>,
+    checkpoint: Option<Label>,
     when: &str,
 ) {
     const RULE: &str = "create.cut";
     let implements = bench.driver.manifest().implements;
     if implements.read {
-        let id = checkpoint.as_deref();
+        let id = checkpoint.as_ref().map(Label::expose);
         match bench.read(trial, id, &life.name, &life.inputs, None).await.answer {
             Ok(Some(observed)) => {
                 bench.alive.push(Made { state: observed.state.clone(), inputs: life.inputs.clone() });
@@ -223,7 +223,8 @@ async fn again(
     if !bench.driver.manifest().implements.read {
         return;
     }
-    let answer = bench.read(trial, Some(&state.id), &life.name, change.after, Some(&state)).await.answer;
+    let answer =
+        bench.read(trial, Some(state.id.expose()), &life.name, change.after, Some(&state)).await.answer;
     match &answer {
         Ok(Some(observed)) => {
             if let Some(key) = life::changed(observed, told) {

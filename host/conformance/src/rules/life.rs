@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use purlin_model::Value;
 use purlin_model::driver::{Inputs, Observed, ResourceState};
+use purlin_model::{Label, Value};
 use serde_json::Value as Json;
 
 use crate::bench::{Bench, How};
@@ -91,7 +91,7 @@ pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     }
 }
 
-fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Option<&String>) {
+fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Option<&Label>) {
     const RULE: &str = "create.checkpoint";
     if !bench.driver.manifest().implements.read {
         bench.book.skip(RULE, "the driver does not implement `read`, so a checkpoint would not help");
@@ -102,7 +102,7 @@ fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Opt
     }
     bench.book.tried(RULE);
     match last {
-        Some(last) if *last != state.id => {
+        Some(last) if last.expose() != state.id.expose() => {
             let what = format!("its last checkpoint was `{last}`, and its id is another");
             bench.fail(trial, RULE, what, "the id that it returns");
         }
@@ -130,7 +130,7 @@ async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSt
         return None;
     }
     let mut told = None;
-    let id = Some(state.id.as_str());
+    let id = Some(state.id.expose());
     for (how, id, recorded) in [
         ("by its id and record", id, Some(state)),
         ("by its id and record once more", id, Some(state)),
@@ -169,7 +169,7 @@ pub(crate) fn compare(
             Ok(None) => {
                 bench.fail(trial, FINDS, format!("looked for {how}, it is not found"), "what is there")
             }
-            Ok(Some(observed)) if observed.state.id != state.id => {
+            Ok(Some(observed)) if observed.state.id.expose() != state.id.expose() => {
                 bench.fail(
                     trial,
                     FINDS,
@@ -240,7 +240,7 @@ async fn repeat(bench: &mut Bench, trial: &Trial, life: &Life, how: How, state: 
     bench.book.tried(RULE);
     let right = "the id that the first attempt returned";
     match answer {
-        Ok(again) if again.id != state.id => {
+        Ok(again) if again.id.expose() != state.id.expose() => {
             let hint = "recognise what is there by name or key, or do not promise `repeat-create`";
             bench.fail_with(trial, RULE, "the same key made something else", right, Some(hint));
         }
@@ -268,7 +268,7 @@ async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSta
         return;
     }
     if bench.driver.manifest().implements.read && bench.wants(trial, GONE) {
-        for (how, id, recorded) in [("id", Some(state.id.as_str()), Some(state)), ("name", None, None)] {
+        for (how, id, recorded) in [("id", Some(state.id.expose()), Some(state)), ("name", None, None)] {
             let answer = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
             if matches!(answer, Ok(Some(_))) {
                 bench.fail(trial, GONE, format!("after `delete` it is still found by its {how}"), "none");

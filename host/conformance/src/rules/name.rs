@@ -34,5 +34,5 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs) -> Op
             );
         }
     }
-    Some(name)
+    Some(name.expose().to_owned())
 }

@@ -27,7 +27,7 @@ pub(crate) async fn before(bench: &mut Bench, trial: &Trial, inputs: &Inputs, na
             bench.fail_with(trial, RULE, format!("`{id}` is found, and stays"), "none", Some(hint));
             return false;
         }
-        bench.cleared.push(id);
+        bench.cleared.push(id.to_string());
     }
     if bench.wants(trial, RULE) {
         bench.book.tried(RULE);

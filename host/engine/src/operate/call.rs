@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use purlin_model::Label;
 use purlin_model::driver::{Failure, Subject};
 use purlin_sandbox::{CallError, CancelToken, CheckpointSink};
 use purlin_state::{Change, Intent, Operation, RecordId};
@@ -136,8 +137,8 @@ struct Checkpoints {
 
 #[async_trait]
 impl CheckpointSink for Checkpoints {
-    async fn checkpoint(&self, id: &str) -> Result<(), String> {
-        let change = Change::Checkpoint { id: self.id.clone(), provider_id: id.to_owned() };
+    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
+        let change = Change::Checkpoint { id: self.id.clone(), provider_id: id.clone() };
         let kept = self.shared.submit(vec![change]).map_err(|error| error.to_string())?;
         kept.await.map_err(|error| error.to_string())
     }

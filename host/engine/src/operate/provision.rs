@@ -54,7 +54,7 @@ impl Task<'_> {
             Decision::Create(prepared) => {
                 let name = match driver.manifest().implements.name {
                     true => driver.name(&call, &prepared.inputs).await?,
-                    false => self.step.urn.guresid().as_str().to_owned(),
+                    false => self.step.urn.guresid().as_str().into(),
                 };
                 let Some(made) = self.record(node, &**driver, prepared.inputs.clone(), name) else {
                     return Ok(nothing());
@@ -67,7 +67,7 @@ impl Task<'_> {
                 let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &mut call).await?;
                 let result = patiently(&self.shared.cancel, self.effort, || {
-                    driver.create(&call, &prepared.inputs, &made.name)
+                    driver.create(&call, &prepared.inputs, made.name.expose())
                 })
                 .await;
                 drop(turn);
@@ -161,7 +161,8 @@ impl Task<'_> {
         let Some(record) = record else {
             return Ok(Decision::Create(Prepared { inputs, digest, stable: Vec::new() }));
         };
-        let impact = ask::impact(driver, call, &record.state, &record.inputs, &inputs, &record.name).await?;
+        let impact =
+            ask::impact(driver, call, &record.state, &record.inputs, &inputs, record.name.expose()).await?;
         let mut changes = diff::inputs(Some(&record.inputs), &inputs);
         let case = Case {
             record,
@@ -213,7 +214,7 @@ impl Task<'_> {
             state: &record.state,
             before: &record.inputs,
             after: &prepared.inputs,
-            name: &record.name,
+            name: record.name.expose(),
         };
         let result = patiently(&self.shared.cancel, self.effort, || driver.update(&call, change)).await;
         drop(turn);

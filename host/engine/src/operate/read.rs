@@ -47,7 +47,7 @@ impl Task<'_> {
                     return Err(Cause::NotFound(id.to_owned()));
                 };
                 let digest = digest::of(&inputs, driver.known_as(), driver.digest());
-                let name = self.step.urn.guresid().as_str().to_owned();
+                let name = self.step.urn.guresid().as_str().into();
                 let inputs = ask::found_inputs(&inputs, &found);
                 let record = record_of(graph, node, &self.shared.plan.context, &**driver, inputs, name);
                 self.stamped(&Record {
@@ -70,8 +70,8 @@ impl Task<'_> {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
         let look = Look {
-            id: Some(&record.state.id),
-            name: &record.name,
+            id: Some(record.state.id.expose()),
+            name: record.name.expose(),
             inputs: &record.inputs,
             state: Some(&record.state),
         };

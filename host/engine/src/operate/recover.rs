@@ -1,7 +1,7 @@
 //! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
 
-use purlin_model::Urn;
 use purlin_model::driver::Failure;
+use purlin_model::{Label, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
@@ -39,15 +39,15 @@ impl Task<'_> {
         let there = self.current().filter(|record| exists(record));
         let mut found = None;
         if implements.read {
-            let id = intent.checkpoint.as_deref();
-            let look = Look { id, name: &made.name, inputs: &made.inputs, state: None };
+            let id = intent.checkpoint.as_ref().map(Label::expose);
+            let look = Look { id, name: made.name.expose(), inputs: &made.inputs, state: None };
             found = look_at(&**driver, &self.call(), look).await?;
             // What it was to replace may have the same name.
             let known = |id: &str| {
                 let mut records = self.shared.plan.recorded.records().filter(|record| exists(record));
                 records.find(|record| record.state.id == id && record.driver.name == made.driver.name)
             };
-            match found.as_ref().map(|found| known(&found.state.id)) {
+            match found.as_ref().map(|found| known(found.state.id.expose())) {
                 None => return self.settled(Vec::new(), intent.id(), "it was not made"),
                 Some(Some(old)) if old.urn == made.urn => {
                     return self.settled(Vec::new(), intent.id(), "it was not made");
@@ -98,9 +98,10 @@ impl Task<'_> {
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
         self.shared.count_call();
-        let result =
-            patiently(&self.shared.cancel, self.effort, || driver.create(&call, &made.inputs, &made.name))
-                .await;
+        let result = patiently(&self.shared.cancel, self.effort, || {
+            driver.create(&call, &made.inputs, made.name.expose())
+        })
+        .await;
         let record = match result {
             Ok(state) => Record { state, ..made.clone() },
             Err(CallError::Failure(Failure::Partial { state, message })) => {
@@ -140,8 +141,8 @@ impl Task<'_> {
         };
         if driver.manifest().implements.read {
             let look = Look {
-                id: Some(&record.state.id),
-                name: &record.name,
+                id: Some(record.state.id.expose()),
+                name: record.name.expose(),
                 inputs: &record.inputs,
                 state: Some(&record.state),
             };
@@ -161,8 +162,8 @@ impl Task<'_> {
         let driver = self.driver_of(&record)?;
         if driver.manifest().implements.read {
             let look = Look {
-                id: Some(&record.state.id),
-                name: &record.name,
+                id: Some(record.state.id.expose()),
+                name: record.name.expose(),
                 inputs: &record.inputs,
                 state: Some(&record.state),
             };

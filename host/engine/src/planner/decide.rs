@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
-use purlin_model::{Diagnostic, Urn};
+use purlin_model::{Diagnostic, Label, Urn};
 use purlin_state::{Record, Status};
 
 use super::{Decided, Planner, predict, prepared};
@@ -177,7 +177,7 @@ impl Planner<'_> {
             self.settle(node.id, Step::new(key, urn, Action::None), Work::Keep { prepared: None });
             return;
         }
-        let work = Work::Observe { id: found.state.id.as_str().into(), found: Some(Box::new(seen)) };
+        let work = Work::Observe { id: found.state.id.expose().into(), found: Some(Box::new(seen)) };
         self.settle(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, work);
     }
 
@@ -235,13 +235,13 @@ impl Planner<'_> {
         node: Node<'_>,
         urn: &Urn,
         driver: &dyn crate::driver::Driver,
-        id: &str,
+        id: &Label,
     ) -> bool {
         let is_it = |record: &&Record| {
             record.urn != *urn
                 && !record.external
                 && exists(record)
-                && record.state.id == id
+                && record.state.id.expose() == id.expose()
                 && *record.driver.name == *driver.known_as()
         };
         let recorded = self.recorded.records().map(|record| &**record);
@@ -273,7 +273,7 @@ impl Planner<'_> {
         inputs: Inputs,
         state: ResourceState,
     ) -> Record {
-        let name = urn.guresid().as_str().to_owned();
+        let name = urn.guresid().as_str().into();
         let graph = &self.graph;
         let record = record_of(graph, node, self.context, driver, inputs, name);
         // Where it lives is not known before it is as it is wanted.
@@ -316,7 +316,7 @@ impl Planner<'_> {
 
 /// Whether the documents still name the id that it was taken over by.
 fn stands(node: Node<'_>, record: &Record) -> bool {
-    node.lifecycle.import.as_deref().is_some_and(|id| id == record.state.id)
+    node.lifecycle.import.as_deref().is_some_and(|id| id == record.state.id.expose())
 }
 
 fn taken_over(record: &Record) -> Vec<String> {

@@ -197,7 +197,7 @@ impl Planner<'_> {
             (None, None) => return Some(Ask::Change),
         };
         match record {
-            Some(record) if *record.state.id != **id => {
+            Some(record) if record.state.id.expose() != &**id => {
                 let word = if lifecycle.observe.is_some() { "observe" } else { "import" };
                 self.errors.push(
                     Diagnostic::error(

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
-use purlin_model::{Grants, Map, Value};
+use purlin_model::{Grants, Label, Map, Value};
 use purlin_sandbox::{CallError, Change};
+use purlin_schema::Schema;
 
 use super::Rules;
 use crate::driver::{Call, Driver, Look};
@@ -76,7 +77,7 @@ impl Driver for Sealing {
         self.driver.check(call, inputs, previous).await
     }
 
-    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<String, CallError> {
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
         self.driver.name(call, inputs).await
     }
 
@@ -99,6 +100,19 @@ impl Driver for Sealing {
 
     async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
         self.driver.delete(call, state, inputs).await
+    }
+}
+
+/// Makes secret what a driver's own schema says is secret among the outputs of a type, for a caller
+/// without documents.
+pub fn seal_outputs(manifest: &Manifest, type_name: &str, outputs: Value) -> Value {
+    match manifest.schema(type_name).filter(|schema| speaks_of_secrets(&schema.outputs)) {
+        Some(schema) => match Schema::new(&schema.outputs) {
+            Ok(schema) => schema.seal(outputs),
+            // What is secret cannot be told, and something is.
+            Err(_) => outputs.into_secret(),
+        },
+        None => outputs,
     }
 }
 

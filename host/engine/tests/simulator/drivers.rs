@@ -7,7 +7,7 @@ use purlin_engine::{Call, Driver, Drivers, Look, Needed};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState, TypeSchema,
 };
-use purlin_model::{Diagnostic, Value};
+use purlin_model::{Diagnostic, Label, Value};
 use purlin_sandbox::{CallError, Change};
 
 use crate::scenario::{Checkpoint, Fault, Kind};
@@ -161,7 +161,7 @@ impl SimDriver {
     async fn checkpoint(&self, when: Checkpoint, call: &Call, id: &str) -> Result<(), CallError> {
         if self.kind.checkpoint == when
             && let Some(sink) = &call.checkpoint
-            && let Err(message) = sink.checkpoint(id).await
+            && let Err(message) = sink.checkpoint(&id.into()).await
         {
             return Err(CallError::Checkpoint { driver: self.name.clone(), message });
         }
@@ -196,8 +196,8 @@ impl Driver for SimDriver {
         self.answer(under, checked).await
     }
 
-    async fn name(&self, call: &Call, _: &Inputs) -> Result<String, CallError> {
-        Ok(call.subject.key.id().to_owned())
+    async fn name(&self, call: &Call, _: &Inputs) -> Result<Label, CallError> {
+        Ok(call.subject.key.id().into())
     }
 
     async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
@@ -275,7 +275,7 @@ impl Driver for SimDriver {
     }
 
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
-        let id = change.state.id.clone();
+        let id = change.state.id.expose().to_owned();
         let under = self.begin("update", call, &id).await?;
         if !self.sim.world().has_room(&values(change.after)) {
             return Err(self.gone("what it is to live in"));
@@ -291,9 +291,9 @@ impl Driver for SimDriver {
     }
 
     async fn delete(&self, call: &Call, state: &ResourceState, _: &Inputs) -> Result<(), CallError> {
-        let under = self.begin("delete", call, &state.id).await?;
-        let was_there = self.sim.world().delete(&state.id);
+        let under = self.begin("delete", call, state.id.expose()).await?;
+        let was_there = self.sim.world().delete(state.id.expose());
         self.answer(under, ()).await?;
-        if was_there || !self.kind.strict { Ok(()) } else { Err(self.gone(&state.id)) }
+        if was_there || !self.kind.strict { Ok(()) } else { Err(self.gone(state.id.expose())) }
     }
 }

@@ -187,7 +187,7 @@ impl Life {
                 .records
                 .iter()
                 .filter(|record| record.urn.as_str() == urn && record.superseded.is_none())
-                .map(|record| record.state.id.clone())
+                .map(|record| record.state.id.expose().to_owned())
                 .filter(|id| {
                     let is_seen = |id: &String| {
                         let driver = world.things.get(id).and_then(|t| self.scenario.drivers.get(t.driver));

@@ -31,10 +31,10 @@ pub(crate) fn after(life: &Life, snapshot: &Snapshot, command: &Command, ended: 
 fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fault> {
     let mut recorded: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
-        if let Some(other) = recorded.insert(&record.state.id, record)
+        if let Some(other) = recorded.insert(record.state.id.expose(), record)
             && !(record.external && other.external)
         {
-            let id = &record.state.id;
+            let id = record.state.id.expose();
             return Err(format!("{id} is recorded twice, as {} and {}", record.id(), other.id()));
         }
     }
@@ -73,7 +73,7 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fa
 /// What is recorded is there, unless others took it away or a call that is pending may have.
 fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
-        let id = &record.state.id;
+        let id = record.state.id.expose();
         let is_pending = || snapshot.pending.iter().any(|intent| intent.id() == record.id());
         if !world.things.contains_key(id) && !world.lost.contains(id) && !is_pending() {
             return Err(format!("{} is recorded as {id}, which was deleted", record.id()));
@@ -201,7 +201,7 @@ fn as_wanted(life: &Life, snapshot: &Snapshot) -> Result<(), Fault> {
         if record.status != Status::Ready {
             return Err(format!("{} is {:?} at the end", record.urn, record.status));
         }
-        let Some(thing) = world.things.get(&record.state.id) else {
+        let Some(thing) = world.things.get(record.state.id.expose()) else {
             return Err(format!("{} is not there at the end", record.urn));
         };
         if Value::Map(thing.values.clone()) != Value::Map(values(&record.inputs)) {
@@ -219,9 +219,9 @@ fn as_wanted(life: &Life, snapshot: &Snapshot) -> Result<(), Fault> {
 fn end(life: &Life, snapshot: &Snapshot) -> BTreeMap<String, String> {
     let world = life.sim.world();
     let names: BTreeMap<&str, &str> =
-        snapshot.records.iter().map(|record| (&*record.state.id, record.urn.as_str())).collect();
+        snapshot.records.iter().map(|record| (record.state.id.expose(), record.urn.as_str())).collect();
     let plain = |record: &Record| {
-        let values = world.things.get(&record.state.id).map(|thing| &thing.values);
+        let values = world.things.get(record.state.id.expose()).map(|thing| &thing.values);
         let mut shown: Vec<String> = values
             .into_iter()
             .flatten()

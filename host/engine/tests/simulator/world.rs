@@ -68,15 +68,16 @@ impl World {
                 Change::Put(record) => {
                     let known = (record.retain, record.urn.as_str().to_owned());
                     // Who says that something made by hand is it says that what was perhaps made is not.
-                    if record.state.id.starts_with('p') {
-                        let is_recorded = |id: &str| self.view.values().any(|record| record.state.id == id);
+                    if record.state.id.expose().starts_with('p') {
+                        let is_recorded =
+                            |id: &str| self.view.values().any(|record| record.state.id.expose() == id);
                         let perhaps = self.things.iter().filter(|(_, thing)| thing.urn == known.1);
                         let perhaps: Vec<String> = perhaps.map(|(id, _)| id.clone()).collect();
                         for id in perhaps.into_iter().filter(|id| !is_recorded(id)) {
                             self.known.insert(id, (true, known.1.clone()));
                         }
                     }
-                    self.known.insert(record.state.id.clone(), known);
+                    self.known.insert(record.state.id.expose().to_owned(), known);
                     self.view.insert(record.id(), Record::clone(record));
                 }
                 Change::Remove(id) => {
@@ -88,7 +89,8 @@ impl World {
                         && made.retain
                         && let Some(old) = self.view.get(&made.id())
                     {
-                        self.known.insert(old.state.id.clone(), (true, old.urn.as_str().to_owned()));
+                        self.known
+                            .insert(old.state.id.expose().to_owned(), (true, old.urn.as_str().to_owned()));
                     }
                 }
                 _ => {}
@@ -296,7 +298,7 @@ impl World {
             outputs.insert(name.into(), thing.values.get(name).cloned().unwrap_or_default());
         }
         outputs.insert("id".into(), id.into());
-        Some(ResourceState { id: id.to_owned(), outputs: Value::Map(outputs), ..ResourceState::default() })
+        Some(ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() })
     }
 }
 

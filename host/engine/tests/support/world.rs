@@ -10,7 +10,7 @@ use purlin_engine::{Call, Driver, Drivers, Look, Needed};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState, TypeSchema,
 };
-use purlin_model::{Diagnostic, Value};
+use purlin_model::{Diagnostic, Label, Value};
 use purlin_sandbox::{CallError, Change};
 
 /// A real thing.
@@ -232,8 +232,8 @@ impl Driver for Scripted {
         }
         Ok(Checked { values: Value::Map(values), secrets: inputs.secrets.clone(), warnings: Vec::new() })
     }
-    async fn name(&self, call: &Call, _: &Inputs) -> Result<String, CallError> {
-        Ok(call.subject.key.id().to_owned())
+    async fn name(&self, call: &Call, _: &Inputs) -> Result<Label, CallError> {
+        Ok(call.subject.key.id().into())
     }
     async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
         let key = call.subject.key.to_string();
@@ -260,7 +260,7 @@ impl Driver for Scripted {
         if *locked(&self.checkpoints)
             && let Some(sink) = &call.checkpoint
         {
-            sink.checkpoint(&id)
+            sink.checkpoint(&id.as_str().into())
                 .await
                 .map_err(|message| CallError::Checkpoint { driver: self.name.clone(), message })?;
         }
@@ -298,18 +298,20 @@ impl Driver for Scripted {
         Ok(Impact { replaces, delete_before_replace: first, stable_outputs: vec!["id".into()] })
     }
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
-        self.act("update", call, change.after, &change.state.id).await?;
-        match locked(&self.world).get_mut(&change.state.id) {
+        let id = change.state.id.expose();
+        self.act("update", call, change.after, id).await?;
+        match locked(&self.world).get_mut(id) {
             Some(thing) => thing.values = change.after.values.clone(),
-            None => return Err(CallError::Failure(Failure::NotFound(change.state.id.clone()))),
+            None => return Err(CallError::Failure(Failure::NotFound(id.to_owned()))),
         }
-        self.answer("update", call, self.state(&change.state.id, change.after))
+        self.answer("update", call, self.state(id, change.after))
     }
     async fn delete(&self, call: &Call, gone: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
-        self.act("delete", call, inputs, &gone.id).await?;
-        let there = locked(&self.world).remove(&gone.id).is_some();
+        let id = gone.id.expose();
+        self.act("delete", call, inputs, id).await?;
+        let there = locked(&self.world).remove(id).is_some();
         self.answer("delete", call, ())?;
-        if there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(gone.id.clone()))) }
+        if there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(id.to_owned()))) }
     }
 }
 

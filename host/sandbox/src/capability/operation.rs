@@ -56,7 +56,7 @@ impl operation::Host for Guest {
             return stop(CallError::Junk { driver, what });
         }
         let Some(sink) = &self.operation.checkpoint else { return Ok(()) };
-        match sink.checkpoint(&id).await {
+        match sink.checkpoint(&self.operation.needles.label(id)).await {
             Ok(()) => Ok(()),
             Err(message) => stop(CallError::Checkpoint { driver, message }),
         }

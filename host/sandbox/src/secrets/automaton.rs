@@ -49,7 +49,7 @@ impl Automaton {
         };
         automaton.add(0, 0, 0);
         // The needles that begin as each state of a level does.
-        let mut level = vec![0..needles.len()];
+        let mut level: Vec<Range<usize>> = std::iter::once(0..needles.len()).collect();
         let (mut depth, mut state) = (0, ROOT);
         while !level.is_empty() {
             let mut below = Vec::new();

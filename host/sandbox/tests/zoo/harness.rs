@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Limits, Value};
+use purlin_model::{Label, Limits, Value};
 use purlin_sandbox::{
     CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Sandbox, Source,
 };
@@ -227,8 +227,8 @@ struct Ids(Arc<Mutex<Vec<String>>>);
 
 #[async_trait::async_trait]
 impl CheckpointSink for Ids {
-    async fn checkpoint(&self, id: &str) -> Result<(), String> {
-        self.0.lock().expect("ours").push(id.to_owned());
+    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
+        self.0.lock().expect("ours").push(id.expose().to_owned());
         Ok(())
     }
 }
@@ -439,7 +439,7 @@ async fn one(
                 .extend(checked.warnings.iter().flat_map(|w| [w.pointer.clone(), w.message.clone()]));
             format!("checked {}", checked.secrets.redact())
         }),
-        Call::Name => driver.name_of(&context, &inputs).await,
+        Call::Name => driver.name_of(&context, &inputs).await.map(|name| name.to_string()),
         Call::Create => driver.create(&context, &inputs, "n").await.as_ref().map(said).map_err(Clone::clone),
         Call::Read => driver.read(&context, Some("id"), "n", &inputs, Some(&state)).await.map(|observed| {
             observed.map_or_else(

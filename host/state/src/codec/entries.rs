@@ -1,53 +1,16 @@
-//! What stands beside records: intents, what drivers said meanwhile, deployments, documents, who
-//! closed an environment, the data key.
+//! What stands beside records and is the same since version 2: deployments, who closed an
+//! environment, the data key.
 
 use std::sync::Arc;
 
-use super::value::{Parts, Source};
+use super::Fault;
 use super::wire::{Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
-use super::{Fault, v2};
-use crate::{Deployment, Environment, Holder, Intent, Operation, Outcome};
+use crate::{Deployment, Environment, Holder, Outcome};
 
-const CREATE: u8 = 1;
-const UPDATE: u8 = 2;
-const DELETE: u8 = 3;
-
-/// Writes an intent.
-pub(super) fn put_intent(parts: &mut Parts, intent: &Intent) -> Result<(), Fault> {
-    let out = &mut parts.clear;
-    put_text(out, &intent.idempotency_key);
-    put_optional(out, intent.checkpoint.as_deref(), put_text);
-    put_number(out, intent.since);
-    match &intent.operation {
-        Operation::Create(record) => {
-            out.push(CREATE);
-            v2::put(parts, record)
-        }
-        Operation::Update(record) => {
-            out.push(UPDATE);
-            v2::put(parts, record)
-        }
-        Operation::Delete(id) => {
-            out.push(DELETE);
-            v2::put_id(out, id)
-        }
-    }
-}
-
-/// Reads an intent.
-pub(super) fn get_intent(source: &mut Source<'_>) -> Result<Intent, Fault> {
-    let clear = &mut source.clear;
-    let idempotency_key = clear.text()?.into();
-    let checkpoint = clear.optional(|clear| clear.text().map(Into::into))?;
-    let since = clear.number()?;
-    let operation = match clear.byte()? {
-        CREATE => Operation::Create(Box::new(v2::get(source)?)),
-        UPDATE => Operation::Update(Box::new(v2::get(source)?)),
-        DELETE => Operation::Delete(v2::get_id(clear)?),
-        _ => return Err("it holds an operation of an unknown kind"),
-    };
-    Ok(Intent { operation, idempotency_key, checkpoint, since })
-}
+/// What the call of an intent does.
+pub(super) const CREATE: u8 = 1;
+pub(super) const UPDATE: u8 = 2;
+pub(super) const DELETE: u8 = 3;
 
 /// Writes who holds something.
 pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
@@ -66,24 +29,20 @@ pub(super) fn get_holder(reader: &mut Reader<'_>) -> Result<Holder, Fault> {
     Ok(Holder { user, host, pid, command, since: reader.number()? })
 }
 
-fn put_environment(out: &mut Vec<u8>, environment: &Environment) {
+/// Writes where something is.
+pub(super) fn put_environment(out: &mut Vec<u8>, environment: &Environment) {
     for text in [&environment.org, &environment.app, &environment.env] {
         put_text(out, text);
     }
 }
 
-/// Reads where something is, which is the first field of a deployment.
+/// Reads where something is.
 pub(super) fn get_environment(reader: &mut Reader<'_>) -> Result<Environment, Fault> {
     Ok(Environment { org: reader.text()?.into(), app: reader.text()?.into(), env: reader.text()?.into() })
 }
 
 /// Writes a deployment without its number, which only a store knows.
-pub(super) fn put_deployment(
-    out: &mut Vec<u8>,
-    environment: &Environment,
-    deployment: &Deployment,
-) -> Result<(), Fault> {
-    put_environment(out, environment);
+pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Result<(), Fault> {
     put_text(out, &deployment.id);
     put_holder(out, &deployment.holder);
     put_optional(out, deployment.ended.as_ref(), |out, ended| put_number(out, *ended));
@@ -107,7 +66,6 @@ pub(super) fn put_deployment(
 
 /// Reads a deployment.
 pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Deployment, Fault> {
-    get_environment(reader)?;
     let id = reader.text()?.into();
     let holder = get_holder(reader)?;
     let ended = reader.optional(Reader::number)?;

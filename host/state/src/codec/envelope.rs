@@ -2,7 +2,13 @@
 //!
 //! ```text
 //! version, 1 byte │ CRC-32 of the rest, 4 bytes │ sealed part: length, bytes │ clear part
+//! clear part, since version 3: kind, 1 byte │ what it is found by: length, bytes [│ body]
 //! ```
+//!
+//! The body is the sealed part, or in a store that has no key, where nothing is secret, the end of
+//! the clear one.
+
+use zeroize::Zeroizing;
 
 use super::value::Source;
 use super::wire::{self, Reader};
@@ -11,19 +17,22 @@ use crate::Error;
 use crate::keys::Keyring;
 
 /// The version that is written.
-pub(super) const VERSION: u8 = 2;
+pub(super) const VERSION: u8 = 3;
 /// Version and checksum.
 const HEADER: usize = 5;
 
 pub(super) const UNSEALED: Fault = "its secrets cannot be decrypted";
 pub(super) const KIND: Fault = "it is something else than it should be";
+const LONG: Fault = "it is longer than it should be";
 
-/// Wraps a sealed part, which may be empty, and a clear one.
-pub(super) fn assemble(sealed: &[u8], clear: &[u8]) -> Result<Vec<u8>, Fault> {
-    let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + clear.len());
+/// Wraps a sealed part, which may be empty, and what stands in clear: the head, and a body that is
+/// not sealed.
+pub(super) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + head.len() + body.len());
     bytes.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
     wire::put_bytes(&mut bytes, sealed);
-    bytes.extend_from_slice(clear);
+    bytes.extend_from_slice(head);
+    bytes.extend_from_slice(body);
     if u32::try_from(bytes.len()).is_err() {
         return Err("it is larger than 4 GiB");
     }
@@ -64,22 +73,62 @@ impl<'a> Stored<'a> {
         Ok(Self { version, sealed, clear: reader.rest() })
     }
 
-    /// Reads a thing of a kind.
+    /// What is sealed, opened; none where nothing is.
+    pub(super) fn unsealed(&self, name: &str, keys: &Keyring) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        match self.sealed {
+            [] => Ok(None),
+            sealed => {
+                let opened = keys.data()?.unseal(self.clear, sealed);
+                opened.map(Some).ok_or_else(|| damaged(name, UNSEALED))
+            }
+        }
+    }
+
+    /// Reads a thing of a kind: from what it is found by, and from its body.
     pub(super) fn read<T>(
+        &self,
+        kind: u8,
+        name: &str,
+        keys: &Keyring,
+        read: impl FnOnce(&mut Reader<'_>, &mut Source<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let opened = self.unsealed(name, keys)?;
+        let all = || {
+            let Head { kind: found, mut place, body } = self.head()?;
+            if found != kind {
+                return Err(KIND);
+            }
+            let mut source = Source::whole(opened.as_ref().map_or(body, |opened| opened.as_slice()));
+            let read = read(&mut place, &mut source)?;
+            source.finish()?;
+            // What is sealed whole leaves nothing beside it.
+            if place.is_empty() && (opened.is_none() || body.is_empty()) { Ok(read) } else { Err(LONG) }
+        };
+        all().map_err(|detail| damaged(name, detail))
+    }
+
+    /// The clear part of version 3, taken apart.
+    pub(super) fn head(&self) -> Result<Head<'a>, Fault> {
+        let mut clear = Reader::new(self.clear);
+        let kind = clear.byte()?;
+        let place = Reader::new(clear.bytes()?);
+        Ok(Head { kind, place, body: clear.rest() })
+    }
+
+    /// Reads a thing of a kind as version 2 wrote it: a clear part, and a sealed one for what was
+    /// secret in it.
+    pub(super) fn read_2<T>(
         &self,
         kind: u8,
         name: &str,
         keys: &Keyring,
         read: impl FnOnce(&mut Source<'_>) -> Result<T, Fault>,
     ) -> Result<T, Error> {
-        let secret = match self.sealed {
-            [] => None,
-            sealed => Some(keys.data()?.unseal(self.clear, sealed).ok_or_else(|| damaged(name, UNSEALED))?),
-        };
-        let secret = secret.as_ref().map_or(&[][..], |secret| secret.as_slice());
+        let opened = self.unsealed(name, keys)?;
+        let secret = opened.as_ref().map_or(&[][..], |secret| secret.as_slice());
         let mut source = Source::new(Reader::new(self.clear), secret);
         let all = || {
-            if self.version != VERSION || source.clear.byte()? != kind {
+            if self.version != 2 || source.clear.byte()? != kind {
                 return Err(KIND);
             }
             let read = read(&mut source)?;
@@ -88,22 +137,13 @@ impl<'a> Stored<'a> {
         };
         all().map_err(|detail| damaged(name, detail))
     }
+}
 
-    /// Reads a thing of a kind that never has secrets.
-    pub(super) fn read_clear<T>(
-        &self,
-        kind: u8,
-        name: &str,
-        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Error> {
-        let mut reader = Reader::new(self.clear);
-        let all = || {
-            if self.version != VERSION || !self.sealed.is_empty() || reader.byte()? != kind {
-                return Err(KIND);
-            }
-            let read = read(&mut reader)?;
-            if reader.is_empty() { Ok(read) } else { Err("it is longer than it should be") }
-        };
-        all().map_err(|detail| damaged(name, detail))
-    }
+/// The clear part of a thing.
+pub(super) struct Head<'a> {
+    pub(super) kind: u8,
+    /// What it is found by.
+    pub(super) place: Reader<'a>,
+    /// All of the rest, where that is not sealed.
+    pub(super) body: &'a [u8],
 }

@@ -1,28 +1,30 @@
 //! What is stored as bytes and back.
 //!
-//! A record, and whatever else is stored, has a clear part with a hole wherever something secret
-//! stands. What belongs into the holes lies in the sealed part, in the order of the holes; what has
-//! no secrets has no sealed part. Since version 2 the clear part begins with what kind of thing it
-//! is, and the sealed part opens only beside the clear part that it was made with. This module
-//! knows bytes only: neither where they are kept nor where keys come from. A later format gets the
-//! next version and a reader of its own beside `v1` and `v2`; these stay.
+//! Of a thing that is sealed only what it is found by stands in clear: its kind, and the resource or
+//! the environment that it is about. All else is sealed, and opens only beside the clear part that it
+//! was made with. Everything is sealed as soon as the store has a key, and a store gets one with the
+//! first secret; until then everything stands in clear. This module knows bytes only: neither where
+//! they are kept nor where keys come from. A later format gets the next version and a reader of its
+//! own beside `v1` to `v3`; these stay.
 
 mod changes;
 mod entries;
 mod envelope;
 mod v1;
 mod v2;
+mod v3;
 mod value;
 pub(crate) mod wire;
 
 use std::sync::Arc;
 
+use purlin_model::Label;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 pub(crate) use self::entries::SealedKey;
 use self::envelope::{KIND, Stored, UNSEALED, assemble};
-use self::value::{Parts, Source};
+use self::value::Source;
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
 use crate::{Change, Deployment, Environment, Error, Holder, Intent, Record};
@@ -36,6 +38,8 @@ const HOLD: u8 = b'l';
 const KEY: u8 = b'm';
 const BLOB: u8 = b'b';
 
+const OPEN: Fault = "it is not sealed";
+
 /// Why bytes are nothing of ours, or something cannot become bytes.
 pub(crate) type Fault = &'static str;
 
@@ -46,61 +50,77 @@ pub(crate) struct Encoded {
     pub(crate) key: Option<Arc<DataKey>>,
 }
 
-/// Writes a record, sealing what is secret; the key is asked for only where something is.
+/// Bytes that most bodies fit in: what grows leaves copies behind.
+const ROOM: usize = 2048;
+
+/// Writes a record.
 pub(crate) fn encode(record: &Record, keys: &Keyring) -> Result<Encoded, Error> {
-    pack(RECORD, record.urn.as_str(), keys, |parts| v2::put(parts, record))
+    let id = record.id();
+    let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
+    pack(RECORD, record.urn.as_str(), keys, record.has_secret(), place, |body| v3::put(body, record))
 }
 
 /// Writes an intent.
 pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Encoded, Error> {
-    pack(INTENT, intent.id().urn.as_str(), keys, |parts| entries::put_intent(parts, intent))
+    let id = intent.id();
+    let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
+    pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| v3::put_intent(body, intent))
 }
 
 /// Writes what a driver said meanwhile.
-pub(crate) fn encode_checkpoint(provider_id: &str) -> Vec<u8> {
-    framed(CHECKPOINT, |out| wire::put_text(out, provider_id))
+pub(crate) fn encode_checkpoint(said: &Label, keys: &Keyring) -> Result<Encoded, Error> {
+    pack(CHECKPOINT, "a checkpoint", keys, said.is_secret(), nowhere, |body| {
+        wire::put_label(body, said);
+        Ok(())
+    })
 }
 
 /// Writes a deployment, without its number.
 pub(crate) fn encode_deployment(
     environment: &Environment,
     deployment: &Deployment,
-) -> Result<Vec<u8>, Error> {
-    let mut clear = vec![DEPLOYMENT];
-    let name = &deployment.id;
-    entries::put_deployment(&mut clear, environment, deployment)
-        .map_err(|detail| unwritable(name, detail))?;
-    assemble(&[], &clear).map_err(|detail| unwritable(name, detail))
+    keys: &Keyring,
+) -> Result<Encoded, Error> {
+    let place = |out: &mut Vec<u8>| {
+        entries::put_environment(out, environment);
+        Ok(())
+    };
+    pack(DEPLOYMENT, &deployment.id, keys, false, place, |body| entries::put_deployment(body, deployment))
 }
 
 /// Writes documents; their digest stays in clear.
 pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Encoded, Error> {
-    pack(DOCUMENTS, "the documents", keys, |parts| {
-        parts.clear.extend_from_slice(&Sha256::digest(documents));
-        parts.secret.extend_from_slice(documents);
-        // So that there is something to seal.
-        parts.secret.push(0);
+    let place = |out: &mut Vec<u8>| {
+        out.extend_from_slice(&Sha256::digest(documents));
         Ok(())
-    })
+    };
+    seal(DOCUMENTS, "the documents", &keys.data()?, place, documents)
 }
 
 /// Writes who closed an environment.
-pub(crate) fn encode_hold(holder: &Holder) -> Vec<u8> {
-    framed(HOLD, |out| entries::put_holder(out, holder))
+pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Encoded, Error> {
+    pack(HOLD, "the note on who closed the environment", keys, false, nowhere, |body| {
+        entries::put_holder(body, holder);
+        Ok(())
+    })
 }
 
 /// Writes the data key.
 pub(crate) fn encode_key(key: &SealedKey) -> Vec<u8> {
-    framed(KEY, |out| entries::put_key(out, key))
+    let mut body = Vec::new();
+    entries::put_key(&mut body, key);
+    // Larger than 4 GiB it cannot be: it holds two short texts.
+    assemble(&[], &[KEY, 0], &body).unwrap_or_default()
 }
 
 /// Seals bytes that are kept elsewhere.
 pub(crate) fn encode_blob(bytes: &[u8], keys: &Keyring) -> Result<Encoded, Error> {
-    pack(BLOB, "what was to be sealed", keys, |parts| {
-        parts.secret.extend_from_slice(bytes);
-        parts.secret.push(0);
-        Ok(())
-    })
+    seal(BLOB, "what was to be sealed", &keys.data()?, nowhere, bytes)
+}
+
+/// Of what is found by nothing in it.
+fn nowhere(_: &mut Vec<u8>) -> Result<(), Fault> {
+    Ok(())
 }
 
 /// Writes changes without sealing anything: the whole is to be sealed by [`crate::Store::seal`]
@@ -123,32 +143,55 @@ pub fn decode_changes(bytes: &[u8]) -> Result<Vec<Change>, Error> {
     changes::get(bytes).map_err(|detail| damaged("the changes", detail))
 }
 
-fn framed(kind: u8, put: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut clear = vec![kind];
-    put(&mut clear);
-    // Larger than 4 GiB it cannot be: it holds a few short texts.
-    assemble(&[], &clear).unwrap_or_default()
-}
-
+/// Writes a thing: what it is found by, and the rest. Where anything in it is `secret`, a key is made
+/// if there is none.
 fn pack(
     kind: u8,
     name: &str,
     keys: &Keyring,
-    put: impl FnOnce(&mut Parts) -> Result<(), Fault>,
+    secret: bool,
+    place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
+    put: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
 ) -> Result<Encoded, Error> {
-    let mut parts = Parts::default();
-    parts.clear.reserve(512);
-    parts.clear.push(kind);
-    put(&mut parts).map_err(|detail| unwritable(name, detail))?;
-    let key = if parts.secret.is_empty() { None } else { Some(keys.data()?) };
-    let sealed = match &key {
-        Some(key) => key
-            .seal(&parts.clear, &parts.secret)
-            .ok_or_else(|| unwritable(name, "its secrets cannot be encrypted"))?,
-        None => Vec::new(),
-    };
-    let bytes = assemble(&sealed, &parts.clear).map_err(|detail| unwritable(name, detail))?;
-    Ok(Encoded { bytes, key })
+    let unwritable = |detail| unwritable(name, detail);
+    let mut body = Zeroizing::new(Vec::with_capacity(ROOM));
+    put(&mut body).map_err(unwritable)?;
+    match keys.data_if(secret)? {
+        Some(key) => seal(kind, name, &key, place, &body),
+        None => {
+            let head = head(kind, place).map_err(unwritable)?;
+            let bytes = assemble(&[], &head, &body).map_err(unwritable)?;
+            Ok(Encoded { bytes, key: None })
+        }
+    }
+}
+
+/// The beginning of the clear part.
+fn head(kind: u8, place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>) -> Result<Vec<u8>, Fault> {
+    let mut found_by = Vec::with_capacity(128);
+    place(&mut found_by)?;
+    let mut head = Vec::with_capacity(found_by.len() + 4);
+    head.push(kind);
+    wire::put_bytes(&mut head, &found_by);
+    Ok(head)
+}
+
+/// Seals the whole of a thing.
+fn seal(
+    kind: u8,
+    name: &str,
+    key: &Arc<DataKey>,
+    place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
+    body: &[u8],
+) -> Result<Encoded, Error> {
+    let head = head(kind, place).map_err(|detail| unwritable(name, detail))?;
+    let bytes = seal_beside(key, &head, body).map_err(|detail| unwritable(name, detail))?;
+    Ok(Encoded { bytes, key: Some(Arc::clone(key)) })
+}
+
+fn seal_beside(key: &DataKey, head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
+    let sealed = key.seal(head, body).ok_or("it cannot be encrypted")?;
+    assemble(&sealed, head, &[])
 }
 
 fn unwritable(name: &str, detail: Fault) -> Error {
@@ -158,81 +201,156 @@ fn unwritable(name: &str, detail: Fault) -> Error {
 /// Reads a record. `name` is what to call it where its own name cannot be read.
 pub(crate) fn decode(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Record, Error> {
     let stored = Stored::open(bytes, name)?;
-    if stored.version == 1 {
-        let secret = match stored.sealed {
-            [] => None,
-            sealed => Some(keys.key()?.unseal(sealed).ok_or_else(|| damaged(name, UNSEALED))?),
-        };
-        let secret = secret.as_ref().map_or(&[][..], |secret| secret.as_slice());
-        return v1::read(Reader::new(stored.clear), secret).map_err(|detail| damaged(name, detail));
+    match stored.version {
+        1 => {
+            let opened = match stored.sealed {
+                [] => None,
+                sealed => Some(keys.key()?.unseal(sealed).ok_or_else(|| damaged(name, UNSEALED))?),
+            };
+            let secret = opened.as_ref().map_or(&[][..], |secret| secret.as_slice());
+            v1::read(Reader::new(stored.clear), secret).map_err(|detail| damaged(name, detail))
+        }
+        2 => stored.read_2(RECORD, name, keys, v2::get),
+        _ => stored.read(RECORD, name, keys, |place, body| v3::get(body, wire::get_id(place)?)),
     }
-    stored.read(RECORD, name, keys, v2::get)
 }
 
-/// Reads the environment of a record alone; needs no key.
+/// Reads the environment of a record or a deployment alone; needs no key.
 pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Environment>, Error> {
     let stored = Stored::open(bytes, name)?;
-    let mut clear = Reader::new(stored.clear);
-    if stored.version == 1 {
-        let urn = v1::read_urn(&mut clear).map_err(|detail| damaged(name, detail))?;
-        return Ok(Environment::of_urn(&urn));
-    }
-    let environment = match clear.byte() {
-        Ok(RECORD) => v2::get_id(&mut clear).map(|id| Environment::of_urn(&id.urn)),
-        Ok(DEPLOYMENT) => entries::get_environment(&mut clear).map(Some),
-        Ok(_) => Err(KIND),
-        Err(fault) => Err(fault),
+    let environment = || {
+        let (kind, mut place) = match stored.version {
+            1 => {
+                let urn = v1::read_urn(&mut Reader::new(stored.clear))?;
+                return Ok(Environment::of_urn(&urn));
+            }
+            2 => {
+                let mut clear = Reader::new(stored.clear);
+                (clear.byte()?, clear)
+            }
+            _ => stored.head().map(|head| (head.kind, head.place))?,
+        };
+        match kind {
+            RECORD => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
+            DEPLOYMENT => entries::get_environment(&mut place).map(Some),
+            _ => Err(KIND),
+        }
     };
-    environment.map_err(|detail| damaged(name, detail))
+    environment().map_err(|detail| damaged(name, detail))
 }
 
 /// Reads an intent.
 pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Intent, Error> {
-    Stored::open(bytes, name)?.read(INTENT, name, keys, entries::get_intent)
+    let stored = Stored::open(bytes, name)?;
+    match stored.version {
+        0..=2 => stored.read_2(INTENT, name, keys, v2::get_intent),
+        _ => stored.read(INTENT, name, keys, |place, body| v3::get_intent(body, wire::get_id(place)?)),
+    }
 }
 
 /// Reads what a driver said meanwhile.
-pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str) -> Result<String, Error> {
-    Stored::open(bytes, name)?.read_clear(CHECKPOINT, name, |reader| reader.text().map(Into::into))
+pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Label, Error> {
+    let stored = Stored::open(bytes, name)?;
+    match stored.version {
+        0..=2 => stored.read_2(CHECKPOINT, name, keys, |source| source.clear.text().map(Into::into)),
+        _ => stored.read(CHECKPOINT, name, keys, |_, body| wire::get_label(&mut body.sealed)),
+    }
 }
 
 /// Reads a deployment.
-pub(crate) fn decode_deployment(bytes: &[u8], number: u64, name: &str) -> Result<Deployment, Error> {
-    Stored::open(bytes, name)?.read_clear(DEPLOYMENT, name, |reader| entries::get_deployment(reader, number))
+pub(crate) fn decode_deployment(
+    bytes: &[u8],
+    number: u64,
+    name: &str,
+    keys: &Keyring,
+) -> Result<Deployment, Error> {
+    placed_deployment(&Stored::open(bytes, name)?, number, name, keys).map(|(_, deployment)| deployment)
+}
+
+fn placed_deployment(
+    stored: &Stored<'_>,
+    number: u64,
+    name: &str,
+    keys: &Keyring,
+) -> Result<(Environment, Deployment), Error> {
+    match stored.version {
+        0..=2 => stored.read_2(DEPLOYMENT, name, keys, |source| {
+            let environment = entries::get_environment(&mut source.clear)?;
+            Ok((environment, entries::get_deployment(&mut source.clear, number)?))
+        }),
+        _ => stored.read(DEPLOYMENT, name, keys, |place, body| {
+            Ok((entries::get_environment(place)?, entries::get_deployment(&mut body.sealed, number)?))
+        }),
+    }
 }
 
 /// Reads documents, which must have this digest.
 pub(crate) fn decode_documents(bytes: &[u8], digest: &[u8; 32], keys: &Keyring) -> Result<Vec<u8>, Error> {
     let name = "the documents of a deployment";
-    let found = Stored::open(bytes, name)?.read(DOCUMENTS, name, keys, |source| {
-        let stored: [u8; 32] = source.clear.array()?;
-        Ok((stored, sealed_bytes(source)?))
-    });
-    let (stored, documents) = found?;
+    let (stored, documents) = digested(&Stored::open(bytes, name)?, name, keys)?;
     if stored != *digest || Sha256::digest(&documents)[..] != digest[..] {
         return Err(damaged(name, "they do not have their digest"));
     }
     Ok(documents)
 }
 
+fn digested(stored: &Stored<'_>, name: &str, keys: &Keyring) -> Result<([u8; 32], Vec<u8>), Error> {
+    match stored.version {
+        0..=2 => stored
+            .read_2(DOCUMENTS, name, keys, |source| Ok((source.clear.array()?, sealed_bytes_of_2(source)?))),
+        _ if stored.sealed.is_empty() => Err(damaged(name, OPEN)),
+        _ => stored
+            .read(DOCUMENTS, name, keys, |place, body| Ok((place.array()?, body.sealed.rest().to_vec()))),
+    }
+}
+
 /// Reads who closed an environment.
-pub(crate) fn decode_hold(bytes: &[u8], name: &str) -> Result<Holder, Error> {
-    Stored::open(bytes, name)?.read_clear(HOLD, name, entries::get_holder)
+pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Holder, Error> {
+    let stored = Stored::open(bytes, name)?;
+    match stored.version {
+        0..=2 => stored.read_2(HOLD, name, keys, |source| entries::get_holder(&mut source.clear)),
+        _ => stored.read(HOLD, name, keys, |_, body| entries::get_holder(&mut body.sealed)),
+    }
 }
 
 /// Reads the data key.
 pub(crate) fn decode_key(bytes: &[u8]) -> Result<SealedKey, Error> {
     let name = "the data key";
-    Stored::open(bytes, name)?.read_clear(KEY, name, entries::get_key)
+    let stored = Stored::open(bytes, name)?;
+    let key = || {
+        let mut body = match stored.version {
+            0..=2 => {
+                let mut clear = Reader::new(stored.clear);
+                if clear.byte()? != KEY {
+                    return Err(KIND);
+                }
+                clear
+            }
+            _ => match stored.head()? {
+                head if head.kind == KEY && head.place.is_empty() => Reader::new(head.body),
+                _ => return Err(KIND),
+            },
+        };
+        let key = entries::get_key(&mut body)?;
+        if body.is_empty() && stored.sealed.is_empty() { Ok(key) } else { Err(KIND) }
+    };
+    key().map_err(|detail| damaged(name, detail))
 }
 
 /// Opens what [`encode_blob`] sealed.
 pub(crate) fn decode_blob(bytes: &[u8], keys: &Keyring) -> Result<Zeroizing<Vec<u8>>, Error> {
     let name = "what was sealed";
-    Stored::open(bytes, name)?.read(BLOB, name, keys, |source| sealed_bytes(source).map(Zeroizing::new))
+    let stored = Stored::open(bytes, name)?;
+    match stored.version {
+        0..=2 => stored.read_2(BLOB, name, keys, |source| sealed_bytes_of_2(source).map(Zeroizing::new)),
+        // What was not sealed may be anybody's.
+        _ if stored.sealed.is_empty() => Err(damaged(name, OPEN)),
+        _ => stored.read(BLOB, name, keys, |_, body| Ok(Zeroizing::new(body.sealed.rest().to_vec()))),
+    }
 }
 
-fn sealed_bytes(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
+/// Version 2 put a byte behind what was sealed, so that there was something to seal.
+fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
     let all = source.sealed.rest();
     match all.split_last() {
         Some((0, bytes)) => Ok(bytes.to_vec()),
@@ -240,24 +358,33 @@ fn sealed_bytes(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// Seals anew, for other keys, what is sealed in something stored.
-pub(crate) fn reseal(
-    bytes: &[u8],
-    name: &str,
-    from: &Keyring,
-    to: &Keyring,
-) -> Result<Option<Vec<u8>>, Error> {
+/// Seals something stored for other keys: what was not sealed, or not whole, too.
+pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> Result<Vec<u8>, Error> {
     let stored = Stored::open(bytes, name)?;
-    if stored.sealed.is_empty() {
-        return Ok(None);
+    let key = to.data()?;
+    if stored.version > 2 {
+        let opened = stored.unsealed(name, from)?;
+        let whole = || {
+            let body = stored.head()?.body;
+            let head = stored.clear.get(..stored.clear.len() - body.len()).ok_or(KIND)?;
+            seal_beside(&key, head, opened.as_ref().map_or(body, |opened| opened.as_slice()))
+        };
+        return whole().map_err(|detail| unwritable(name, detail));
     }
-    if stored.version == 1 {
-        return Ok(Some(encode(&decode(bytes, name, from)?, to)?.bytes));
-    }
-    let secret = from.data()?.unseal(stored.clear, stored.sealed).ok_or_else(|| damaged(name, UNSEALED))?;
-    let sealed = to.data()?.seal(stored.clear, &secret).ok_or("its secrets cannot be encrypted");
-    let bytes = sealed.and_then(|sealed| assemble(&sealed, stored.clear));
-    bytes.map(Some).map_err(|detail| unwritable(name, detail))
+    let kind = if stored.version == 1 { Some(RECORD) } else { stored.clear.first().copied() };
+    let sealed = match kind {
+        Some(RECORD) => encode(&decode(bytes, name, from)?, to),
+        Some(INTENT) => encode_intent(&decode_intent(bytes, name, from)?, to),
+        Some(DEPLOYMENT) => {
+            let (environment, deployment) = placed_deployment(&stored, 0, name, from)?;
+            encode_deployment(&environment, &deployment, to)
+        }
+        Some(CHECKPOINT) => encode_checkpoint(&decode_checkpoint(bytes, name, from)?, to),
+        Some(DOCUMENTS) => encode_documents(&digested(&stored, name, from)?.1, to),
+        Some(HOLD) => encode_hold(&decode_hold(bytes, name, from)?, to),
+        _ => Err(damaged(name, KIND)),
+    };
+    sealed.map(|sealed| sealed.bytes)
 }
 
 /// Checks what can be checked without a key.

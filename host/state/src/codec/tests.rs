@@ -1,8 +1,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
-use purlin_model::{Map, Unknown, Urn, Value};
+use purlin_model::{Label, Map, Unknown, Urn, Value};
 
+use super::value::Part;
 use super::*;
 use crate::{DriverVersion, Operation, Outcome, RecordId, Status};
 
@@ -32,21 +33,26 @@ fn urn() -> impl Strategy<Value = Urn> {
         .prop_map(|rest| Urn::parse(&format!("urn:purlin:{rest}")).expect("a URN"))
 }
 
+fn label() -> impl Strategy<Value = Label> {
+    (".{0,9}", any::<bool>()).prop_map(|(text, secret)| Label::new(text, secret))
+}
+
 prop_compose! {
     fn record()(
         (urn, dependencies) in (urn(), vec(urn(), 0..4)),
         message in proptest::option::of(".{0,9}"),
-        texts in vec(".{0,9}", 6),
+        texts in vec(".{0,9}", 4),
+        (name, id) in (label(), label()),
         (definition, account) in (proptest::option::of("[a-z]{0,9}"), proptest::option::of(".{0,9}")),
         (values, secrets, params, outputs) in (value(), value(), value(), value()),
         cookie in vec(any::<u8>(), 0..40),
-        manifests in vec((".{0,5}", ".{0,5}", value()), 0..3),
+        manifests in vec((label(), label(), value()), 0..3),
         (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 5]>(), any::<bool>()),
         (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
         holds_data in proptest::option::of(".{0,9}"),
         (created, updated) in (any::<u64>(), any::<u64>()),
     ) -> Record {
-        let [name, driver, version, hex, id, deployment] = <[String; 6]>::try_from(texts).expect("six");
+        let [driver, version, hex, deployment] = <[String; 4]>::try_from(texts).expect("four");
         Record {
             urn,
             superseded,
@@ -122,7 +128,7 @@ fn change() -> impl Strategy<Value = Change> {
         record().prop_map(|record| Operation::Update(record.into())),
         id().prop_map(Operation::Delete),
     ];
-    let intent = (operation, ".{0,9}", proptest::option::of(".{0,9}"), any::<u64>()).prop_map(
+    let intent = (operation, ".{0,9}", proptest::option::of(label()), any::<u64>()).prop_map(
         |(operation, idempotency_key, checkpoint, since)| Intent {
             operation,
             idempotency_key,
@@ -141,7 +147,7 @@ fn change() -> impl Strategy<Value = Change> {
         record().prop_map(|record| Change::Put(record.into())),
         id().prop_map(Change::Remove),
         intent.prop_map(|intent| Change::Intend(intent.into())),
-        (id(), ".{0,9}").prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id }),
+        (id(), label()).prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id }),
         id().prop_map(Change::Settle),
         (environment(), deployment(), proptest::option::of(vec(any::<u8>(), 0..9))).prop_map(
             |(environment, deployment, documents)| Change::Deployed {
@@ -184,15 +190,45 @@ proptest! {
                 prop_assert!(decode(&encoded.bytes, "", &keys).is_err());
             }
             Change::Deployed { environment, deployment, .. } => {
-                let bytes = encode_deployment(&environment, &deployment).expect("writes");
-                prop_assert_eq!(decode_deployment(&bytes, deployment.number, "").expect("reads"), *deployment);
-                prop_assert_eq!(decode_environment(&bytes, "").expect("reads"), Some(environment));
+                // Without a key at first, and with one.
+                for _ in 0..2 {
+                    let bytes = encode_deployment(&environment, &deployment, &keys).expect("writes").bytes;
+                    let read = decode_deployment(&bytes, deployment.number, "", &keys).expect("reads");
+                    prop_assert_eq!(&read, &*deployment);
+                    let place = decode_environment(&bytes, "").expect("reads");
+                    prop_assert_eq!(place.as_ref(), Some(&environment));
+                    keys.data().expect("a key");
+                }
             }
             Change::Hold { holder: Some(holder), .. } => {
-                prop_assert_eq!(decode_hold(&encode_hold(&holder), "").expect("reads"), holder);
+                for _ in 0..2 {
+                    let bytes = encode_hold(&holder, &keys).expect("writes").bytes;
+                    prop_assert_eq!(&decode_hold(&bytes, "", &keys).expect("reads"), &holder);
+                    keys.data().expect("a key");
+                }
             }
             Change::Checkpoint { provider_id, .. } => {
-                prop_assert_eq!(decode_checkpoint(&encode_checkpoint(&provider_id), "").expect("reads"), provider_id);
+                let bytes = encode_checkpoint(&provider_id, &keys).expect("writes").bytes;
+                prop_assert_eq!(decode_checkpoint(&bytes, "", &keys).expect("reads"), provider_id);
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn everything_is_sealed_for_another_key(change in change()) {
+        let (from, to) = (Keyring::in_memory(), Keyring::in_memory());
+        let again = |bytes: &[u8]| reseal(bytes, "", &from, &to).expect("seals");
+        match change {
+            Change::Put(record) => {
+                let bytes = again(&encode(&record, &from).expect("writes").bytes);
+                prop_assert_eq!(decode(&bytes, "", &to).expect("reads"), *record);
+                prop_assert!(decode(&bytes, "", &from).is_err());
+            }
+            Change::Intend(intent) => {
+                let bytes = again(&encode_intent(&intent, &from).expect("writes").bytes);
+                prop_assert_eq!(decode_intent(&bytes, "", &to).expect("reads"), *intent);
+                prop_assert!(decode_intent(&bytes, "", &from).is_err());
             }
             _ => {}
         }
@@ -215,7 +251,9 @@ proptest! {
         let source = || Source::new(Reader::new(&bytes), &bytes);
         let _ = v1::read(Reader::new(&bytes), &bytes);
         let _ = v2::get(&mut source());
-        let _ = entries::get_intent(&mut source());
+        let _ = v2::get_intent(&mut source());
+        let _ = v3::get(&mut source(), plain().id());
+        let _ = v3::get_intent(&mut source(), plain().id());
         let _ = entries::get_deployment(&mut Reader::new(&bytes), 1);
         let _ = entries::get_key(&mut Reader::new(&bytes));
         let _ = decode_changes(&bytes);
@@ -227,15 +265,13 @@ proptest! {
         record in record(),
         hits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let mut parts = Parts::default();
-        v2::put(&mut parts, &record).expect("writes");
-        let (mut clear, mut secret) = (parts.clear.clone(), parts.secret.to_vec());
+        let mut bytes = Vec::new();
+        v3::put(&mut bytes, &record).expect("writes");
         for (at, byte) in hits {
-            let part = if byte % 2 == 0 && !secret.is_empty() { &mut secret } else { &mut clear };
-            let at = at.index(part.len());
-            part[at] = byte;
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
         }
-        let _ = v2::get(&mut Source::new(Reader::new(&clear), &secret));
+        let _ = v3::get(&mut Source::whole(&bytes), record.id());
     }
 }
 
@@ -274,9 +310,118 @@ fn only_what_is_secret_needs_a_key() {
     let encoded = encode(&plain(), &keys).expect("writes without a key");
     assert!(encoded.key.is_none());
     assert!(contains(&encoded.bytes, &[0xd1; 32]));
+    let secret = || Label::new("hidden", true);
+    let with: [fn(&mut Record, Label); 6] = [
+        |record, _| record.state.cookie = b"c".to_vec(),
+        |record, _| record.inputs.secrets = serde_json::json!({"password": "p"}).into(),
+        |record, secret| record.name = secret,
+        |record, secret| record.state.id = secret,
+        |record, secret| {
+            record.state.manifests.push(ManifestFile {
+                name: secret,
+                location: "l".into(),
+                data: Value::Null,
+            })
+        },
+        |record, secret| {
+            record.state.manifests.push(ManifestFile {
+                name: "n".into(),
+                location: secret,
+                data: Value::Null,
+            })
+        },
+    ];
+    for with in with {
+        let mut record = plain();
+        with(&mut record, secret());
+        assert!(matches!(encode(&record, &keys), Err(Error::Io { .. })), "{record:?}");
+    }
+    assert!(matches!(encode_checkpoint(&secret(), &keys), Err(Error::Io { .. })));
+    assert!(encode_checkpoint(&"plain".into(), &keys).is_ok());
+}
+
+#[test]
+fn with_a_key_everything_is_sealed() {
+    let keys = Keyring::in_memory();
+    keys.data().expect("a key");
     let mut record = plain();
-    record.state.cookie = b"c".to_vec();
-    assert!(matches!(encode(&record, &keys), Err(Error::Io { .. })));
+    record.status = Status::Partial { message: "a-message".into() };
+    record.name = "a-name".into();
+    record.state.id = "an-id".into();
+    record.dependencies =
+        vec![Urn::parse("urn:purlin:dev/o::a::shared::s3.default::shared.y").expect("a URN")];
+    record.state.outputs = serde_json::json!({"a-key": "an-output"}).into();
+    record.state.manifests.push(ManifestFile {
+        name: "a-manifest".into(),
+        location: "a-location".into(),
+        data: Value::Null,
+    });
+    let hidden: [&[u8]; 9] = [
+        b"a-message",
+        b"a-name",
+        b"an-id",
+        b"a-key",
+        b"an-output",
+        b"a-manifest",
+        b"a-location",
+        b"purlin/echo",
+        b"s3.default",
+    ];
+    let encoded = encode(&record, &keys).expect("writes");
+    assert!(encoded.key.is_some());
+    for part in hidden {
+        assert!(!contains(&encoded.bytes, part), "{}", String::from_utf8_lossy(part));
+    }
+    assert!(contains(&encoded.bytes, b"dns.default"), "it is found by its URN");
+    assert_eq!(decode(&encoded.bytes, "", &keys).expect("reads"), record);
+    let intent = Intent {
+        operation: Operation::Create(record.into()),
+        idempotency_key: "a-key-of-a-call".into(),
+        checkpoint: Some("a-checkpoint".into()),
+        since: 1,
+    };
+    let bytes = encode_intent(&intent, &keys).expect("writes").bytes;
+    for part in hidden.into_iter().chain([&b"a-key-of-a-call"[..], b"a-checkpoint"]) {
+        assert!(!contains(&bytes, part), "{}", String::from_utf8_lossy(part));
+    }
+    assert_eq!(decode_intent(&bytes, "", &keys).expect("reads"), intent);
+    let bytes = encode_checkpoint(&"a-checkpoint".into(), &keys).expect("writes").bytes;
+    assert!(!contains(&bytes, b"a-checkpoint"));
+    let holder = Holder {
+        user: "somebody".into(),
+        host: "somewhere".into(),
+        pid: 1,
+        command: "a-command".into(),
+        since: 1,
+    };
+    let bytes = encode_hold(&holder, &keys).expect("writes").bytes;
+    assert!(!contains(&bytes, b"some") && !contains(&bytes, b"a-command"));
+}
+
+#[test]
+fn what_is_sealed_opens_only_as_what_it_is_and_of_what_it_is() {
+    let keys = Keyring::in_memory();
+    keys.data().expect("a key");
+    let bytes = encode(&plain(), &keys).expect("writes").bytes;
+    let stored = Stored::open(&bytes, "").expect("whole");
+    // The sealed part of one beside the clear part of another.
+    let mut other = plain();
+    other.superseded = Some(1);
+    let other = encode(&other, &keys).expect("writes").bytes;
+    let swapped =
+        assemble(stored.sealed, Stored::open(&other, "").expect("whole").clear, &[]).expect("written");
+    let error = decode(&swapped, "x", &keys).expect_err("of another");
+    assert_eq!(error.to_string(), "the record of `x` is damaged: its secrets cannot be decrypted");
+    assert!(decode_intent(&bytes, "x", &keys).is_err() && decode_hold(&bytes, "x", &keys).is_err());
+    // Nothing stands in clear beside what is sealed.
+    let longer = assemble(stored.sealed, stored.clear, b"more").expect("written");
+    assert!(decode(&longer, "x", &keys).is_err());
+    // What has to be sealed is not read in clear.
+    for kind in [BLOB, DOCUMENTS] {
+        let clear = assemble(&[], &head(kind, nowhere).expect("written"), b"forged").expect("written");
+        let error = decode_blob(&clear, &keys).expect_err("not sealed");
+        assert!(error.to_string().contains("it is not sealed"), "{error}");
+    }
 }
 
 #[test]
@@ -301,9 +446,9 @@ fn what_is_secret_is_nowhere_in_clear() {
 fn a_newer_record_is_refused_by_name() {
     let keys = Keyring::in_memory();
     let mut bytes = encode(&plain(), &keys).expect("writes").bytes;
-    bytes[0] = 3;
+    bytes[0] = 4;
     let error = decode(&bytes, "urn:x", &keys).expect_err("newer");
-    assert!(matches!(error, Error::Newer { found: 3, supported: 2, .. }));
+    assert!(matches!(error, Error::Newer { found: 4, supported: 3, .. }));
     assert!(error.to_string().contains("urn:x"));
 }
 
@@ -324,5 +469,5 @@ fn depth_has_an_end() {
     record.state.outputs = deep;
     assert!(matches!(encode(&record, &keys), Err(Error::Unwritable { .. })));
     let bytes = [8, 1].repeat(1 << 20);
-    assert!(v2::get(&mut Source::new(Reader::new(&bytes), &[])).is_err());
+    assert!(Source::whole(&bytes).value(Part::Sealed).is_err());
 }

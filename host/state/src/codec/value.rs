@@ -1,11 +1,10 @@
 //! Values on the wire.
 //!
-//! A value is a tag and what the tag asks for. A secret in the clear part is its tag alone; its
-//! value stands in the sealed part, where a secret is its tag and the value right behind it.
+//! A value is a tag and what the tag asks for. A secret is its tag and the value right behind it.
+//! Up to version 2 it was its tag alone in a clear part, and its value stood in a sealed part.
 
 use purlin_model::{Map, Unknown, Value};
 use serde_json::Number;
-use zeroize::Zeroizing;
 
 use super::Fault;
 use super::wire::{Reader, put_number, put_text};
@@ -28,39 +27,22 @@ const UNKNOWN_SECRET: u8 = 12;
 /// what drivers return are at most 128 deep.
 const DEEPEST: usize = 256;
 
-/// Which part is written to, or read from.
+/// Which part is read from.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Part {
     Clear,
     Sealed,
 }
 
-/// What something falls into when it is written.
-#[derive(Default)]
-pub(super) struct Parts {
-    pub(super) clear: Vec<u8>,
-    pub(super) secret: Zeroizing<Vec<u8>>,
+/// Appends a value.
+pub(super) fn put(out: &mut Vec<u8>, value: &Value) -> Result<(), Fault> {
+    put_at(out, value, 0)
 }
 
-impl Parts {
-    pub(super) fn of(&mut self, part: Part) -> &mut Vec<u8> {
-        match part {
-            Part::Clear => &mut self.clear,
-            Part::Sealed => &mut self.secret,
-        }
-    }
-}
-
-/// Appends a value to a part.
-pub(super) fn put(parts: &mut Parts, part: Part, value: &Value) -> Result<(), Fault> {
-    put_at(parts, part, value, 0)
-}
-
-fn put_at(parts: &mut Parts, part: Part, value: &Value, depth: usize) -> Result<(), Fault> {
+fn put_at(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<(), Fault> {
     if depth > DEEPEST {
         return Err("a value in it is nested too deep");
     }
-    let out = parts.of(part);
     match value {
         Value::Null => out.push(NULL),
         Value::Bool(value) => out.push(if *value { TRUE } else { FALSE }),
@@ -73,20 +55,20 @@ fn put_at(parts: &mut Parts, part: Part, value: &Value, depth: usize) -> Result<
             out.push(LIST);
             put_number(out, items.len() as u64);
             for item in items {
-                put_at(parts, part, item, depth + 1)?;
+                put_at(out, item, depth + 1)?;
             }
         }
         Value::Map(map) => {
             out.push(MAP);
             put_number(out, map.len() as u64);
             for (key, item) in map {
-                put_text(parts.of(part), key);
-                put_at(parts, part, item, depth + 1)?;
+                put_text(out, key);
+                put_at(out, item, depth + 1)?;
             }
         }
         Value::Secret(secret) => {
             out.push(SECRET);
-            put_at(parts, Part::Sealed, secret.expose(), depth + 1)?;
+            put_at(out, secret.expose(), depth + 1)?;
         }
         Value::Unknown(Unknown { secret }) => out.push(if *secret { UNKNOWN_SECRET } else { UNKNOWN }),
     }
@@ -110,7 +92,8 @@ fn put_json_number(out: &mut Vec<u8>, number: &Number) {
     }
 }
 
-/// Where values are read from: the clear part, and the sealed one once it is open.
+/// Where values are read from: the clear part, and the sealed one once it is open. Since version 3
+/// all of them stand in the latter.
 pub(super) struct Source<'a> {
     pub(super) clear: Reader<'a>,
     pub(super) sealed: Reader<'a>,
@@ -126,6 +109,11 @@ impl<'a> Source<'a> {
 
     pub(super) fn new(clear: Reader<'a>, sealed: &'a [u8]) -> Self {
         Self { clear, sealed: Reader::new(sealed) }
+    }
+
+    /// Bytes that hold all of it.
+    pub(super) fn whole(bytes: &'a [u8]) -> Self {
+        Self::new(Reader::new(&[]), bytes)
     }
 
     /// Nothing may be left in the end.

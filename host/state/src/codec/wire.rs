@@ -1,9 +1,10 @@
 //! Numbers and lengths on the wire. Everything read is checked; nothing here can panic or reserve
 //! more memory than the bytes at hand justify.
 
-use purlin_model::Urn;
+use purlin_model::{Label, Urn};
 
 use super::Fault;
+use crate::RecordId;
 
 /// Appends a number: seven bits a byte, the lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
@@ -46,6 +47,32 @@ pub(crate) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault>
     let mut bytes = base.as_bytes().get(..shared).ok_or(WRONG)?.to_vec();
     bytes.extend_from_slice(rest);
     Urn::parse(std::str::from_utf8(&bytes).map_err(|_| WRONG)?).map_err(|_| WRONG)
+}
+
+/// Appends which record it is.
+pub(crate) fn put_id(out: &mut Vec<u8>, id: &RecordId) -> Result<(), Fault> {
+    put_urn(out, "", &id.urn)?;
+    put_number(out, id.superseded.map_or(0, |copy| u64::from(copy) + 1));
+    Ok(())
+}
+
+/// Reads which record it is.
+pub(crate) fn get_id(reader: &mut Reader<'_>) -> Result<RecordId, Fault> {
+    let urn = get_urn(reader, "")?;
+    let copy = reader.number()?.checked_sub(1).map(u32::try_from).transpose();
+    Ok(RecordId { urn, superseded: copy.map_err(|_| "it holds a number that is too large")? })
+}
+
+/// Appends a label, and whether it is secret.
+pub(crate) fn put_label(out: &mut Vec<u8>, label: &Label) {
+    out.push(u8::from(label.is_secret()));
+    put_text(out, label.expose());
+}
+
+/// Reads a label.
+pub(crate) fn get_label(reader: &mut Reader<'_>) -> Result<Label, Fault> {
+    let secret = reader.flag()?;
+    Ok(Label::new(reader.text()?, secret))
 }
 
 /// Appends what may be missing.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::aead::{Aead, AeadInPlace, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
@@ -13,6 +13,8 @@ use crate::codec::SealedKey;
 
 /// Bytes of a nonce. So long that random ones never meet.
 const NONCE: usize = 24;
+/// Bytes of what shows that nothing was changed.
+const TAG: usize = 16;
 
 /// The key that secrets are sealed with. What it holds is wiped when it is dropped.
 pub(crate) struct DataKey {
@@ -44,8 +46,13 @@ impl DataKey {
     pub(crate) fn seal(&self, context: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).ok()?;
-        let sealed = self.cipher.encrypt(XNonce::from_slice(&nonce), Payload { msg: plain, aad: context });
-        Some([&nonce[..], &sealed.ok()?].concat())
+        let mut sealed = Vec::with_capacity(NONCE + plain.len() + TAG);
+        sealed.extend_from_slice(&nonce);
+        sealed.extend_from_slice(plain);
+        let body = sealed.get_mut(NONCE..)?;
+        let tag = self.cipher.encrypt_in_place_detached(XNonce::from_slice(&nonce), context, body).ok()?;
+        sealed.extend_from_slice(&tag);
+        Some(sealed)
     }
 
     /// Opens; `None` when it was sealed with another key or context, or was changed.

@@ -139,7 +139,17 @@ impl Keyring {
     /// The data key, made now where there is none. Whoever seals with it has to see to it that it
     /// is stored no later than what it sealed.
     pub(crate) fn data(&self) -> Result<Arc<DataKey>, Error> {
+        self.data_of(&mut self.slot())
+    }
+
+    /// The data key if there is one, or if one is to be made.
+    pub(crate) fn data_if(&self, make: bool) -> Result<Option<Arc<DataKey>>, Error> {
         let mut slot = self.slot();
+        let wanted = make || slot.data.is_some() || slot.stored.is_some();
+        if wanted { self.data_of(&mut slot).map(Some) } else { Ok(None) }
+    }
+
+    fn data_of(&self, slot: &mut Slot) -> Result<Arc<DataKey>, Error> {
         if let Some(data) = &slot.data {
             return Ok(data.clone());
         }

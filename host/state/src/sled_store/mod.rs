@@ -153,12 +153,12 @@ impl Store for SledStore {
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
         let environment = environment.clone();
-        self.read(move |table, _| snapshot::history(table, &environment)).await
+        self.read(move |table, keys| snapshot::history(table, &environment, keys)).await
     }
 
     async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
         let environment = environment.clone();
-        self.read(move |table, _| snapshot::last_from_documents(table, &environment)).await
+        self.read(move |table, keys| snapshot::last_from_documents(table, &environment, keys)).await
     }
 
     async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {

@@ -109,11 +109,11 @@ fn check(key: &[u8], value: &[u8], keys: Option<&Keyring>) -> Result<(), Error> 
             Some(digest) => codec::decode_documents(value, &digest, keys).map(drop),
             None => Err(Error::Damaged { name, detail: "its digest is lost".into() }),
         },
-        (Some(b'k'), _) => codec::decode_checkpoint(value, &name).map(drop),
-        (Some(b'h'), _) => codec::decode_deployment(value, 0, &name).map(drop),
-        (Some(b'l'), _) => codec::decode_hold(value, &name).map(drop),
+        (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
+        (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
+        (Some(b'l'), Some(keys)) => codec::decode_hold(value, &name, keys).map(drop),
         (Some(b'm'), _) => codec::decode_key(value).map(drop),
-        (Some(b'r' | b'i' | b'd'), None) => Ok(()),
+        (Some(b'r' | b'i' | b'k' | b'h' | b'd' | b'l'), None) => Ok(()),
         _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),
     }
 }

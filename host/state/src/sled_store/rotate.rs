@@ -63,7 +63,8 @@ fn rotate(
     }
 }
 
-/// The same entries, sealed for another key.
+/// The same entries, all of them sealed for another key: also what was written before there was a
+/// key, and by versions that sealed less.
 fn resealed(table: &Table, old: &Keyring, new: &Keyring, key: Vec<u8>) -> Result<Table, Error> {
     let mut result = Table::default();
     for (at, value) in table.iter() {
@@ -71,7 +72,7 @@ fn resealed(table: &Table, old: &Keyring, new: &Keyring, key: Vec<u8>) -> Result
             continue;
         }
         let sealed = codec::reseal(value, &keyspace::describe(at, None), old, new)?;
-        result.apply(at.to_vec(), Some(sealed.unwrap_or_else(|| value.to_vec())));
+        result.apply(at.to_vec(), Some(sealed));
     }
     result.apply(keyspace::DATA_KEY.to_vec(), Some(key));
     Ok(result)

@@ -62,7 +62,7 @@ pub fn record(number: usize) -> Record {
         name: urn(number).guresid().as_str().into(),
         inputs: Inputs { values: values.clone(), secrets: Value::map(), params: Value::map(), account: None },
         state: ResourceState {
-            id: format!("echo-{number}"),
+            id: format!("echo-{number}").into(),
             outputs: values,
             cookie: Vec::new(),
             manifests: Vec::new(),

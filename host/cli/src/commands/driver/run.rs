@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use purlin_host::model::Workspace;
+use purlin_host::model::driver::{Failure as Failed, Observed};
+use purlin_host::model::{Label, Workspace};
 use purlin_host::sandbox::{CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -72,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// Show secrets.
+    /// Show secrets, which the next call needs where they are in its request.
     #[arg(long)]
     show_secrets: bool,
 
@@ -115,6 +116,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let (mut answer, status) = match answered {
         Ok(answer) => (answer, Status::Done),
         Err(error) => {
+            let error = match error {
+                CallError::Failure(Failed::Partial { state, message }) => {
+                    let state = request::sealed(driver.manifest(), &request.subject.key, *state);
+                    CallError::Failure(Failed::Partial { state: Box::new(state), message })
+                }
+                error => error,
+            };
             app.ui.error(&text::line(&error.to_string()));
             (answer::failure(&error, args.show_secrets), Status::Failed)
         }
@@ -204,35 +212,38 @@ async fn call(
     let Request { inputs, before, previous, .. } = request;
     let (function, show) = (args.function, args.show_secrets);
     let name = match &request.name {
-        Some(name) => name.clone(),
+        Some(name) => name.as_str().into(),
         // Unknown inputs have no name yet.
         None if matches!(function, Function::Check | Function::Delete) || request.has_unknown() => {
-            String::new()
+            Label::default()
         }
         None => driver.name_of(&context, inputs).await?,
     };
-    let change = || Change { state: &request.state, before, after: inputs, name: &name };
+    let change = || Change { state: &request.state, before, after: inputs, name: name.expose() };
+    let sealed = |state| request::sealed(driver.manifest(), &request.subject.key, state);
     Ok(match function {
         Function::Describe => Value::Null,
         Function::Check => answer::checked(&driver.check(&context, inputs, previous.as_ref()).await?, show),
-        Function::Name => json!({"name": driver.name_of(&context, inputs).await?}),
+        Function::Name => json!({"name": driver.name_of(&context, inputs).await?.shown(show)}),
         Function::Create => {
-            let state = driver.create(&context, inputs, &name).await?;
-            let mut answer = json!({"state": answer::state(&state, show), "name": name});
+            let state = sealed(driver.create(&context, inputs, name.expose()).await?);
+            let mut answer = json!({"state": answer::state(&state, show), "name": name.shown(show)});
             if let (Some(id), Some(answer)) = (kept.id(), answer.as_object_mut()) {
-                answer.insert("checkpoint".to_owned(), id.into());
+                answer.insert("checkpoint".to_owned(), id.shown(show).into());
             }
             answer
         }
         Function::Read => {
             let recorded = request.recorded.then_some(&request.state);
-            let id = request.id.as_deref().or(recorded.map(|state| state.id.as_str()));
-            answer::observed(driver.read(&context, id, &name, inputs, recorded).await?.as_ref(), show)
+            let id = request.id.as_deref().or(recorded.map(|state| state.id.expose()));
+            let found = driver.read(&context, id, name.expose(), inputs, recorded).await?;
+            let found = found.map(|found| Observed { state: sealed(found.state), ..found });
+            answer::observed(found.as_ref(), show)
         }
         Function::UpdateImpact => answer::impact(&driver.update_impact(&context, change()).await?),
         Function::Update => {
-            let state = driver.update(&context, change()).await?;
-            json!({"state": answer::state(&state, show), "name": name})
+            let state = sealed(driver.update(&context, change()).await?);
+            json!({"state": answer::state(&state, show), "name": name.shown(show)})
         }
         Function::Delete => {
             driver.delete(&context, &request.state, inputs).await?;
@@ -243,19 +254,19 @@ async fn call(
 
 /// Remembers the id of a checkpoint.
 #[derive(Default)]
-struct Kept(Mutex<Option<String>>);
+struct Kept(Mutex<Option<Label>>);
 
 impl Kept {
-    fn id(&self) -> Option<String> {
+    fn id(&self) -> Option<Label> {
         self.0.lock().ok().and_then(|kept| kept.clone())
     }
 }
 
 #[async_trait]
 impl CheckpointSink for Kept {
-    async fn checkpoint(&self, id: &str) -> Result<(), String> {
+    async fn checkpoint(&self, id: &Label) -> Result<(), String> {
         if let Ok(mut kept) = self.0.lock() {
-            *kept = Some(id.to_owned());
+            *kept = Some(id.clone());
         }
         Ok(())
     }

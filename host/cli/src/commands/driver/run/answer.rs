@@ -39,14 +39,20 @@ pub(super) fn checked(checked: &Checked, show: bool) -> Json {
 
 /// A state, apart as drivers give it: outputs, and secret outputs.
 pub(super) fn state(state: &ResourceState, show: bool) -> Json {
+    let all_secret = matches!(state.outputs, Value::Secret(_));
     let (mut outputs, mut secrets) = (Map::new(), Map::new());
-    for (name, output) in state.outputs.as_map().into_iter().flatten() {
-        let part = if output.has_secret() { &mut secrets } else { &mut outputs };
-        part.insert(name.to_string(), value(output, show));
+    if show || !all_secret {
+        for (name, output) in state.outputs.as_map().into_iter().flatten() {
+            let part = if all_secret || output.has_secret() { &mut secrets } else { &mut outputs };
+            part.insert(name.to_string(), value(output, show));
+        }
     }
-    let mut json = json!({"id": state.id, "outputs": outputs});
+    let mut json = json!({"id": state.id.shown(show), "outputs": outputs});
     if let Some(json) = json.as_object_mut() {
-        if !secrets.is_empty() {
+        if all_secret && !show {
+            // Their names, too: a secret stands in one.
+            json.insert("secrets".to_owned(), state.outputs.redact());
+        } else if !secrets.is_empty() {
             json.insert("secrets".to_owned(), secrets.into());
         }
         if !state.cookie.is_empty() {
@@ -55,9 +61,13 @@ pub(super) fn state(state: &ResourceState, show: bool) -> Json {
             json.insert("cookie".to_owned(), if show { cookie.into() } else { "".into() });
         }
         if !state.manifests.is_empty() {
-            let manifests = state.manifests.iter().map(
-                |one| json!({"name": one.name, "location": one.location, "data": value(&one.data, show)}),
-            );
+            let manifests = state.manifests.iter().map(|one| {
+                json!({
+                    "name": one.name.shown(show),
+                    "location": one.location.shown(show),
+                    "data": value(&one.data, show),
+                })
+            });
             json.insert("manifests".to_owned(), manifests.collect());
         }
     }

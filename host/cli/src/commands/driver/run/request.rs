@@ -1,7 +1,8 @@
 //! What a driver is asked by hand, read from JSON.
 
+use purlin_host::engine;
 use purlin_host::model::driver::{Inputs, Manifest, ResourceState, Subject};
-use purlin_host::model::{Context, EnvironmentId, Key, Urn, Value};
+use purlin_host::model::{Context, EnvironmentId, Key, Label, Urn, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
@@ -84,6 +85,7 @@ impl Request {
         let inputs_of = |name: &str| entries.get(name).map(|part| inputs(name, part)).transpose();
         let inputs = inputs_of("inputs")?.unwrap_or_else(nothing);
         let state = entries.get("state").filter(|state| !state.is_null());
+        let state = state.map(self::state).transpose()?.map(|state| sealed(manifest, &key, state));
         Ok(Self {
             subject: Subject { urn: Urn::new(&context, &key), key, context },
             key: text("idempotency_key")?.unwrap_or_else(|| "by-hand".to_owned()),
@@ -92,8 +94,8 @@ impl Request {
             name: text("name")?,
             id: text("id")?,
             recorded: state.is_some(),
-            state: state.map(self::state).transpose()?.unwrap_or_else(|| ResourceState {
-                id: String::new(),
+            state: state.unwrap_or_else(|| ResourceState {
+                id: Label::default(),
                 outputs: Value::map(),
                 cookie: Vec::new(),
                 manifests: Vec::new(),
@@ -121,6 +123,12 @@ impl Request {
         }
         again
     }
+}
+
+/// The state with the outputs secret that the driver's schema says are, as in a deployment.
+pub(super) fn sealed(manifest: &Manifest, key: &Key, state: ResourceState) -> ResourceState {
+    let outputs = engine::seal_outputs(manifest, key.type_name(), state.outputs);
+    ResourceState { outputs, ..state }
 }
 
 /// Inputs of which nothing was said.
@@ -224,7 +232,7 @@ fn state(said: &Json) -> Result<ResourceState, Failure> {
         .decode(cookie.as_bytes())
         .map_err(|error| Failure::input(format!("`state.cookie` of the request is not base64: {error}")))?;
     Ok(ResourceState {
-        id: id.to_owned(),
+        id: id.into(),
         outputs: Value::Map(outputs.chain(secrets).collect()),
         cookie,
         manifests: Vec::new(),
