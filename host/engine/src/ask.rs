@@ -8,6 +8,7 @@ use purlin_model::{Context, Key, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
 
+use crate::answers::Total;
 use crate::driver::{Call, Driver, Look};
 use crate::failed::CallFailed;
 use crate::rules::keep_secret;
@@ -54,7 +55,12 @@ pub(crate) struct Answer {
 type Asked = Result<Answer, (Question, CallFailed)>;
 
 /// Puts all questions to their drivers, so many at a time, and gives the answers in order.
-pub(crate) async fn ask_all(questions: Vec<Question>, context: &Context, parallelism: usize) -> Vec<Asked> {
+pub(crate) async fn ask_all(
+    questions: Vec<Question>,
+    context: &Context,
+    parallelism: usize,
+    total: &Arc<Total>,
+) -> Vec<Asked> {
     let mut answers: Vec<Option<Asked>> = Vec::new();
     let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.max(1)));
     let mut tasks = tokio::task::JoinSet::new();
@@ -74,10 +80,10 @@ pub(crate) async fn ask_all(questions: Vec<Question>, context: &Context, paralle
             continue;
         }
         answers.push(None);
-        let (context, permits) = (context.clone(), Arc::clone(&permits));
+        let (context, permits, total) = (context.clone(), Arc::clone(&permits), Arc::clone(total));
         tasks.spawn(async move {
             let _permit = permits.acquire_owned().await;
-            (index, ask(question, context).await)
+            (index, ask(question, context, &total).await)
         });
     }
     while let Some(done) = tasks.join_next().await {
@@ -95,7 +101,7 @@ pub(crate) async fn ask_all(questions: Vec<Question>, context: &Context, paralle
     answers.into_iter().flatten().collect()
 }
 
-async fn ask(question: Question, context: Context) -> Asked {
+async fn ask(question: Question, context: Context, total: &Total) -> Asked {
     let driver = Arc::clone(&question.driver);
     let call = Call::quiet(Subject { urn: question.urn.clone(), key: question.key.clone(), context });
     let mut answer = Answer {
@@ -105,7 +111,7 @@ async fn ask(question: Question, context: Context) -> Asked {
         found: None,
         question,
     };
-    match fill(&mut answer, &*driver, &call).await {
+    match fill(&mut answer, &*driver, &call, total).await {
         Ok(()) => Ok(answer),
         Err(error) => {
             let Question { inputs, .. } = &answer.question;
@@ -115,7 +121,7 @@ async fn ask(question: Question, context: Context) -> Asked {
     }
 }
 
-async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call) -> Result<(), CallError> {
+async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Total) -> Result<(), CallError> {
     let implements = driver.manifest().implements;
     let question = &answer.question;
     let mut base = question.record.clone();
@@ -129,6 +135,9 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call) -> Result<(
         };
         answer.found = driver.read(call, look).await?;
         let Some(found) = &answer.found else { return Ok(()) };
+        let files = found.state.manifests.iter().map(|file| &file.data);
+        total
+            .take(driver.known_as(), [&found.state.outputs].into_iter().chain(&found.values).chain(files))?;
         if matches!(question.ask, Ask::Observe(_)) {
             return Ok(());
         }
@@ -143,6 +152,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call) -> Result<(
         answer.inputs = drawn.clone();
     } else if implements.check {
         let checked = driver.check(call, &question.inputs, previous).await?;
+        total.take(driver.known_as(), [&checked.values, &checked.secrets])?;
         answer.inputs.values = checked.values;
         answer.inputs.secrets = checked.secrets;
         answer.warnings.extend(checked.warnings.into_iter().map(|warning| {

@@ -5,6 +5,7 @@
 //! before it counts. It must not know documents or terminals; what there is to tell goes out as
 //! [`Event`]s.
 
+mod answers;
 mod apply;
 mod ask;
 mod compare;

@@ -29,6 +29,7 @@ use purlin_model::driver::{Failure, Inputs};
 use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_sandbox::CallError;
 
+use crate::answers::Total;
 use crate::ask;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
@@ -158,6 +159,7 @@ pub async fn plan(
         let mut planner = Planner {
             board: Board::new(graph.len()),
             drivers: &available,
+            total: Arc::new(Total::new(graph.len())),
             vault: &vault,
             decided: Vec::with_capacity(graph.len()),
             drafts: HashMap::new(),
@@ -389,6 +391,8 @@ struct Planner<'a> {
     options: &'a PlanOptions,
     board: Board,
     drivers: &'a DriverSet,
+    /// What the answers of drivers came to.
+    total: Arc<Total>,
     vault: &'a Vault,
     decided: Vec<Decided>,
     drafts: HashMap<NodeId, Prepared>,
@@ -414,7 +418,7 @@ impl Planner<'_> {
                 questions.push(question);
             }
         }
-        for answer in ask::ask_all(questions, self.context, self.options.parallelism).await {
+        for answer in ask::ask_all(questions, self.context, self.options.parallelism, &self.total).await {
             match answer {
                 Ok(answer) => self.decide(answer),
                 Err((question, failed)) => {

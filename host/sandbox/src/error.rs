@@ -153,6 +153,16 @@ pub enum CallError {
         /// Bytes.
         limit: u64,
     },
+    /// The driver's answer was more than a plan may hold beside the others.
+    #[error(
+        "the answers of drivers came to more than {} while this plan was made, the last one from the driver `{driver}`; `--target` plans one resource at a time", size(*limit)
+    )]
+    PlanLimit {
+        /// Name of the driver.
+        driver: String,
+        /// Bytes of all answers together.
+        limit: u64,
+    },
     /// The driver returned something that the contract does not allow.
     #[error("the driver `{driver}` broke its contract: {what}")]
     Junk {

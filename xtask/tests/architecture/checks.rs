@@ -110,7 +110,20 @@ pub(crate) const CHECKS: &[Check] = &[
             ("purlin-host", &[], ""),
         ],
     },
+    Check {
+        invariant: 10,
+        find: components_are_parsed_in_one_place,
+        broken: &[
+            ("purlin-engine", &["wasmparser"], "fn a() {}"),
+            ("purlin-sandbox", &[], "fn a() { Component::from_binary(e, b); }"),
+            ("purlin-sandbox", &[], "use wasmparser::Parser;"),
+        ],
+    },
 ];
+
+/// Where components are parsed and compiled: in a worker, and for those that come with Purlin while
+/// it is built.
+const PARSING: [&str; 4] = ["src/compiler.rs", "src/instances.rs", "src/modules.rs", "src/compile.rs"];
 
 /// Fault for each crate of these names that needs one of `unwanted`.
 fn needs<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
@@ -310,5 +323,22 @@ fn nothing_panics(house: &House) -> Vec<Fault> {
             }
         }
     }
+    faults
+}
+
+fn components_are_parsed_in_one_place(house: &House) -> Vec<Fault> {
+    const PARSERS: &[&str] = &["wasmparser::", "from_binary(", "from_file(", "precompile_component("];
+    let others = house
+        .crates
+        .iter()
+        .filter(|one| one.folder.starts_with("host/"))
+        // A tool for authors, who parse what they built.
+        .filter(|one| !matches!(one.name.as_str(), "purlin-sandbox" | "purlin-component"));
+    let mut faults = needs(10, others.clone(), &["wasmparser"]);
+    faults.extend(says(10, others, PARSERS));
+    let elsewhere = says(10, house.named("purlin-sandbox"), PARSERS);
+    faults.extend(
+        elsewhere.into_iter().filter(|fault| !PARSING.iter().any(|file| fault.place.ends_with(file))),
+    );
     faults
 }

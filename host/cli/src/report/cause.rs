@@ -42,7 +42,7 @@ fn call_code(error: &CallError) -> &'static str {
         },
         CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
         CallError::MemoryLimit { .. } => "memory-limit",
-        CallError::OutputLimit { .. } => "output-limit",
+        CallError::OutputLimit { .. } | CallError::PlanLimit { .. } => "output-limit",
         CallError::Cancelled => "cancelled",
         _ => "driver",
     }

@@ -83,7 +83,8 @@ impl Task<'_> {
 pub(super) fn is_certain(error: &CallError) -> bool {
     match error {
         CallError::Failure(failure) => !matches!(failure, Failure::Partial { .. }),
-        CallError::Instantiate { .. } | CallError::Unknown { .. } => true,
+        // Plans have no effects.
+        CallError::Instantiate { .. } | CallError::Unknown { .. } | CallError::PlanLimit { .. } => true,
         CallError::Trap { .. }
         | CallError::TimeLimit { .. }
         | CallError::TotalTimeLimit { .. }

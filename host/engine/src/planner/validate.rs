@@ -10,6 +10,7 @@ use purlin_model::{Context, Definition, Diagnostic, Map, Value};
 use purlin_state::Snapshot;
 
 use super::{Base, PlanOptions, Planner, drivers};
+use crate::answers::Total;
 use crate::driver::{Drivers, Needed};
 use crate::error::Error;
 use crate::evaluate::Board;
@@ -38,6 +39,7 @@ pub async fn validate(
     }
     let vault = Vault::closed();
     let mut planner = Planner {
+        total: Arc::new(Total::new(graph.len())),
         board: Board::new(graph.len()),
         drivers: &available,
         vault: &vault,
