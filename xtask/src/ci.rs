@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: what has to pass before a change goes in.
 
 use crate::step::{self, cargo, step};
-use crate::{drivers, fuzz, test, tools};
+use crate::{deny, drivers, fuzz, test, tools};
 
 pub(crate) fn run() -> anyhow::Result<()> {
     step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
@@ -14,6 +14,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         })?;
         tools.join().map_err(|_| anyhow::anyhow!("installing the tools went wrong"))?
     })?;
+    deny::run_all()?;
     test::run(&test::Arguments::default())?;
     fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 60, jobs: 2 })
 }

@@ -4,6 +4,7 @@
 mod bench;
 mod build;
 mod ci;
+mod deny;
 mod docs;
 mod drivers;
 mod fuzz;
@@ -50,6 +51,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Installs the servers and compilers that tests of real systems and other languages use.
     Tools(tools::Arguments),
+    /// Holds dependencies against deny.toml: licences, sources, known vulnerabilities.
+    Deny,
     /// What has to pass before a change goes in: format, lints, tests.
     Ci,
 }
@@ -70,6 +73,7 @@ fn main() -> anyhow::Result<()> {
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Tools(arguments) => tools::run_all(&arguments),
+        Command::Deny => deny::run_all(),
         Command::Ci => ci::run(),
     }
 }

@@ -1,0 +1,59 @@
+//! `cargo xtask deny`: whether dependencies are what `deny.toml` allows: their licences, where they
+//! come from, and known vulnerabilities.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::step::{cargo, root, run, step, works};
+
+/// The version that `deny.toml` is written for.
+const VERSION: &str = "0.20.2";
+
+pub(crate) fn run_all() -> anyhow::Result<()> {
+    step("cargo deny", install)?;
+    step("licences, sources and versions of dependencies", || {
+        run(deny().args(["check", "bans", "licenses", "sources"]))
+    })?;
+    step("known vulnerabilities of dependencies", advisories)
+}
+
+/// The database is a git repository far away. Without it nothing is known, and that is said.
+fn advisories() -> anyhow::Result<()> {
+    if works(deny().args(["fetch", "db"])) {
+        return run(deny().args(["--offline", "check", "advisories"]));
+    }
+    eprintln!("    NOT CHECKED: the database of advisories cannot be fetched from github.com");
+    Ok(())
+}
+
+/// Where it is installed, beside the other tools.
+fn folder() -> PathBuf {
+    root().join("target/tools/cargo")
+}
+
+fn program() -> PathBuf {
+    folder().join("bin").join("cargo-deny").with_extension(std::env::consts::EXE_EXTENSION)
+}
+
+fn deny() -> Command {
+    let mut command = Command::new(program());
+    command.current_dir(root());
+    command
+}
+
+/// Builds it where it is not there: quickly, as it runs for seconds only.
+fn install() -> anyhow::Result<()> {
+    let is_there = Command::new(program())
+        .arg("--version")
+        .output()
+        .is_ok_and(|said| String::from_utf8_lossy(&said.stdout).trim() == format!("cargo-deny {VERSION}"));
+    if is_there {
+        return Ok(());
+    }
+    run(cargo()
+        .args(["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--quiet"])
+        .args(["--no-default-features", "--root"])
+        .arg(folder())
+        .arg("--target-dir")
+        .arg(folder().join("build")))
+}
