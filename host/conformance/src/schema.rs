@@ -165,7 +165,7 @@ impl Maker<'_> {
                 Json::Array((0..count).map(|_| self.instance(below, depth + 1)).collect::<Option<_>>()?)
             }
             "integer" | "number" => number("minimum")
-                .or_else(|| number("exclusiveMinimum").map(|low| low + 1))
+                .or_else(|| number("exclusiveMinimum").and_then(|low| low.checked_add(1)))
                 .unwrap_or(1)
                 .into(),
             "boolean" => false.into(),

@@ -27,6 +27,8 @@ pub(crate) const ENTRIES: usize = 128;
 pub(crate) const SOCKETS: usize = 64;
 /// Names that a driver looks up at once, over all its calls.
 pub(crate) const LOOKUPS: usize = 8;
+/// Addresses of one name that are looked at.
+pub(crate) const ADDRESSES: usize = 64;
 /// Files and folders that one call holds open at once, besides those it was granted: each takes
 /// a file descriptor of the host.
 pub(crate) const FILES: usize = 64;

@@ -23,6 +23,9 @@ const SHORTEST_LINE: usize = 8;
 /// Longer secrets are recognised by so many bytes at their beginning, and what follows is hidden
 /// with them.
 const LONGEST_PART: usize = 1 << 10;
+/// From this length on a needle may be the beginning of a longer text: some spellings are shorter
+/// than what they spell. What follows one is hidden to the end.
+const BEGINNING: usize = LONGEST_PART / 4;
 /// Bytes of all spellings of the secrets of a call, beside the secrets themselves. Where there are
 /// more secrets, the last ones are recognised as they are alone.
 const MOST_DRESSES: usize = 1 << 20;
@@ -126,10 +129,15 @@ impl Needles {
 
     /// Whether a name stands in a text that the call was given. A driver can answer with many names.
     fn is_shown(&self, name: &str) -> bool {
-        self.shown.iter().any(|text| {
-            let searched = self.searched.fetch_add(text.len(), Ordering::Relaxed);
-            searched < MOST_EXCUSES && text.contains(name)
-        })
+        for text in &self.shown {
+            if self.searched.fetch_add(text.len() + 1, Ordering::Relaxed) >= MOST_EXCUSES {
+                return false;
+            }
+            if text.contains(name) {
+                return true;
+            }
+        }
+        false
     }
 
     fn add(&mut self, text: &str) {
@@ -187,8 +195,7 @@ impl Needles {
     fn spans<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let found = self.found.iter().flat_map(|found| found.matches(text.as_bytes()));
         found.map(|(end, longest)| {
-            // Of so long a secret only the beginning is known.
-            let to = if longest >= LONGEST_PART { text.len() } else { end };
+            let to = if longest >= BEGINNING { text.len() } else { end };
             (end - longest, to)
         })
     }
@@ -202,21 +209,24 @@ impl Needles {
         if self.is_whole(text) {
             return Cow::Borrowed(MASK);
         }
-        let mut spans: Vec<(usize, usize)> = self.spans(text).collect();
+        // Of two that overlap, none may leave its end behind.
+        let mut spans: Vec<(usize, usize)> = Vec::new();
+        for (mut from, mut to) in self.spans(text) {
+            while let Some((before, end)) = spans.pop_if(|(_, end)| *end > from) {
+                (from, to) = (from.min(before), to.max(end));
+            }
+            spans.push((from, to));
+        }
         if spans.is_empty() {
             return Cow::Borrowed(text);
         }
-        // Of two that overlap, none may leave its end behind.
-        spans.sort_unstable();
         let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
         for (from, to) in spans {
             // Where a secret was cut within a character, the character goes with it.
             let (from, to) = (text.floor_char_boundary(from), text.ceil_char_boundary(to));
-            if from >= end {
-                masked.push_str(text.get(end..from).unwrap_or_default());
-                masked.push_str(MASK);
-            }
-            end = end.max(to);
+            masked.push_str(text.get(end..from).unwrap_or_default());
+            masked.push_str(MASK);
+            end = to;
         }
         masked.push_str(text.get(end..).unwrap_or_default());
         Cow::Owned(masked)
@@ -373,6 +383,16 @@ mod tests {
         );
         let quoted = json!({ "key": format!("\"{long}") }).to_string();
         assert!(!needles.mask(&quoted).contains("the end"));
+        // A character that stands across the end of what is known, and spellings that are shorter.
+        for middle in ["é", "\u{212a}"] {
+            let long = format!("{}{middle}the end of it", "b".repeat(LONGEST_PART - 1));
+            let needles = self::needles(json!(long));
+            for text in [long.to_uppercase(), long.to_lowercase()] {
+                assert!(!needles.mask(&text).to_lowercase().contains("the end"), "{middle}");
+            }
+        }
+        let long = "\u{212a}".repeat(2_000) + "the end";
+        assert!(!self::needles(json!(long)).mask(&long.to_lowercase()).contains("the end"));
     }
 
     #[test]

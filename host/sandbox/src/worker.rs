@@ -11,10 +11,11 @@ mod serve;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 pub use self::serve::serve_worker;
 use crate::compiler::{Compiler, Names};
@@ -29,6 +30,8 @@ const FAILED: u8 = b'f';
 
 /// However busy the machine is, nobody waits longer for a worker.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// How long a worker that closed its output without an answer may take to end.
+const DYING: Duration = Duration::from_secs(2);
 /// Bytes of names, and of an error.
 const LARGEST_TEXT: u64 = 4 << 20;
 /// Bytes of compiled code.
@@ -63,16 +66,18 @@ impl Allowance {
 }
 
 /// Starts a process for each component: a program that calls [`serve_worker`] when it is started so.
+/// Clones start few at once, together.
 #[derive(Clone, Debug)]
 pub struct Worker {
     program: PathBuf,
     arguments: Vec<OsString>,
+    turns: Arc<Turns>,
 }
 
 impl Worker {
     /// A worker that is started by this command. It gets no environment.
     pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = OsString>) -> Self {
-        Self { program: program.into(), arguments: arguments.into_iter().collect() }
+        Self { program: program.into(), arguments: arguments.into_iter().collect(), turns: Arc::default() }
     }
 
     fn start(&self) -> io::Result<Child> {
@@ -91,6 +96,7 @@ impl Worker {
         let broken = |what: &str, error: &dyn std::fmt::Display| LoadError::Invalid {
             message: format!("{what} the process that reads and compiles drivers: {error}"),
         };
+        let _turn = self.turns.take();
         let allowance = Allowance::new(task, wasm.len() as u64);
         let mut child = self.start().map_err(|error| broken("cannot start", &error))?;
         let (Some(mut input), Some(output), Some(errors)) =
@@ -98,55 +104,119 @@ impl Worker {
         else {
             return Err(broken("cannot talk to", &"it has no streams"));
         };
-        let child = Arc::new(Mutex::new(child));
-        let answered = std::thread::scope(|scope| {
+        let process = Process { child: Mutex::new(child), killed: AtomicBool::new(false) };
+        let process = &process;
+        let (answered, ended, words) = std::thread::scope(|scope| {
             let (done, waiting) = mpsc::channel::<()>();
-            let late = Arc::clone(&child);
             scope.spawn(move || {
                 if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                    // It may be over at this very moment.
-                    let _ = lock(&late).kill();
+                    process.kill();
                 }
             });
             let words = scope.spawn(move || last_words(errors));
             let given = ask(&mut input, task, wasm);
             drop(input);
             let answer = answer(output, most);
-            if answer.is_err() {
-                // It may still write, and nobody reads.
-                let _ = lock(&child).kill();
-            }
-            let ended = lock(&child).wait();
+            // Whoever has answered is done; whoever has not is about to end, or never will.
+            let ended = process.end(answer.is_ok());
             drop(done);
-            given.and(answer).map_err(|error| (error, ended, words.join().unwrap_or_default()))
+            (given.and(answer), ended, words.join().unwrap_or_default())
         });
-        match answered {
-            Ok((DONE, answer)) => Ok(answer),
+        let error = match answered {
+            Ok((DONE, answer)) => return Ok(answer),
+            // It has the component's words.
             Ok((_, answer)) => {
-                // It has the component's words.
                 let message = people(&Needles::default(), &String::from_utf8_lossy(&answer));
-                Err(LoadError::Invalid { message })
+                return Err(LoadError::Invalid { message });
             }
-            Err((error, ended, words)) => Err(match ended.map(|status| cause(status, &words)) {
-                Ok(Some(Cause::Time)) => LoadError::Invalid {
-                    message: format!(
-                        "reading and compiling it takes more than {} s of computing, the limit for its size",
-                        allowance.seconds
-                    ),
-                },
-                Ok(Some(Cause::Memory)) => LoadError::Invalid {
-                    message: format!(
-                        "reading and compiling it takes more than {} of memory, the limit for its size",
-                        size(allowance.memory)
-                    ),
-                },
-                Ok(Some(Cause::Stack)) => {
-                    LoadError::Invalid { message: "its parts are nested too deep".into() }
-                }
-                Ok(None) => broken("cannot use", &error),
-                Err(error) => broken("cannot wait for", &error),
-            }),
+            Err(error) => error,
+        };
+        let killed = process.killed.load(Ordering::SeqCst);
+        let message = match ended.map(|status| cause(status, &words)) {
+            Ok(Some(Cause::Time)) => format!(
+                "reading and compiling it takes more than {} s of computing, the limit for its size",
+                allowance.seconds
+            ),
+            Ok(Some(Cause::Memory)) => format!(
+                "reading and compiling it takes more than {} of memory, the limit for its size",
+                size(allowance.memory)
+            ),
+            Ok(Some(Cause::Stack)) => "its parts are nested too deep".to_owned(),
+            Ok(Some(Cause::System)) if !killed => {
+                "the system ended the process that reads and compiles it, perhaps for want of memory"
+                    .to_owned()
+            }
+            Ok(_) => return Err(broken("cannot use", &error)),
+            Err(error) => return Err(broken("cannot wait for", &error)),
+        };
+        Err(LoadError::Invalid { message })
+    }
+}
+
+/// Workers that may be at work at once.
+const MOST_AT_WORK: usize = 2;
+
+/// Turns of workers, so that however many components are wanted at once, few are compiled.
+#[derive(Debug, Default)]
+struct Turns {
+    taken: Mutex<usize>,
+    free: Condvar,
+}
+
+/// A turn, given back when it is dropped.
+struct Turn<'a>(&'a Turns);
+
+impl Turns {
+    fn take(&self) -> Turn<'_> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self
+            .free
+            .wait_while(taken, |taken| *taken >= MOST_AT_WORK)
+            .unwrap_or_else(PoisonError::into_inner);
+        *taken += 1;
+        Turn(self)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.free.notify_one();
+    }
+}
+
+/// A worker at work.
+struct Process {
+    child: Mutex<Child>,
+    /// Whether we ended it.
+    killed: AtomicBool,
+}
+
+impl Process {
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kill(&self) {
+        let mut child = self.child();
+        // One that is over cannot be killed, and has a status of its own.
+        if matches!(child.try_wait(), Ok(None)) {
+            self.killed.store(true, Ordering::SeqCst);
+            let _ = child.kill();
         }
+    }
+
+    /// Waits for the end, which comes at once where it is not needed any more, and else soon.
+    fn end(&self, answered: bool) -> io::Result<ExitStatus> {
+        let begun = Instant::now();
+        while !answered && begun.elapsed() < DYING {
+            if let Some(status) = self.child().try_wait()? {
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.kill();
+        self.child().wait()
     }
 }
 
@@ -161,10 +231,6 @@ unsafe impl Compiler for Worker {
     fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
         self.run(COMPILE, wasm, LARGEST_CODE)
     }
-}
-
-fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn ask(input: &mut impl Write, task: u8, wasm: &[u8]) -> io::Result<()> {
@@ -208,16 +274,19 @@ enum Cause {
     Time,
     Memory,
     Stack,
+    /// Somebody else ended it.
+    System,
 }
 
 /// Rust says what it dies of when a stack or all memory is used up; the system says when time is.
-fn cause(status: std::process::ExitStatus, words: &str) -> Option<Cause> {
+fn cause(status: ExitStatus, words: &str) -> Option<Cause> {
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt as _;
-        // The system ends what goes on computing after its warning.
-        if matches!(status.signal(), Some(serve::OUT_OF_TIME | serve::KILLED)) {
-            return Some(Cause::Time);
+        match status.signal() {
+            Some(serve::OUT_OF_TIME) => return Some(Cause::Time),
+            Some(serve::KILLED) => return Some(Cause::System),
+            _ => {}
         }
     }
     if status.success() {

@@ -4,26 +4,54 @@
 use std::path::{Component, Path, PathBuf};
 
 use purlin_documents::{LOCK_FILE, WORKSPACE_FILE};
-use purlin_model::{DirGrant, Workspace};
+use purlin_model::{DirGrant, DriverSource, Grants, KeySource, SecretStoreKind, Workspace};
 
 /// Something of the operator's, and what people call it.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     path: PathBuf,
     name: &'static str,
+    /// Whether what lies in it belongs to it.
+    whole: bool,
 }
 
 impl Kept {
-    /// What a workspace has, with its state, its cache and its key where they lie in files.
+    /// What a workspace has and names, with its state, its cache and its key where they lie in files.
     pub(crate) fn all(workspace: &Workspace, state: &Path, cache: &Path, key: Option<&Path>) -> Vec<Self> {
-        let of = |path: PathBuf, name| Self { path: real(&path), name };
+        let of = |path: &Path, name| Self { path: real(path), name, whole: true };
+        let at = |path: &Path| workspace.folder.join(path);
         let mut all = vec![
-            of(workspace.folder.join(WORKSPACE_FILE), WORKSPACE_FILE),
-            of(workspace.folder.join(LOCK_FILE), LOCK_FILE),
-            of(state.to_owned(), "the state"),
-            of(cache.to_owned(), "the compiled drivers"),
+            of(&at(WORKSPACE_FILE.as_ref()), WORKSPACE_FILE),
+            of(&at(LOCK_FILE.as_ref()), LOCK_FILE),
+            of(state, "the state"),
+            of(cache, "the compiled drivers"),
         ];
-        all.extend(key.map(|key| of(key.to_owned(), "the key of the state")));
+        all.extend(key.map(|key| of(key, "the key of the state")));
+        // Programs that are there, and what they are given.
+        let words = |words: &mut dyn Iterator<Item = &String>| -> Vec<Self> {
+            let files = words.map(|word| at(word.as_ref())).filter(|path| path.is_file());
+            files.map(|path| of(&path, "a command that Purlin runs")).collect()
+        };
+        match &workspace.key {
+            Some(KeySource::File(path)) => all.push(of(&at(path), "the key of the state")),
+            Some(KeySource::Command(command)) => all.extend(words(&mut command.iter())),
+            _ => {}
+        }
+        for store in workspace.secret_stores.values() {
+            match &store.kind {
+                SecretStoreKind::File(path) => all.push(of(&at(path), "a store of secrets")),
+                SecretStoreKind::Command(command) => {
+                    all.extend(words(&mut [&command.program].into_iter().chain(&command.arguments)));
+                }
+                _ => {}
+            }
+        }
+        for config in workspace.drivers.values() {
+            if let Some(DriverSource::Path(path)) = &config.source {
+                all.push(Self { whole: false, ..of(&at(path), "the component of a driver") });
+            }
+            all.extend(config.grants.ca.iter().map(|path| of(&at(path), "a trusted certificate")));
+        }
         all
     }
 
@@ -33,27 +61,49 @@ impl Kept {
             return None;
         }
         let granted = real(&folder.join(&grant.host));
-        let reached = |kept: &&Self| kept.path.starts_with(&granted) || granted.starts_with(&kept.path);
+        let reached =
+            |kept: &&Self| kept.path.starts_with(&granted) || kept.whole && granted.starts_with(&kept.path);
         all.iter().find(reached).map(|kept| kept.name)
     }
 }
 
+/// The link on the way to a granted folder that some driver may have made: it lies in a folder that one
+/// may write to.
+pub(super) fn link_of_a_driver<'a>(
+    grant: &DirGrant,
+    others: impl Iterator<Item = &'a Grants>,
+    folder: &Path,
+) -> Option<PathBuf> {
+    let writable = others.flat_map(|grants| &grants.dirs).filter(|other| other.writable);
+    let writable: Vec<PathBuf> = writable.map(|other| real(&folder.join(&other.host))).collect();
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink());
+    walk(&folder.join(&grant.host), |there, next| {
+        writable.iter().any(|writable| there.starts_with(writable)) && is_link(next)
+    })
+    .err()
+}
+
 /// The path without links and dots, as far as it is there.
 fn real(path: &Path) -> PathBuf {
+    walk(path, |_, _| false).unwrap_or_else(|stopped| stopped)
+}
+
+/// Goes along a path without links, up to where `stop` says so: it is given where that led so far,
+/// and the next step.
+fn walk(path: &Path, stop: impl Fn(&Path, &Path) -> bool) -> Result<PathBuf, PathBuf> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut there = PathBuf::new();
     for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                there.pop();
-            }
-            part => there.push(part),
+        let next = match part {
+            Component::ParentDir => there.parent().map(Path::to_owned).unwrap_or_default(),
+            part => there.join(part),
+        };
+        if stop(&there, &next) {
+            return Err(next);
         }
-        if let Ok(real) = there.canonicalize() {
-            there = real;
-        }
+        there = next.canonicalize().unwrap_or(next);
     }
-    there
+    Ok(there)
 }
 
 #[cfg(test)]
@@ -92,6 +142,60 @@ mod tests {
         {
             std::os::unix::fs::symlink(at("app"), at("app/out/link")).expect("a link");
             assert_eq!(within("out/link", true).as_deref(), Some("purlin.yaml"));
+        }
+    }
+
+    #[test]
+    fn what_the_workspace_names_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |path: &str| folder.path().join(path);
+        for made in ["bin", "vault", "drivers"] {
+            std::fs::create_dir(at(made)).expect("made");
+        }
+        std::fs::write(at("bin/key"), "").expect("written");
+        let store = purlin_model::SecretStore {
+            kind: SecretStoreKind::File("vault".into()),
+            location: purlin_model::Location::default(),
+        };
+        let config = purlin_model::DriverConfig {
+            source: Some(DriverSource::Path("drivers".into())),
+            ..purlin_model::DriverConfig::default()
+        };
+        let workspace = Workspace {
+            folder: folder.path().to_owned(),
+            key: Some(KeySource::Command(vec!["bin/key".into(), "--print".into()])),
+            secret_stores: [("vault".into(), store)].into_iter().collect(),
+            drivers: [("acme/x".into(), config)].into_iter().collect(),
+            ..Workspace::default()
+        };
+        let all = Kept::all(&workspace, &at("s"), &at("c"), None);
+        for (host, kept) in [
+            ("bin", Some("a command that Purlin runs")),
+            ("vault/in", Some("a store of secrets")),
+            ("drivers", Some("the component of a driver")),
+            ("drivers/out", None),
+        ] {
+            let grant = DirGrant { host: host.into(), writable: true, ..DirGrant::default() };
+            assert_eq!(Kept::within(&all, &grant, folder.path()), kept, "{host}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_a_driver_may_have_made_leads_nowhere() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |path: &str| folder.path().join(path);
+        std::fs::create_dir_all(at("out/real")).expect("made");
+        std::os::unix::fs::symlink("../elsewhere", at("out/link")).expect("a link");
+        std::os::unix::fs::symlink("out", at("mine")).expect("a link");
+        let dir = |host: &str| DirGrant { host: host.into(), writable: true, ..DirGrant::default() };
+        let others = [Grants { dirs: vec![dir("out")], ..Grants::default() }];
+        let link = |host: &str| link_of_a_driver(&dir(host), others.iter(), folder.path());
+        let real = folder.path().canonicalize().expect("there");
+        assert_eq!(link("out/link/x"), Some(real.join("out/link")));
+        assert_eq!(link("mine/link"), Some(real.join("out/link")));
+        for fine in ["out/real", "mine/real", "mine", "out", "else"] {
+            assert_eq!(link(fine), None, "{fine}");
         }
     }
 }

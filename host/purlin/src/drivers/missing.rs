@@ -22,6 +22,8 @@ pub(super) enum Missing {
     NotTheirs { file: PathBuf, claimed: String },
     /// It is granted a folder with something of the operator's.
     Kept { grant: Box<DirGrant>, kept: String },
+    /// It is granted a folder by way of a link that a driver may have made.
+    Link { grant: Box<DirGrant>, link: PathBuf },
     /// There is nothing in its folder.
     Empty { path: PathBuf },
     /// It is there in other versions.
@@ -44,7 +46,7 @@ impl Missing {
         let own = config.map(|config| &config.location).filter(|place| **place != Location::default());
         // That no version fits depends on who asks.
         let own = own.filter(|_| !matches!(self, Self::NoVersion { .. }));
-        if let Self::Kept { grant, .. } = self {
+        if let Self::Kept { grant, .. } | Self::Link { grant, .. } = self {
             return self.explain(name, fault.at(&grant.location));
         }
         match (own, asked) {
@@ -62,7 +64,7 @@ impl Missing {
 
     fn message(&self, name: &str) -> String {
         let what = match self {
-            Self::Unusable { .. } | Self::NotTheirs { .. } | Self::Kept { .. } => {
+            Self::Unusable { .. } | Self::NotTheirs { .. } | Self::Kept { .. } | Self::Link { .. } => {
                 format!("the driver `{name}` cannot be used")
             }
             Self::Unapproved(_) => format!("the driver `{name}` is not used"),
@@ -87,6 +89,11 @@ impl Missing {
             Self::Kept { grant, kept } => {
                 format!("it may write to the folder `{}`, where it could change {kept}", grant.host.display())
             }
+            Self::Link { grant, link } => format!(
+                "its folder `{}` leads through the link `{}`, which lies where a driver may write",
+                grant.host.display(),
+                link.display()
+            ),
             Self::Folder { path, error } => {
                 format!("the folder `{}` cannot be read: {error}", path.display())
             }
@@ -128,6 +135,7 @@ impl Missing {
                 fault.help("`source` is a path from the folder of purlin.yaml")
             }
             Self::NotTheirs { .. } => fault.help(NAME_OF_ITS_OWN),
+            Self::Link { .. } => fault.help("grant the folder that the link leads to, by its own path"),
             Self::Kept { .. } => fault.help(
                 "grant a folder of its own, such as `./out`; only you may write purlin.yaml, the lock, the state and its key",
             ),

@@ -195,6 +195,10 @@ impl Registry {
             if let Some(kept) = Kept::within(&self.kept, grant, &self.folder) {
                 return Err(Missing::Kept { grant: Box::new(grant.clone()), kept: kept.to_owned() });
             }
+            let others = self.configured.values().map(|config| &config.grants);
+            if let Some(link) = kept::link_of_a_driver(grant, others, &self.folder) {
+                return Err(Missing::Link { grant: Box::new(grant.clone()), link });
+            }
         }
         let setup = self.setup(name);
         let mut found = match config.and_then(|config| config.source.as_ref()) {

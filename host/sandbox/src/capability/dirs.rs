@@ -1,6 +1,6 @@
 //! Folders of the host. A driver sees those it was granted, and nothing above them.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
@@ -12,6 +12,9 @@ pub(crate) struct Dirs(Vec<Dir>);
 
 struct Dir {
     host: PathBuf,
+    /// Where that led when the driver was loaded, without links. A driver that may write above it
+    /// could put a link in its place.
+    real: PathBuf,
     guest: String,
     writable: bool,
 }
@@ -51,7 +54,8 @@ impl Dirs {
             if dirs.iter().any(|dir| dir.guest == grant.guest) {
                 return Err(fault(&format!("is to be `{}` for the driver, and so is another", grant.guest)));
             }
-            dirs.push(Dir { host, guest: grant.guest.clone(), writable: grant.writable });
+            let real = real(&host);
+            dirs.push(Dir { host, real, guest: grant.guest.clone(), writable: grant.writable });
         }
         Ok(Self(dirs))
     }
@@ -72,9 +76,30 @@ impl Dirs {
             if dir.writable {
                 std::fs::create_dir_all(&dir.host).map_err(|error| fault(&error))?;
             }
+            if dir.host.canonicalize().map_err(|error| fault(&error))? != dir.real {
+                return Err(fault(&"it leads somewhere else than when the driver was loaded"));
+            }
             let perms = if dir.writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
             builder.preopened_dir(&dir.host, &dir.guest, perms).map_err(|error| fault(&error))?;
         }
         Ok(())
     }
+}
+
+/// The path without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut there = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                there.pop();
+            }
+            part => there.push(part),
+        }
+        if let Ok(real) = there.canonicalize() {
+            there = real;
+        }
+    }
+    there
 }

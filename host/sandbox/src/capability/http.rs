@@ -4,6 +4,7 @@
 //! the first. What goes over the wire is built here, from what was decided on.
 
 mod body;
+mod bounds;
 mod connect;
 mod tls;
 
@@ -26,11 +27,18 @@ use crate::limits::HANDLE_BYTES;
 use crate::witness::Asked;
 pub(super) use tls::Trust;
 
+/// Bytes of a body that are taken from the guest at once; some pieces wait for the network.
+const CHUNK: usize = 16 << 10;
 /// How long a connection may take where the guest says nothing; the call's own limit holds anyway.
 const CONNECT: Duration = Duration::from_secs(30);
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
+}
+
+/// In place of some functions that are linked already.
+pub(super) fn bound(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    bounds::link(linker)
 }
 
 /// The requests of one call.
@@ -78,7 +86,7 @@ impl WasiHttpHooks for Hooks {
     }
 
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        HANDLE_BYTES
+        CHUNK
     }
 
     fn p2_error_from_hyper(&mut self, error: &hyper::Error) -> ErrorCode {

@@ -188,7 +188,13 @@ impl Log {
     /// Notes that a server could not be talked to, or replied with an error.
     pub(super) fn trouble(&self, server: &str, request: Option<Request>, problem: Problem) {
         let clean = |text: &str| people(&self.0.needles, text);
-        let request = request.map(|request| Request { url: clean(&request.url), ..request });
+        let request =
+            request.map(|request| Request { method: clean(&request.method), url: clean(&request.url) });
+        let problem = match problem {
+            Problem::Tls(text) => Problem::Tls(clean(&text)),
+            Problem::Other(text) => Problem::Other(clean(&text)),
+            problem => problem,
+        };
         self.0.facts.trouble(Trouble { server: clean(server), request, problem });
     }
 

@@ -39,6 +39,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     http::link(linker)?;
     linker.allow_shadowing(true);
+    http::bound(linker)?;
     names::link(linker)?;
     sockets::link(linker)?;
     connect::link(linker)?;

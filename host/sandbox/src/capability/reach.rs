@@ -17,7 +17,7 @@ use purlin_model::trouble::{Problem, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::log::Log;
-use crate::limits::{CONNECTIONS, LOOKUPS, Limits};
+use crate::limits::{ADDRESSES, CONNECTIONS, LOOKUPS, Limits};
 use crate::witness::Asked;
 
 /// The network grants of one driver, and what one call may use up of them.
@@ -106,7 +106,9 @@ impl Rules {
         let name = name.to_owned();
         let found = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            (name.as_str(), 0).to_socket_addrs().map(|found| found.collect::<Vec<SocketAddr>>())
+            (name.as_str(), 0)
+                .to_socket_addrs()
+                .map(|found| found.take(ADDRESSES).collect::<Vec<SocketAddr>>())
         });
         let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
         let mut addresses: Vec<IpAddr> = Vec::new();

@@ -41,7 +41,17 @@ pub(super) fn dresses(text: &str) -> Vec<String> {
     let json = jsons(text);
     long.extend(json.iter().map(|json| self::json(json, Case::Lower, |_| false)));
     long.extend(json);
-    long.extend(["&#39;", "&apos;", "'"].map(|quote| xml(text, quote)));
+    for (double, single) in
+        [("&quot;", "&#39;"), ("&quot;", "&apos;"), ("&quot;", "'"), ("&#34;", "&#39;"), ("&quot;", "&#x27;")]
+    {
+        long.push(xml(text, double, single));
+    }
+    // SQL and YAML, CSV, and programs between single quotes.
+    long.extend([
+        text.replace('\'', "''"),
+        text.replace('"', "\"\""),
+        text.replace('\\', "\\\\").replace('\'', "\\'"),
+    ]);
     long.retain(|dress| dress != text);
     long.sort_unstable();
     long.dedup();
@@ -103,9 +113,9 @@ fn escape(out: &mut String, c: char, case: Case) {
 }
 
 /// The text as XML and HTML have it.
-fn xml(text: &str, quote: &str) -> String {
+fn xml(text: &str, double: &str, single: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', quote)
+    text.replace('"', double).replace('\'', single)
 }
 
 /// The characters of base64 that depend on these bytes alone, whatever follows them and so many
@@ -188,6 +198,10 @@ mod tests {
             r#"a\u003Cb\u003E\u0026\u0022c/\u00E9\uD83D\uDD11\u002B\u0027"#,
             r#"a<b>&\\\"c/é🔑+'"#,
             "a&lt;b&gt;&amp;&quot;c/é🔑+&#39;",
+            "a&lt;b&gt;&amp;&#34;c/é🔑+&#39;",
+            "a<b>&\"c/é🔑+''",
+            "a<b>&\"\"c/é🔑+'",
+            "a<b>&\"c/é🔑+\\'",
             "a%3Cb%3E%26%22c/%C3%A9%F0%9F%94%91%2B%27",
             "a%3Cb%3E&%22c/%C3%A9%F0%9F%94%91+'",
         ] {

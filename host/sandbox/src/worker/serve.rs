@@ -6,7 +6,7 @@ use super::{Allowance, COMPILE, DONE, FAILED, NAMES};
 use crate::compiler::{Compiler as _, InProcess, rehearse};
 use crate::error::LoadError;
 
-/// `SIGXCPU`, by which the system warns of used-up time, and ends who does not hear it.
+/// `SIGXCPU`, by which the system ends who has used up the time and does not listen for it.
 #[cfg(unix)]
 pub(super) const OUT_OF_TIME: i32 = 24;
 /// `SIGKILL`.
@@ -74,12 +74,15 @@ pub(super) fn reply(output: &mut impl Write, outcome: u8, bytes: &[u8]) -> io::R
 #[cfg(unix)]
 fn constrain(allowance: Allowance) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = |resource: Resource, most: u64| {
+    let between = |resource: Resource, current: u64, maximum: u64| {
         // Somebody may have set a lower one.
-        let most = getrlimit(resource).maximum.map_or(most, |maximum| most.min(maximum));
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+        let known = getrlimit(resource).maximum;
+        let within = |most: u64| Some(known.map_or(most, |known| most.min(known)));
+        setrlimit(resource, Rlimit { current: within(current), maximum: within(maximum) })
     };
-    limit(Resource::Cpu, allowance.seconds)?;
+    let limit = |resource: Resource, most: u64| between(resource, most, most);
+    // At the second one nobody is told why.
+    between(Resource::Cpu, allowance.seconds, allowance.seconds.saturating_add(1))?;
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
     // Addresses that are only reserved do not count: each thread reserves some.

@@ -33,6 +33,12 @@ fn sockets_and_files_are_few() {
 }
 
 #[test]
+fn requests_to_servers_with_long_names() {
+    attack("hold-long-requests").answers(r#"{"held":900}"#);
+    attack("hold-long-requests").with("bytes", 60).answers(r#"{"taken":1800}"#);
+}
+
+#[test]
 fn folders_of_many_files() {
     let folder = tempfile::tempdir().expect("a folder");
     for n in 0..5_000 {

@@ -8,7 +8,7 @@ use wasip2::cli::stdout::get_stdout;
 use wasip2::clocks::monotonic_clock::subscribe_duration;
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, OpenFlags, PathFlags};
-use wasip2::http::types::{Fields, OutgoingRequest};
+use wasip2::http::types::{Fields, Method, OutgoingRequest};
 use wasip2::sockets::instance_network::instance_network;
 use wasip2::sockets::network::IpAddressFamily;
 use wasip2::sockets::tcp_create_socket::create_tcp_socket;
@@ -34,6 +34,17 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
         "hold-networks" => hold(count, |_| Some(instance_network())),
         "hold-fields" => hold(count, |_| Some(Fields::new())),
         "hold-requests" => hold(count, |_| Some(OutgoingRequest::new(Fields::new()))),
+        "hold-long-requests" => {
+            let long = "a".repeat(attack.number("bytes", 4 << 20));
+            let mut taken = 0;
+            let held = hold(900, |_| {
+                let request = OutgoingRequest::new(Fields::new());
+                taken += usize::from(request.set_method(&Method::Other(long.clone())).is_ok());
+                taken += usize::from(request.set_authority(Some(&long)).is_ok());
+                Some(request)
+            });
+            if taken > 0 { state(&json!({"taken": taken})) } else { held }
+        }
         "hold-tcp" => hold(count, |_| create_tcp_socket(IpAddressFamily::Ipv4).ok()),
         "hold-udp" => hold(count, |_| create_udp_socket(IpAddressFamily::Ipv6).ok()),
         "hold-files" => {
