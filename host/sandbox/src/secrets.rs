@@ -147,9 +147,9 @@ impl Needles {
             }
             return;
         }
-        self.part(text.as_bytes());
+        let beginning = text.get(..text.floor_char_boundary(LONGEST_PART)).unwrap_or(text);
+        self.part(beginning.as_bytes());
         if self.dressed < MOST_DRESSES {
-            let beginning = text.get(..text.floor_char_boundary(LONGEST_PART)).unwrap_or(text);
             for mut dress in dress::dresses(beginning) {
                 self.dressed += dress.len().min(LONGEST_PART);
                 self.part(dress.as_bytes());
