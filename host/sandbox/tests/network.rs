@@ -331,17 +331,23 @@ async fn servers_prove_who_they_are() {
             )
             .expect("a server");
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
-    let server = serving(move |stream, received| {
+    let serve = |politely: bool| {
         let acceptor = acceptor.clone();
-        async move {
-            let Ok(mut stream) = acceptor.accept(stream).await else { return };
-            let head = head(&mut stream).await;
-            received.lock().expect("ours").push(head);
-            let _ = stream.write_all(&http("200 OK", "", "proved")).await;
-            let _ = stream.shutdown().await;
-        }
-    })
-    .await;
+        serving(move |stream, received| {
+            let acceptor = acceptor.clone();
+            async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let head = head(&mut stream).await;
+                received.lock().expect("ours").push(head);
+                let _ = stream.write_all(&http("200 OK", "", "proved")).await;
+                let _ = stream.flush().await;
+                if politely {
+                    let _ = stream.shutdown().await;
+                }
+            }
+        })
+    };
+    let server = serve(true).await;
     let port = server.port();
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("ca.pem"), authority.pem()).expect("written");
@@ -362,6 +368,14 @@ async fn servers_prove_who_they_are() {
     // It is trusted for its name only.
     assert_eq!(says(&known, request("127.0.0.1")).await, Err("ErrorCode::TlsCertificateError".into()));
     assert_eq!(server.heard().len(), 1);
+    // An answer that is whole is one, however its connection ends.
+    let rude = serve(false).await;
+    let to_rude = json!({
+        "do": "request", "scheme": "https", "authority": format!("localhost:{}", rude.port()), "path": "/",
+    });
+    for _ in 0..20 {
+        assert_eq!(says(&known, to_rude.clone()).await.expect("an answer")["body"], "proved");
+    }
 
     std::fs::write(folder.path().join("not.pem"), "nothing").expect("written");
     for (file, expected) in [("not.pem", "holds no certificate in PEM"), ("gone.pem", "cannot be read")] {

@@ -414,3 +414,16 @@ fn interesting_places_are_told_in_order() {
     assert!(at("journal: before a batch is synced") < at("journal: after a batch is synced"));
     assert!(at("index: before a batch is applied") < at("close: after the index is done"));
 }
+
+/// A file may say that it has gigabytes, and take none of the disk.
+#[test]
+fn a_journal_of_holes_is_refused_by_its_length() {
+    let folder = temporary();
+    history(folder.path());
+    let path = journal(folder.path());
+    let file = fs::OpenOptions::new().write(true).open(&path).expect("opens");
+    file.set_len(8 << 30).expect("a file system that knows holes");
+    drop(file);
+    let error = load(folder.path()).expect_err("too long");
+    assert!(error.to_string().contains("the file is longer than anything that is written to it"), "{error}");
+}
