@@ -323,7 +323,9 @@ pub(crate) fn fuzz(text: &str) {
     let is_there =
         parts.iter().any(|part| in_it(part)) || needles.wholes.iter().any(|whole| **whole == **text);
     let masked = needles.mask(text);
-    assert_eq!(is_there, masked != *text || text.contains(MASK), "{text:?} among {secrets:?}");
+    // What is put in the place of a secret may be one itself.
+    let is_masked = masked != *text || is_there && text.contains(MASK);
+    assert_eq!(is_there, is_masked, "{text:?} among {secrets:?}");
     // What is put in the place of a secret may be one.
     if !secrets.iter().any(|secret| secret.contains(['[', ']']) || MASK.contains(secret)) {
         for secret in secrets.iter().filter(|secret| (SHORTEST_PART..LONGEST_PART).contains(&secret.len())) {

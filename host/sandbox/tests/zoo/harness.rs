@@ -496,8 +496,8 @@ fn open_files() -> Vec<String> {
 }
 
 async fn closed(name: &str, before: usize) {
-    // Connections are closed by tasks that end a moment later.
-    for _ in 0..150 {
+    // Connections are closed by tasks that end a moment later, and look-ups when the system gives up.
+    for _ in 0..2_000 {
         if open_files().len() <= before {
             return;
         }
