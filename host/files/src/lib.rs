@@ -7,7 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// Opens a regular file for reading. Links are followed.
 ///
@@ -86,6 +86,32 @@ pub fn close_to_others(folder: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = folder;
     Ok(())
+}
+
+/// The path without links and dots, as far as it is there.
+pub fn real(path: &Path) -> PathBuf {
+    walk(path, |_, _| false).unwrap_or_else(|stopped| stopped)
+}
+
+/// Goes along a path without links, as far as it is there: `stop` is given where that led so far, and
+/// the next step before its link is followed.
+///
+/// # Errors
+/// The step at which `stop` said so.
+pub fn walk(path: &Path, stop: impl Fn(&Path, &Path) -> bool) -> Result<PathBuf, PathBuf> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut there = PathBuf::new();
+    for part in path.components() {
+        let next = match part {
+            Component::ParentDir => there.parent().map(Path::to_owned).unwrap_or_default(),
+            part => there.join(part),
+        };
+        if stop(&there, &next) {
+            return Err(next);
+        }
+        there = next.canonicalize().unwrap_or(next);
+    }
+    Ok(there)
 }
 
 fn opened(path: &Path, own: bool) -> io::Result<File> {

@@ -58,6 +58,44 @@ async fn grants_open_what_they_name() {
     assert!(!folder.path().join("out").exists());
 }
 
+/// Whoever may write above a granted folder can move it, and put a link in its place.
+#[tokio::test]
+async fn a_granted_folder_stays_where_it_was() {
+    let folder = tempfile::tempdir().expect("folder");
+    for made in ["held", "elsewhere"] {
+        std::fs::create_dir(folder.path().join(made)).expect("made");
+    }
+    let dir = |host: &str| DirGrant {
+        host: host.into(),
+        guest: format!("/{host}"),
+        writable: true,
+        ..DirGrant::default()
+    };
+    let write = |path: &str| json!({"do": "write", "path": path, "text": "hello"});
+    // A folder that is there, and one that a call would make.
+    for (granted, made) in [("held", "elsewhere/file"), ("held/later", "elsewhere/later")] {
+        let setup = DriverSetup {
+            grants: Grants { dirs: vec![dir(granted)], ..Grants::default() },
+            folder: folder.path().to_owned(),
+            ..setup(Limits::default())
+        };
+        let driver = load(&sandbox(), &setup).await;
+        std::fs::rename(folder.path().join("held"), folder.path().join("moved")).expect("moved");
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), folder.path().join("held"))
+            .expect("made");
+        let error = deed(&driver, write(&format!("/{granted}/file"))).await.expect_err("it leads elsewhere");
+        assert!(
+            error.to_string().contains("it leads somewhere else than when the driver was loaded"),
+            "{error}"
+        );
+        assert!(!folder.path().join(made).exists(), "{made}");
+
+        std::fs::remove_file(folder.path().join("held")).expect("removed");
+        std::fs::rename(folder.path().join("moved"), folder.path().join("held")).expect("moved back");
+        deed(&driver, write(&format!("/{granted}/file"))).await.expect("it is where it was");
+    }
+}
+
 #[tokio::test]
 async fn lines_are_heard_without_secrets() {
     let heard = Heard::default();

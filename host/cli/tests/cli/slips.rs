@@ -411,6 +411,22 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     }
 }
 
+/// Parsed in this process, it would end the program: that it does not shows where it is parsed.
+#[test]
+fn a_component_that_breaks_the_compiler_is_rejected() {
+    let project = deployed();
+    // Instance types within instance types.
+    let mut component = b"\0asm\x0d\0\x01\0\x07\xe3\xd4\x03\x01".to_vec();
+    component.extend([0x42, 1, 1].repeat(20_000));
+    component.extend([0x42, 0]);
+    project.write("nested.wasm", component);
+    project.write("purlin.yaml", format!("{WORKSPACE}    acme/nested: {{source: ./nested.wasm}}\n"));
+    let ran = project.run(&["driver", "list"]);
+    assert!(ran.out.contains("its parts are nested too deep"), "{} {} {}", ran.status, ran.out, ran.err);
+    // The others are there.
+    project.run(&["up", "--yes"]).status(0);
+}
+
 #[test]
 fn no_driver_may_write_to_what_is_the_operators() {
     let project = deployed();

@@ -1,9 +1,10 @@
 //! What no driver may write to: the operator's own files. Whoever writes `purlin.yaml` decides which
 //! programs Purlin runs and what drivers may do, and whoever writes the state what Purlin deletes.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use purlin_documents::{LOCK_FILE, WORKSPACE_FILE};
+use purlin_files::{real, walk};
 use purlin_model::{DirGrant, DriverSource, Grants, KeySource, SecretStoreKind, Workspace};
 
 /// Something of the operator's, and what people call it.
@@ -81,29 +82,6 @@ pub(super) fn link_of_a_driver<'a>(
         writable.iter().any(|writable| there.starts_with(writable)) && is_link(next)
     })
     .err()
-}
-
-/// The path without links and dots, as far as it is there.
-fn real(path: &Path) -> PathBuf {
-    walk(path, |_, _| false).unwrap_or_else(|stopped| stopped)
-}
-
-/// Goes along a path without links, up to where `stop` says so: it is given where that led so far,
-/// and the next step.
-fn walk(path: &Path, stop: impl Fn(&Path, &Path) -> bool) -> Result<PathBuf, PathBuf> {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut there = PathBuf::new();
-    for part in path.components() {
-        let next = match part {
-            Component::ParentDir => there.parent().map(Path::to_owned).unwrap_or_default(),
-            part => there.join(part),
-        };
-        if stop(&there, &next) {
-            return Err(next);
-        }
-        there = next.canonicalize().unwrap_or(next);
-    }
-    Ok(there)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Folders of the host. A driver sees those it was granted, and nothing above them.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
+use purlin_files::real;
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 use crate::error::LoadError;
@@ -73,33 +74,16 @@ impl Dirs {
             let fault = |error: &dyn std::fmt::Display| {
                 format!("the granted folder {} cannot be opened: {error}", dir.host.display())
             };
+            // Before anything is made where it leads now.
+            if real(&dir.host) != dir.real {
+                return Err(fault(&"it leads somewhere else than when the driver was loaded"));
+            }
             if dir.writable {
                 std::fs::create_dir_all(&dir.host).map_err(|error| fault(&error))?;
-            }
-            if dir.host.canonicalize().map_err(|error| fault(&error))? != dir.real {
-                return Err(fault(&"it leads somewhere else than when the driver was loaded"));
             }
             let perms = if dir.writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
             builder.preopened_dir(&dir.host, &dir.guest, perms).map_err(|error| fault(&error))?;
         }
         Ok(())
     }
-}
-
-/// The path without links, as far as it is there.
-fn real(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut there = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                there.pop();
-            }
-            part => there.push(part),
-        }
-        if let Ok(real) = there.canonicalize() {
-            there = real;
-        }
-    }
-    there
 }

@@ -33,11 +33,7 @@ const CHUNK: usize = 16 << 10;
 const CONNECT: Duration = Duration::from_secs(30);
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
-}
-
-/// In place of some functions that are linked already.
-pub(super) fn bound(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
     bounds::link(linker)
 }
 

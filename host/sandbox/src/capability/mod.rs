@@ -37,9 +37,8 @@ use reach::{Reach, Rules};
 /// Links everything a driver may import. What it may do with it is decided per driver.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
-    http::link(linker)?;
     linker.allow_shadowing(true);
-    http::bound(linker)?;
+    http::link(linker)?;
     names::link(linker)?;
     sockets::link(linker)?;
     connect::link(linker)?;
