@@ -49,6 +49,7 @@ pub fn parse_text(
                     pieces.push(Piece::Placeholder(Placeholder {
                         reference,
                         source,
+                        modifiers: None,
                         location: locate(dollar),
                     }));
                 }

@@ -202,6 +202,7 @@ impl Graph {
                 Scope::Workload(_) => Resolved::Node(docs.shared(&self.nodes, name)?),
                 _ => return None,
             },
+            Reference::Field(_) => return None,
             Reference::Context(_) | Reference::Value(_) | Reference::Param(_) | Reference::Metadata(_) => {
                 Resolved::Text
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::{Class, Key, Location, ResourceId, ResourceLifecycle, Template, TypeName};
+use crate::{Class, Key, Location, Manifest, ResourceId, ResourceLifecycle, Template, TypeName};
 
 /// Everything that is to be deployed into one environment. Several documents become one of these.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Deployment {
     pub workloads: Vec<Workload>,
     /// The shared resources of the deployment; a name `N` becomes the id `shared.N`.
     pub shared: Vec<ResourceRequest>,
+    /// Managed resources.
+    pub manifests: Vec<Manifest>,
     /// What `${values.K}` reads.
     pub values: IndexMap<Arc<str>, Template>,
     /// Wishes about replacing, deleting, adopting and renaming, each key once.
@@ -43,6 +45,7 @@ impl Deployment {
             let name = asked.id.as_ref().unwrap_or(&asked.name);
             keys.extend(key(&asked.type_name, &asked.class, &shared(name)));
         }
+        keys.extend(self.manifests.iter().map(Manifest::key));
         keys
     }
 }

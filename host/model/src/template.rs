@@ -68,10 +68,60 @@ pub enum Piece {
 pub struct Placeholder {
     /// What it refers to.
     pub reference: Reference,
+    /// `?`, `??` and pipes, where it has any.
+    pub modifiers: Option<Box<Modifiers>>,
     /// As written, with `${` and `}`.
     pub source: Arc<str>,
     /// Where it was written.
     pub location: Location,
+}
+
+/// What a placeholder does beside reading (SPEC §4 [+]).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Modifiers {
+    /// What it becomes where its path is absent.
+    pub absent: Absent,
+    /// What the value goes through, in this order.
+    pub pipes: Vec<Pipe>,
+}
+
+/// What a placeholder becomes where its path is absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Absent {
+    /// A fault: the path has to be there.
+    #[default]
+    Fault,
+    /// `${path?}`: nothing. An entry of a map or list is left out, and so is a text that it is part
+    /// of.
+    LeftOut,
+    /// `${path ?? literal}`.
+    Default(Value),
+}
+
+/// A function of the closed set that values go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pipe {
+    /// Percent-encodes a text, so that it can be any part of a URL.
+    UrlEncode,
+    /// Encodes a text in base64, with padding.
+    Base64,
+    /// Writes any value as JSON.
+    Json,
+    /// Makes a text lower case.
+    Lower,
+    /// Makes a text upper case.
+    Upper,
+}
+
+impl Pipe {
+    /// Each pipe with its name.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("urlencode", Self::UrlEncode),
+        ("base64", Self::Base64),
+        ("json", Self::Json),
+        ("lower", Self::Lower),
+        ("upper", Self::Upper),
+    ];
 }
 
 /// A path into a value: keys of maps, or decimal indices of lists.
@@ -112,6 +162,8 @@ pub enum Reference {
     Named(Arc<str>, Path),
     /// `shared.NAME…` in a Deployment Set.
     Shared(Arc<str>, Path),
+    /// A reference field of a managed resource.
+    Field(Arc<crate::FieldReference>),
 }
 
 /// What is read from a resource.

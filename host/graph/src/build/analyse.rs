@@ -162,7 +162,10 @@ impl<'a> Builder<'a> {
                     .help("only recipes read `params`; deployments read `values`");
                 self.faults.push(docs::at(placeholder, fault));
             }
-            (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
+            (
+                Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..) | Reference::Field(_),
+                _,
+            ) => {
                 let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
                     .help("name the resource by its descriptor");
                 self.faults.push(docs::at(placeholder, fault));

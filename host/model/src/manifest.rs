@@ -1,0 +1,121 @@
+//! Managed resources and the fields by which they refer to one another (SPEC §7 [X]).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Key, Location, Path, ResourceId, Template, TypeName};
+
+/// A managed resource: a manifest in the form that Kubernetes uses.
+///
+/// Its reference fields are resolved into [`Self::params`]: where the manifest has
+/// `vpcIdRef: {name: net}`, the params have `vpcId`, a placeholder that reads the output `id` of `net`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// `apiVersion`, such as `ec2.aws.crossplane.io/v1beta1`.
+    pub api_version: Arc<str>,
+    /// `kind`, such as `VPC`.
+    pub kind: Arc<str>,
+    /// The type of the resource, by a `ResourceType` or by convention: `ec2/vpc`.
+    pub type_name: TypeName,
+    /// `metadata.namespace`.
+    pub namespace: Option<Arc<str>>,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `<namespace>/<name>`, or the name alone.
+    pub id: ResourceId,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<Arc<str>, Arc<str>>,
+    /// `spec.forProvider`, else `spec`, with reference fields resolved: a map.
+    pub params: Arc<Template>,
+    /// What it depends on beside its reference fields.
+    pub depends_on: Vec<Dependency>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+impl Manifest {
+    /// The key of its resource.
+    pub fn key(&self) -> Key {
+        Key::new(&self.type_name, &crate::Class::default_class(), &self.id)
+    }
+}
+
+/// An entry of a manifest's `dependsOn`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dependency {
+    /// What it depends on.
+    pub target: Target,
+    /// Whether it is provisioned only after that. Otherwise there is no order between the two, but
+    /// each is ready only when both are.
+    pub blocking: bool,
+    /// Whether it does without that where that is not there.
+    pub optional: bool,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// A reference field: `fooRef`, one entry of `fooRefs`, or `fooSelector`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FieldReference {
+    /// What it names.
+    pub target: Target,
+    /// What is read from each resource that it names.
+    pub read: Attribute,
+}
+
+/// The resources that a reference field or an entry of `dependsOn` names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// Their type. `None`: the only manifest that fits, whatever its type.
+    pub type_name: Option<TypeName>,
+    /// The namespace of the manifest that refers, or the one that the field names.
+    pub namespace: Option<Arc<str>>,
+    /// Which of them.
+    pub which: Which,
+}
+
+/// Which resources of a type and namespace are meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Which {
+    /// The one with this name.
+    Named(Arc<str>),
+    /// The only one with all of these labels.
+    Labelled(BTreeMap<Arc<str>, Arc<str>>),
+    /// All with all of these labels: a list.
+    AllLabelled(BTreeMap<Arc<str>, Arc<str>>),
+}
+
+/// What a reference field reads from the resource that it names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Attribute {
+    /// An output; `id` where the `ResourceType` names none.
+    Output(Path),
+    /// `${ref.X}` of a composite attribute (`x-reference: {build: …}`): the target's own name or
+    /// namespace, a field of its params, or else an output.
+    Field(Path),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, labels) = match &self.which {
+            Which::Named(name) => {
+                let kind = self.type_name.as_ref().map_or("manifest", TypeName::as_str);
+                write!(f, "{kind} `")?;
+                if let Some(namespace) = &self.namespace {
+                    write!(f, "{namespace}/")?;
+                }
+                return write!(f, "{name}`");
+            }
+            Which::Labelled(labels) => ("a", labels),
+            Which::AllLabelled(labels) => ("every", labels),
+        };
+        let kind = self.type_name.as_ref().map_or("manifest", TypeName::as_str);
+        write!(f, "{what} {kind} with ")?;
+        for (index, (name, value)) in labels.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}`{name}: {value}`")?;
+        }
+        Ok(())
+    }
+}
