@@ -1,4 +1,15 @@
-//! Edges in compact rows, both ways. Built in linear time from any list of edges.
+//! Edges in compact rows, both ways. Built in linear time from any list of edges; petgraph's
+//! algorithms run on it.
+
+use std::iter::Map;
+use std::ops::Range;
+use std::slice;
+
+use petgraph::Direction;
+use petgraph::visit::{
+    GraphBase, IntoNeighbors, IntoNeighborsDirected, IntoNodeIdentifiers, NodeCompactIndexable, NodeCount,
+    NodeIndexable, VisitMap, Visitable,
+};
 
 use crate::node::{EdgeKinds, NodeId};
 
@@ -97,6 +108,92 @@ impl Adjacency {
     /// How many edges there are.
     pub(crate) fn len(&self) -> usize {
         self.targets.len()
+    }
+}
+
+/// Dependents come first: an edge leads to what is depended on.
+impl GraphBase for Adjacency {
+    type NodeId = NodeId;
+    type EdgeId = (NodeId, NodeId);
+}
+
+impl<'a> IntoNeighbors for &'a Adjacency {
+    type Neighbors = std::iter::Copied<slice::Iter<'a, NodeId>>;
+
+    fn neighbors(self, node: NodeId) -> Self::Neighbors {
+        self.dependencies(node).iter().copied()
+    }
+}
+
+impl<'a> IntoNeighborsDirected for &'a Adjacency {
+    type NeighborsDirected = std::iter::Copied<slice::Iter<'a, NodeId>>;
+
+    fn neighbors_directed(self, node: NodeId, direction: Direction) -> Self::NeighborsDirected {
+        match direction {
+            Direction::Outgoing => self.dependencies(node).iter().copied(),
+            Direction::Incoming => self.dependents(node).iter().copied(),
+        }
+    }
+}
+
+impl IntoNodeIdentifiers for &Adjacency {
+    type NodeIdentifiers = Map<Range<u32>, fn(u32) -> NodeId>;
+
+    fn node_identifiers(self) -> Self::NodeIdentifiers {
+        (0..self.node_count() as u32).map(NodeId)
+    }
+}
+
+impl NodeCount for Adjacency {
+    fn node_count(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+}
+
+impl NodeIndexable for Adjacency {
+    fn node_bound(&self) -> usize {
+        self.node_count()
+    }
+
+    fn to_index(&self, node: NodeId) -> usize {
+        node.index()
+    }
+
+    fn from_index(&self, index: usize) -> NodeId {
+        NodeId(index as u32)
+    }
+}
+
+impl NodeCompactIndexable for Adjacency {}
+
+impl Visitable for Adjacency {
+    type Map = Visited;
+
+    fn visit_map(&self) -> Visited {
+        Visited(vec![false; self.node_count()])
+    }
+
+    fn reset_map(&self, map: &mut Visited) {
+        map.0.clear();
+        map.0.resize(self.node_count(), false);
+    }
+}
+
+/// The nodes that a search has come to.
+#[derive(Clone, Debug)]
+pub(crate) struct Visited(Vec<bool>);
+
+impl VisitMap<NodeId> for Visited {
+    fn visit(&mut self, node: NodeId) -> bool {
+        self.0.get_mut(node.index()).is_some_and(|visited| !std::mem::replace(visited, true))
+    }
+
+    fn is_visited(&self, node: &NodeId) -> bool {
+        self.0.get(node.index()).is_none_or(|visited| *visited)
+    }
+
+    fn unvisit(&mut self, node: NodeId) -> bool {
+        self.0.get_mut(node.index()).is_some_and(std::mem::take)
     }
 }
 

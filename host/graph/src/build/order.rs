@@ -1,152 +1,141 @@
 //! The order of provisioning: foundation first, then by level and key; and the loops that leave
 //! none (SPEC §4).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+use petgraph::algo::{astar, kosaraju_scc, toposort};
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::{Dfs, EdgeRef as _, VisitMap as _};
 use purlin_model::Diagnostic;
 
 use super::gather::FOUNDATION;
-use crate::adjacency::Adjacency;
+use crate::adjacency::{Adjacency, Visited};
 use crate::docs::{Nodes, Source};
 use crate::graph::Graph;
 use crate::node::NodeId;
 
+/// From how many resources of a knot the shortest loop is searched for.
+const STARTS: usize = 256;
+
 /// Sorts the nodes into levels and marks the foundation and what is shown.
 ///
 /// # Errors
-/// Loops, one at least of every knot: each the nodes of the way round, in order of dependence.
+/// The shortest loop of every knot: the nodes of the way round, in order of dependence.
 pub(super) fn order(nodes: &mut Nodes, adjacency: &Adjacency) -> Result<Vec<Vec<NodeId>>, Vec<Vec<NodeId>>> {
-    let count = nodes.map.len();
-    let mut waiting: Vec<u32> = nodes.ids().map(|node| adjacency.dependencies(node).len() as u32).collect();
-    let mut levels = vec![0_u32; count];
-    let mut ready: Vec<NodeId> = nodes.ids().filter(|node| waiting[node.index()] == 0).collect();
-    let mut at = 0;
-    while let Some(node) = ready.get(at).copied() {
-        at += 1;
-        let above = levels[node.index()] + 1;
-        for dependent in adjacency.dependents(node) {
-            let level = &mut levels[dependent.index()];
-            *level = above.max(*level);
-            let left = &mut waiting[dependent.index()];
-            *left -= 1;
-            if *left == 0 {
-                ready.push(*dependent);
-            }
-        }
-    }
-    if ready.len() < count {
-        return Err(loops(nodes, adjacency, &waiting));
-    }
+    let Ok(mut sorted) = toposort(adjacency, None) else { return Err(loops(nodes, adjacency)) };
+    // Dependencies come first.
+    sorted.reverse();
     let foundation = foundation(nodes, adjacency);
-    if foundation.iter().any(|mark| *mark) {
-        lift(&ready, adjacency, &foundation, &mut levels);
-    }
-    for node in nodes.ids() {
-        if let Some(data) = nodes.get_mut(node) {
-            data.level = levels[node.index()];
-            data.foundation = foundation[node.index()];
+    let is_foundation = |node: &NodeId| foundation.is_visited(node);
+    let mut levels = vec![0_u32; sorted.len()];
+    let mut lift = |node: NodeId, ground: u32| {
+        let below = adjacency.dependencies(node).iter().filter_map(|to| levels.get(to.index()));
+        let level = below.map(|level| level + 1).max().unwrap_or(0).max(ground);
+        if let Some(slot) = levels.get_mut(node.index()) {
+            *slot = level;
         }
+        level
+    };
+    // What the foundation depends on is part of it.
+    let highest = sorted.iter().filter(|node| is_foundation(node)).map(|node| lift(*node, 0)).max();
+    let ground = highest.map_or(0, |highest| highest + 1);
+    for node in sorted.iter().filter(|node| !is_foundation(node)) {
+        lift(*node, ground);
+    }
+    let mut order: Vec<Vec<NodeId>> = Vec::new();
+    for node in nodes.ids() {
+        let Some(level) = levels.get(node.index()).copied() else { continue };
+        if let Some(data) = nodes.get_mut(node) {
+            data.level = level;
+            data.foundation = is_foundation(&node);
+        }
+        if order.len() <= level as usize {
+            order.resize_with(level as usize + 1, Vec::new);
+        }
+        order[level as usize].push(node);
     }
     show(nodes, adjacency);
-    let mut sorted: Vec<Vec<NodeId>> = Vec::new();
-    for node in nodes.ids() {
-        let level = levels[node.index()] as usize;
-        if sorted.len() <= level {
-            sorted.resize_with(level + 1, Vec::new);
-        }
-        sorted[level].push(node);
-    }
-    for level in &mut sorted {
+    for level in &mut order {
         level.sort_unstable_by(|a, b| nodes.key(*a).cmp(&nodes.key(*b)));
         level.shrink_to_fit();
     }
-    Ok(sorted)
+    Ok(order)
 }
 
 /// The implicit resources that come before all others, and all that they depend on.
-fn foundation(nodes: &Nodes, adjacency: &Adjacency) -> Vec<bool> {
-    let mut marks = vec![false; nodes.map.len()];
-    let mut stack: Vec<NodeId> = FOUNDATION.iter().filter_map(|key| nodes.id(key)).collect();
-    while let Some(node) = stack.pop() {
-        if !std::mem::replace(&mut marks[node.index()], true) {
-            stack.extend(adjacency.dependencies(node));
-        }
-    }
-    marks
+fn foundation(nodes: &Nodes, adjacency: &Adjacency) -> Visited {
+    let starts = FOUNDATION.iter().filter_map(|key| nodes.id(key));
+    reachable(adjacency, starts)
 }
 
-/// Puts everything that is not foundation above all that is.
-fn lift(ready: &[NodeId], adjacency: &Adjacency, foundation: &[bool], levels: &mut [u32]) {
-    let ground = ready
-        .iter()
-        .filter(|node| foundation[node.index()])
-        .map(|node| levels[node.index()] + 1)
-        .max()
-        .unwrap_or(0);
-    // In the order of dependence, so that what a node depends on has been lifted already.
-    for node in ready.iter().filter(|node| !foundation[node.index()]) {
-        let below = adjacency.dependencies(*node).iter().map(|to| levels[to.index()] + 1).max().unwrap_or(0);
-        levels[node.index()] = below.max(ground);
-    }
+/// All nodes that can be reached from some, these included.
+fn reachable(adjacency: &Adjacency, starts: impl Iterator<Item = NodeId>) -> Visited {
+    let mut search = Dfs::empty(adjacency);
+    search.stack.extend(starts);
+    while search.next(adjacency).is_some() {}
+    search.discovered
 }
 
 /// Marks what is shown: all but the part of the foundation that nothing shown refers to.
 fn show(nodes: &mut Nodes, adjacency: &Adjacency) {
     let hidden: HashSet<NodeId> = FOUNDATION.iter().filter_map(|key| nodes.id(key)).collect();
-    let mut stack: Vec<NodeId> = Vec::new();
-    for node in nodes.ids() {
-        let Some((_, data)) = nodes.get(node) else { continue };
+    let starts = nodes.ids().filter(|node| {
+        let Some((_, data)) = nodes.get(*node) else { return false };
         let asked =
             matches!(data.params, Some(Source::Workload(_) | Source::Request { .. } | Source::Shared(_)));
-        if !data.foundation || asked || (data.implicit && !hidden.contains(&node)) {
-            stack.push(node);
-        }
-    }
-    while let Some(node) = stack.pop() {
-        let Some(data) = nodes.get_mut(node) else { continue };
-        if !std::mem::replace(&mut data.shown, true) {
-            stack.extend(
-                adjacency
-                    .dependencies(node)
-                    .iter()
-                    .filter(|to| nodes.get(**to).is_some_and(|(_, data)| !data.shown)),
-            );
+        !data.foundation || asked || (data.implicit && !hidden.contains(node))
+    });
+    let shown = reachable(adjacency, starts);
+    for node in nodes.ids() {
+        if let Some(data) = nodes.get_mut(node) {
+            data.shown = shown.is_visited(&node);
         }
     }
 }
 
-/// Ways round: from each node that waits for ever, always on to its first dependency that does.
-fn loops(nodes: &Nodes, adjacency: &Adjacency, waiting: &[u32]) -> Vec<Vec<NodeId>> {
-    let mut stuck: Vec<NodeId> = nodes.ids().filter(|node| waiting[node.index()] > 0).collect();
-    stuck.sort_unstable_by(|a, b| nodes.key(*a).cmp(&nodes.key(*b)));
-    let mut done = vec![0_u32; nodes.map.len()];
-    let mut found = Vec::new();
-    for (round, start) in (1_u32..).zip(stuck) {
-        let mut way: Vec<NodeId> = Vec::new();
-        let mut node = start;
-        while done[node.index()] == 0 {
-            done[node.index()] = round;
-            way.push(node);
-            let next = adjacency
-                .dependencies(node)
-                .iter()
-                .filter(|to| waiting[to.index()] > 0)
-                .min_by(|a, b| nodes.key(**a).cmp(&nodes.key(**b)));
-            match next {
-                Some(next) => node = *next,
-                None => break,
+/// The shortest loop of every knot of resources that depend on each other, each from its first key.
+fn loops(nodes: &Nodes, adjacency: &Adjacency) -> Vec<Vec<NodeId>> {
+    let by_key = |a: &NodeId, b: &NodeId| nodes.key(*a).cmp(&nodes.key(*b));
+    let mut found: Vec<Vec<NodeId>> = kosaraju_scc(adjacency)
+        .into_iter()
+        .filter_map(|mut knot| {
+            if let [node] = *knot {
+                return adjacency.dependencies(node).contains(&node).then(|| vec![node]);
             }
-        }
-        if done[node.index()] == round
-            && let Some(from) = way.iter().position(|step| *step == node)
+            knot.sort_unstable_by(by_key);
+            shortest_loop(adjacency, &knot)
+        })
+        .collect();
+    found.sort_unstable_by(|a, b| nodes.key(a[0]).cmp(&nodes.key(b[0])));
+    found
+}
+
+/// The shortest way round in a knot, as far as it leads through one of its first nodes.
+fn shortest_loop(adjacency: &Adjacency, knot: &[NodeId]) -> Option<Vec<NodeId>> {
+    let mut graph: DiGraph<NodeId, ()> = DiGraph::with_capacity(knot.len(), knot.len());
+    let inside: HashMap<NodeId, NodeIndex> = knot.iter().map(|node| (*node, graph.add_node(*node))).collect();
+    for (from, node) in graph.node_indices().zip(knot) {
+        // By key, so that of several shortest loops always the same one is found.
+        let within = adjacency.dependencies(*node).iter().filter_map(|to| inside.get(to).copied());
+        within.collect::<BTreeSet<_>>().into_iter().for_each(|to| {
+            graph.add_edge(from, to, ());
+        });
+    }
+    let mut shortest: Option<Vec<NodeIndex>> = None;
+    for start in graph.node_indices().take(STARTS) {
+        let closes = |node: NodeIndex| graph.edges(node).any(|edge| edge.target() == start);
+        if let Some((length, way)) = astar(&graph, start, closes, |_| 1_usize, |_| 0)
+            && shortest.as_ref().is_none_or(|known| length + 1 < known.len())
         {
-            let mut round = way.split_off(from);
-            let first = (0..round.len()).min_by(|a, b| nodes.key(round[*a]).cmp(&nodes.key(round[*b])));
-            round.rotate_left(first.unwrap_or(0));
-            found.push(round);
+            shortest = Some(way);
         }
     }
-    found
+    let mut way: Vec<NodeId> =
+        shortest?.into_iter().filter_map(|index| graph.node_weight(index).copied()).collect();
+    // The nodes of a knot are sorted by key.
+    let first = (0..way.len()).min_by_key(|at| inside.get(&way[*at]));
+    way.rotate_left(first.unwrap_or(0));
+    Some(way)
 }
 
 /// Says what the loops are, and which placeholders made them.

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
+use petgraph::visit::{Dfs, GraphRef, IntoNeighbors, Reversed, Visitable};
 use purlin_model::{Diagnostic, Direction, Hop, Key, Part, Reference, Selector};
 
 use super::Builder;
-use crate::adjacency::Adjacency;
+use crate::adjacency::{Adjacency, Visited};
 use crate::docs::{self, Nodes};
 use crate::node::{EdgeKind, NodeId};
 use crate::text;
@@ -14,6 +15,9 @@ use crate::text;
 /// What each selector, with "here" written out, selects: sorted by key. Whoever reads it leaves
 /// itself out.
 pub(crate) type Selections = HashMap<Selector, Box<[NodeId]>>;
+
+/// What a search remembers, kept from one to the next.
+type Space = Dfs<NodeId, Visited>;
 
 impl Builder<'_> {
     /// Answers every selector and adds its edges.
@@ -24,7 +28,7 @@ impl Builder<'_> {
             return selections;
         }
         let adjacency = Adjacency::new(self.nodes.map.len(), &self.edges);
-        let mut search = Search::new(&self.nodes, &adjacency);
+        let mut space = Space::empty(&adjacency);
         let mut found: Vec<(NodeId, NodeId)> = Vec::new();
         let mut read = Vec::new();
         for (owner, scope, placeholder) in selectors {
@@ -42,7 +46,7 @@ impl Builder<'_> {
                     self.faults.push(docs::at(placeholder, no_start(&self.nodes, &full)));
                     continue;
                 };
-                let selected = search.run(start, &full.hops);
+                let selected = search(&self.nodes, &adjacency, &mut space, start, &full.hops);
                 selections.insert(full.clone(), selected);
             }
             let selected = selections.get(&full).map_or(&[][..], |selected| selected);
@@ -76,55 +80,34 @@ fn no_start(nodes: &Nodes, selector: &Selector) -> Diagnostic {
     fault.help(purlin_expression::did_you_mean(&start.to_string(), "resources of its type", same))
 }
 
-/// Searches one graph many times without clearing its marks in between.
-struct Search<'a> {
-    nodes: &'a Nodes,
-    adjacency: &'a Adjacency,
-    marks: Vec<u32>,
-    round: u32,
+/// All resources that hops select, one after the other, sorted by key.
+fn search(
+    nodes: &Nodes,
+    adjacency: &Adjacency,
+    space: &mut Space,
+    start: NodeId,
+    hops: &[Hop],
+) -> Box<[NodeId]> {
+    let mut set = vec![start];
+    for hop in hops {
+        set = match hop.direction {
+            Direction::Dependencies => beyond(adjacency, space, &set),
+            Direction::Dependents => beyond(Reversed(adjacency), space, &set),
+        };
+        set.retain(|node| nodes.key(*node).is_some_and(|key| fits(hop, key)));
+    }
+    set.sort_unstable_by(|a, b| nodes.key(*a).cmp(&nodes.key(*b)));
+    set.into()
 }
 
-impl<'a> Search<'a> {
-    fn new(nodes: &'a Nodes, adjacency: &'a Adjacency) -> Self {
-        Self { nodes, adjacency, marks: vec![0; nodes.map.len()], round: 0 }
-    }
-
-    fn run(&mut self, start: NodeId, hops: &[Hop]) -> Box<[NodeId]> {
-        let mut set = vec![start];
-        for hop in hops {
-            set = self.hop(&set, hop);
-        }
-        set.sort_unstable_by(|a, b| self.nodes.key(*a).cmp(&self.nodes.key(*b)));
-        set.into()
-    }
-
-    /// All resources of the hop's kind at any distance of at least one.
-    fn hop(&mut self, set: &[NodeId], hop: &Hop) -> Vec<NodeId> {
-        if self.round == u32::MAX {
-            self.marks.fill(0);
-            self.round = 0;
-        }
-        self.round += 1;
-        let mut stack = set.to_vec();
-        let mut found = Vec::new();
-        while let Some(node) = stack.pop() {
-            let next = match hop.direction {
-                Direction::Dependents => self.adjacency.dependents(node),
-                Direction::Dependencies => self.adjacency.dependencies(node),
-            };
-            for node in next {
-                let Some(mark) = self.marks.get_mut(node.index()) else { continue };
-                if std::mem::replace(mark, self.round) == self.round {
-                    continue;
-                }
-                stack.push(*node);
-                if self.nodes.key(*node).is_some_and(|key| fits(hop, key)) {
-                    found.push(*node);
-                }
-            }
-        }
-        found
-    }
+/// All nodes at a distance of at least one.
+fn beyond<G>(graph: G, space: &mut Space, set: &[NodeId]) -> Vec<NodeId>
+where
+    G: GraphRef + IntoNeighbors<NodeId = NodeId> + Visitable<NodeId = NodeId, Map = Visited>,
+{
+    space.reset(graph);
+    space.stack.extend(set.iter().flat_map(|node| graph.neighbors(*node)));
+    std::iter::from_fn(|| space.next(graph)).collect()
 }
 
 fn fits(hop: &Hop, key: &Key) -> bool {
