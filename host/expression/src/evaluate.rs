@@ -1,6 +1,8 @@
 //! Filling in: a template and a scope make a value.
 
-use purlin_model::{Diagnostic, Map, Piece, Placeholder, Template, Text, Unknown, Value};
+use purlin_model::{Absent, Diagnostic, Map, Modifiers, Piece, Placeholder, Template, Text, Unknown, Value};
+
+use crate::pipe;
 
 /// The most bytes that a text with placeholders may become, 16 MiB. Texts made of texts grow
 /// exponentially; no real one comes near.
@@ -8,59 +10,102 @@ pub const MAX_TEXT: usize = 16 << 20;
 
 /// What placeholders read.
 pub trait Scope {
-    /// The value of a placeholder.
+    /// What a placeholder reads, before its modifiers.
     ///
     /// # Errors
     /// When there is nothing to read, at the placeholder's place.
-    fn read(&self, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>>;
+    fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread>;
+}
+
+/// Why a placeholder reads nothing.
+#[derive(Clone, Debug)]
+pub enum Unread {
+    /// Its path is absent: a fault where the placeholder neither is optional nor has a default.
+    Absent(Box<Diagnostic>),
+    /// A fault in any case.
+    Fault(Box<Diagnostic>),
 }
 
 /// Fills in a template. A text that is exactly one placeholder takes the value's type. In a
 /// longer text strings go in raw and all else as JSON (null as `null`); one that an unknown
 /// value touches is unknown, one that a secret touches is secret.
 ///
+/// An optional placeholder that reads nothing, or null, leaves out the text that it is part of: the
+/// entry of a map or list, or all of the template, which is `None` then.
+///
 /// # Errors
 /// Every placeholder that could not be read.
-pub fn evaluate(template: &Template, scope: &dyn Scope) -> Result<Value, Vec<Diagnostic>> {
+pub fn evaluate(template: &Template, scope: &dyn Scope) -> Result<Option<Value>, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let value = fill(template, scope, &mut faults);
     if faults.is_empty() { Ok(value) } else { Err(faults) }
 }
 
 /// The value; meaningless once there are faults.
-fn fill(template: &Template, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Value {
-    match template {
+fn fill(template: &Template, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Option<Value> {
+    Some(match template {
         Template::Constant(value) => value.clone(),
-        Template::Text(text) => fill_text(text, scope, faults),
-        Template::List(items) => Value::List(items.iter().map(|item| fill(item, scope, faults)).collect()),
+        Template::Text(text) => return fill_text(text, scope, faults),
+        Template::List(items) => {
+            Value::List(items.iter().filter_map(|item| fill(item, scope, faults)).collect())
+        }
         Template::Map(entries) => {
             let mut map = Map::with_capacity(entries.len());
             for (key, entry) in entries {
-                map.insert(key.clone(), fill(entry, scope, faults));
+                if let Some(value) = fill(entry, scope, faults) {
+                    map.insert(key.clone(), value);
+                }
             }
             Value::Map(map)
         }
-    }
+    })
 }
 
-fn fill_text(text: &Text, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Value {
-    let mut read = |placeholder: &Placeholder| match scope.read(placeholder) {
+/// What a placeholder becomes.
+fn read(placeholder: &Placeholder, scope: &dyn Scope) -> Result<Option<Value>, Box<Diagnostic>> {
+    let read = scope.read(placeholder);
+    let Some(modifiers) = &placeholder.modifiers else {
+        return match read {
+            Ok(value) => Ok(Some(value)),
+            Err(Unread::Absent(fault) | Unread::Fault(fault)) => Err(fault),
+        };
+    };
+    let Modifiers { absent, pipes } = &**modifiers;
+    let value = match (read, absent) {
+        (Err(Unread::Fault(fault)), _) | (Err(Unread::Absent(fault)), Absent::Fault) => return Err(fault),
+        (Err(Unread::Absent(_)) | Ok(Value::Null), Absent::LeftOut) => return Ok(None),
+        (Err(Unread::Absent(_)) | Ok(Value::Null), Absent::Default(default)) => default.clone(),
+        (Ok(value), _) => value,
+    };
+    let piped = pipes.iter().try_fold(value, |value, pipe| pipe::apply(*pipe, &value));
+    piped.map(Some).map_err(|message| Box::new(at(placeholder, "wrong-pipe", message)))
+}
+
+fn at(placeholder: &Placeholder, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic::error(code, message).at(&placeholder.location).spanning(placeholder.source.chars().count())
+}
+
+fn fill_text(text: &Text, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Option<Value> {
+    let mut read = |placeholder: &Placeholder| match read(placeholder, scope) {
         Ok(value) => value,
         Err(fault) => {
             faults.push(*fault);
-            Value::Null
+            Some(Value::Null)
         }
     };
     if let [Piece::Placeholder(placeholder)] = &*text.pieces {
         return read(placeholder);
     }
     let mut out = String::new();
-    let (mut secret, mut unknown, mut too_long) = (false, false, None);
+    let (mut secret, mut unknown, mut too_long, mut left_out) = (false, false, None, false);
     for piece in &text.pieces {
         match piece {
             Piece::Literal(literal) => out.push_str(literal),
             Piece::Placeholder(placeholder) => {
-                let value = read(placeholder);
+                let Some(value) = read(placeholder) else {
+                    left_out = true;
+                    continue;
+                };
                 secret |= value.has_secret();
                 match value.exposed() {
                     Value::String(text) => out.push_str(text),
@@ -78,18 +123,17 @@ fn fill_text(text: &Text, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Va
     }
     if let Some(placeholder) = too_long {
         let message = format!("the text grows beyond {} MiB here", MAX_TEXT >> 20);
-        faults.push(
-            Diagnostic::error("too-large", message)
-                .at(&placeholder.location)
-                .spanning(placeholder.source.chars().count()),
-        );
-        return Value::Null;
+        faults.push(at(placeholder, "too-large", message));
+        return None;
     }
-    match (unknown, secret) {
+    if left_out {
+        return None;
+    }
+    Some(match (unknown, secret) {
         (true, secret) => Value::Unknown(Unknown { secret }),
         (false, true) => Value::string(out).into_secret(),
         (false, false) => Value::string(out),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -103,10 +147,11 @@ mod tests {
     struct Params(Value);
 
     impl Scope for Params {
-        fn read(&self, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>> {
+        fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
             let Reference::Param(path) = &placeholder.reference else { panic!("only params here") };
             read_path(&self.0, path).map_err(|error| {
-                Box::new(Diagnostic::error("unknown", error.message).at(&placeholder.location))
+                let fault = Diagnostic::error("unknown", error.message).at(&placeholder.location);
+                Unread::Absent(Box::new(fault))
             })
         }
     }
@@ -130,7 +175,7 @@ mod tests {
     }
 
     fn eval(text: &str) -> Value {
-        evaluate(&template(text), &scope()).expect("evaluates")
+        evaluate(&template(text), &scope()).expect("evaluates").expect("is there")
     }
 
     #[test]
@@ -158,6 +203,56 @@ mod tests {
         assert_eq!(eval("a${params.u}"), Value::unknown());
         assert_eq!(eval("a${params.lu}"), Value::unknown());
         assert_eq!(eval("${params.p}${params.u}"), Value::Unknown(Unknown { secret: true }));
+    }
+
+    #[test]
+    fn what_is_absent_is_left_out_or_has_a_default() {
+        let left_out = |text| evaluate(&template(text), &scope()).expect("evaluates");
+        for text in ["${params.no?}", "${params.z?}", "a ${params.s} ${params.no?}", "${params.no? | upper}"]
+        {
+            assert_eq!(left_out(text), None, "{text}");
+        }
+        let list = Template::List(vec![template("${params.no?}"), template("${params.s?}")]);
+        assert_eq!(evaluate(&list, &scope()), Ok(Some(json!(["x"]).into())));
+        let map = [("a", "${params.no?}"), ("b", "${params.n?}")];
+        let map = Template::Map(map.into_iter().map(|(key, text)| (key.into(), template(text))).collect());
+        assert_eq!(evaluate(&map, &scope()), Ok(Some(json!({"b": 5432}).into())));
+
+        assert_eq!(eval("${params.n ?? 7}"), json!(5432).into());
+        for (text, value) in [
+            ("${params.no ?? 7}", json!(7)),
+            ("${params.no ?? -1.5}", json!(-1.5)),
+            ("${params.no ?? true}", json!(true)),
+            ("${params.no ?? null}", json!(null)),
+            ("${params.no ?? []}", json!([])),
+            ("${params.z ?? 'a | b } c'}", json!("a | b } c")),
+            ("${ params.no??\"it's\" | upper }!", json!("IT'S!")),
+        ] {
+            assert_eq!(eval(text), value.into(), "{text}");
+        }
+        assert_eq!(eval("${params.u?}"), Value::unknown());
+        assert_eq!(eval("${params.p ?? 'x'}"), Value::from("hidden").into_secret());
+    }
+
+    #[test]
+    fn pipes_are_applied_in_their_order() {
+        for (text, value) in [
+            ("${params.s | upper}", json!("X")),
+            ("${params.s|upper|lower}", json!("x")),
+            ("${params.n | base64}", json!("NTQzMg==")),
+            ("${params.l | json}", json!(r#"["a",1]"#)),
+            ("${params.l | json | urlencode}", json!("%5B%22a%22%2C1%5D")),
+            ("${params.no ?? 'ä/b-c_~.' | urlencode}", json!("%C3%A4%2Fb-c_~.")),
+            ("${params.s | json}", json!("\"x\"")),
+            ("${params.no ?? '' | base64}", json!("")),
+        ] {
+            assert_eq!(eval(text), value.into(), "{text}");
+        }
+        assert_eq!(eval("${params.p | upper}"), Value::from("HIDDEN").into_secret());
+        assert_eq!(eval("${params.lp | json}"), Value::from("[\"hidden\"]").into_secret());
+        assert_eq!(eval("${params.u | json}"), Value::unknown());
+        let faults = evaluate(&template("${params.l | upper}"), &scope()).expect_err("a list");
+        assert_eq!(faults[0].message, "`upper` takes text, and this is a list");
     }
 
     #[test]

@@ -9,15 +9,17 @@ mod dialect;
 mod evaluate;
 mod fault;
 mod input_path;
+mod modifiers;
 mod nearest;
 mod path;
+mod pipe;
 mod placeholder;
 mod read;
 mod text;
 
 pub use descriptor::{DescriptorError, parse_descriptor, parse_selector};
 pub use dialect::Dialect;
-pub use evaluate::{MAX_TEXT, Scope, evaluate};
+pub use evaluate::{MAX_TEXT, Scope, Unread, evaluate};
 pub use input_path::{InputPathError, parse_input_path};
 pub use nearest::{did_you_mean, is_slip, nearest, one_edit};
 pub use read::{PathError, read_path};

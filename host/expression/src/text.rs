@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Location, Piece, Placeholder, Template, Text, Value};
+use purlin_model::{Diagnostic, Location, Modifiers, Piece, Placeholder, Reference, Template, Text, Value};
 
 use crate::dialect::Dialect;
 use crate::fault::Fault;
-use crate::placeholder;
+use crate::{modifiers, placeholder};
 
 /// Parses a text. Without a placeholder it is a constant, its escapes undone. Blanks directly
 /// inside `${` and `}` do not count; any other `$` stands for itself.
@@ -41,7 +41,7 @@ pub fn parse_text(
             let (end, parsed) = one(text, dollar, dialect);
             at = end;
             match parsed {
-                Ok(reference) => {
+                Ok((reference, modifiers)) => {
                     if !literal.is_empty() {
                         pieces.push(Piece::Literal(std::mem::take(&mut literal).into()));
                     }
@@ -49,7 +49,7 @@ pub fn parse_text(
                     pieces.push(Piece::Placeholder(Placeholder {
                         reference,
                         source,
-                        modifiers: None,
+                        modifiers,
                         location: locate(dollar),
                     }));
                 }
@@ -73,8 +73,11 @@ pub fn parse_text(
     Ok(Template::Text(Arc::new(Text { pieces })))
 }
 
+/// What a placeholder reads, and what it does with that.
+type Parsed = (Reference, Option<Box<Modifiers>>);
+
 /// Parses the placeholder that begins at `dollar`; returns where to go on as well.
-fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<purlin_model::Reference, Fault>) {
+fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, Fault>) {
     let close = match end(text, dollar, dialect) {
         Ok(close) => close,
         Err((resume, fault)) => return (resume, Err(fault)),
@@ -88,7 +91,10 @@ fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<purlin_mod
         let fault = Fault::new("empty-placeholder", "the placeholder is empty", dollar..close + 1, help);
         return (close + 1, Err(fault));
     }
-    (close + 1, placeholder::parse(text, start, start + trimmed.len(), dialect))
+    let (path, end) = (modifiers::path_end(text, start, start + trimmed.len()), start + trimmed.len());
+    let parsed = placeholder::parse(text, start, path, dialect)
+        .and_then(|reference| Ok((reference, modifiers::parse(text, path, end)?)));
+    (close + 1, parsed)
 }
 
 /// Where the placeholder that begins at `dollar` has its `}`; else the fault, and where to go on.
@@ -102,7 +108,7 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fau
             Some((open, _)) if open == c => quote = None,
             Some(_) => {}
             None if c == '}' => return Ok(at),
-            None if matches!(c, '\'' | '"') && previous == '[' => quote = Some((c, at)),
+            None if matches!(c, '\'' | '"') && matches!(previous, '[' | ' ' | '?') => quote = Some((c, at)),
             None if c == '$' && text[at + 1..].starts_with('{') => {
                 let fault = Fault::new(
                     "nested-placeholder",

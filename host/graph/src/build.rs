@@ -3,6 +3,7 @@
 
 mod analyse;
 mod dependents;
+mod fields;
 mod gather;
 mod order;
 mod same;
@@ -21,8 +22,9 @@ use crate::docs::{Docs, Match, NodeData, Nodes, Scope, Source};
 use crate::graph::Graph;
 use crate::lifecycle::Wished;
 use crate::node::{EdgeKind, NodeId};
+use crate::targets::{Missing, Targets};
 
-pub(crate) use selectors::Selections;
+pub(crate) use analyse::may_be_absent;
 
 /// Builds the graph of a deployment.
 ///
@@ -45,6 +47,10 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         links: Vec::new(),
         given_twice: Vec::new(),
         selectors: Vec::new(),
+        fields: Vec::new(),
+        targets: Targets::default(),
+        missing: Vec::new(),
+        beside: Vec::new(),
         params_read: Vec::new(),
         known_outputs: HashMap::new(),
         unmatched: Vec::new(),
@@ -53,6 +59,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     };
     builder.gather();
     builder.expand();
+    builder.resolve_fields();
     builder.check_params();
     builder.check_text();
     builder.wishes();
@@ -61,17 +68,21 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         return Err(once(builder.faults));
     }
     builder.match_dependents();
-    let selections = builder.select();
+    builder.select();
     if !builder.faults.is_empty() {
         return Err(once(builder.faults));
     }
-    let Builder { mut nodes, mut sources, wished, edges, .. } = builder;
+    let Builder { mut nodes, mut sources, wished, edges, mut targets, mut missing, mut beside, .. } = builder;
     let adjacency = Adjacency::new(nodes.map.len(), &edges);
     drop(edges);
     sources.sort_unstable();
     sources.dedup();
     sources.shrink_to_fit();
     nodes.map.shrink_to_fit();
+    targets.shrink_to_fit();
+    missing.sort_by(|a, b| a.location.cmp(&b.location));
+    beside.sort_unstable();
+    beside.dedup();
     let order = order::order(&mut nodes, &adjacency);
     let mut graph = Graph {
         context: input.context.clone(),
@@ -81,7 +92,9 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         sources,
         wished,
         adjacency,
-        selections,
+        targets,
+        missing,
+        beside,
         levels: Vec::new(),
         secret_params: None,
     };
@@ -142,6 +155,14 @@ struct Builder<'a> {
     given_twice: Vec<(NodeId, Source, Source)>,
     /// Selectors, by the node that gets the edges.
     selectors: Vec<(NodeId, Scope, &'a Placeholder)>,
+    /// Reference fields of managed resources, by the node that gets the edges.
+    fields: Vec<(NodeId, Scope, &'a Placeholder)>,
+    /// What placeholders name.
+    targets: Targets,
+    /// What reference fields name and no document declares.
+    missing: Vec<Missing>,
+    /// Dependencies without an order: dependent and what it depends on.
+    beside: Vec<(NodeId, NodeId)>,
     /// Placeholders that read the params of a node.
     params_read: Vec<(NodeId, &'a Placeholder)>,
     /// Output names by definition and, for patterns, type.

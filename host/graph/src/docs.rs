@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 use purlin_model::{
-    Class, Context, Deployment, Descriptor, Diagnostic, Key, Location, NameError, Part, Placeholder,
-    Provision, Recipe, ResourceId, ResourceRequest, Template, TypeName, Workload,
+    Class, Context, Deployment, Descriptor, Diagnostic, Key, Location, Manifest, NameError, Part,
+    Placeholder, Provision, Recipe, ResourceId, ResourceRequest, Template, TypeName, Workload,
 };
 
 use crate::catalogue::{Catalogue, Row};
@@ -31,6 +31,8 @@ pub(crate) enum Scope {
     Shared(u32),
     /// The deployment's `values`.
     Values,
+    /// A manifest's.
+    Manifest(u32),
 }
 
 /// A document that asks for a resource.
@@ -44,6 +46,8 @@ pub(crate) enum Source {
     Request { workload: u32, index: u32 },
     /// An entry of the deployment's `shared`.
     Shared(u32),
+    /// A manifest.
+    Manifest(u32),
     /// An entry of a recipe's `provision`, by the node that uses the recipe.
     Provision { by: NodeId, index: u32 },
 }
@@ -77,6 +81,8 @@ pub(crate) struct Nodes {
     pub(crate) map: IndexMap<Key, NodeData>,
     /// Per workload: its own node, and those it declares by name.
     pub(crate) workloads: Vec<(NodeId, HashMap<Arc<str>, NodeId>)>,
+    /// Those of the manifests, in the order of the deployment.
+    pub(crate) manifests: Vec<NodeId>,
     /// Numbers of the shared resources sorted by name, made when a name is first asked for.
     shared: OnceLock<Vec<u32>>,
 }
@@ -119,6 +125,10 @@ impl<'a> Docs<'a> {
         self.deployment.workloads.get(index as usize)
     }
 
+    pub(crate) fn manifest(self, index: u32) -> Option<&'a Manifest> {
+        self.deployment.manifests.get(index as usize)
+    }
+
     pub(crate) fn request(self, source: Source) -> Option<&'a ResourceRequest> {
         match source {
             Source::Request { workload, index } => self.workload(workload)?.resources.get(index as usize),
@@ -158,6 +168,9 @@ impl<'a> Docs<'a> {
             Source::Shared(index) => {
                 (self.request(source).and_then(|r| r.params.as_deref()), Scope::Shared(index))
             }
+            Source::Manifest(index) => {
+                (self.manifest(index).map(|manifest| &*manifest.params), Scope::Manifest(index))
+            }
             Source::Provision { by, index } => {
                 (self.provision(nodes, by, index).and_then(|p| p.params.as_deref()), Scope::Recipe(by))
             }
@@ -179,6 +192,7 @@ impl<'a> Docs<'a> {
             Source::Implicit => None,
             Source::Workload(index) => self.workload(index).map(|workload| &workload.location),
             Source::Request { .. } | Source::Shared(_) => self.request(source).map(|r| &r.location),
+            Source::Manifest(index) => self.manifest(index).map(|manifest| &manifest.location),
             Source::Provision { by, index } => self.provision(nodes, by, index).map(|p| &p.location),
         }
     }
@@ -192,6 +206,7 @@ impl<'a> Docs<'a> {
                 let key = shared_key(self.deployment.shared.get(index as usize)?).ok()?;
                 nodes.id(key.as_str())
             }
+            Scope::Manifest(index) => nodes.id(self.manifest(index)?.key().as_str()),
             Scope::Values => None,
         }
     }
@@ -206,7 +221,7 @@ impl<'a> Docs<'a> {
     ) -> Result<(), NoKey> {
         let here = match scope {
             Scope::Recipe(node) => nodes.key(node),
-            Scope::Workload(_) | Scope::Shared(_) | Scope::Values => None,
+            Scope::Workload(_) | Scope::Shared(_) | Scope::Values | Scope::Manifest(_) => None,
         };
         text.clear();
         text.push_str(&descriptor.type_name);

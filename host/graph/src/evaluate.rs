@@ -5,15 +5,16 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use purlin_expression::{PathError, evaluate, read_path};
+use purlin_expression::{PathError, Unread, evaluate, read_path};
 use purlin_model::{
-    Access, Context, ContextField, Diagnostic, Map, Path, Placeholder, Reference, Template, Urn, Value,
-    Workload,
+    Context, ContextField, Diagnostic, Map, Path, Placeholder, Reference, Template, Urn, Value, Workload,
 };
 
+use crate::build::may_be_absent;
 use crate::docs::{self, Params, Scope};
-use crate::graph::{Graph, Resolved};
+use crate::graph::Graph;
 use crate::node::NodeId;
+use crate::targets::{Read, Target};
 use crate::text::{self, Below, MAX_DEPTH};
 
 /// How much the placeholders of one resource may read together, 128 MiB. Text that stands for
@@ -65,7 +66,8 @@ impl Graph {
         let mut faults = Vec::new();
         let mut fill =
             |template: &Template, scope: Scope| match evaluate(template, &Reader { run: &run, scope }) {
-                Ok(value) => value,
+                // Where an optional placeholder is all there is.
+                Ok(value) => value.unwrap_or(Value::Null),
                 Err(found) => {
                     faults.extend(found);
                     // So that what reads this says nothing more about it.
@@ -151,7 +153,7 @@ struct Run<'a> {
     /// The owner's params, once they are there.
     own: RefCell<Option<Value>>,
     /// Text that others stand for, filled in once.
-    texts: RefCell<HashMap<TextId, Result<Value, Box<Diagnostic>>>>,
+    texts: RefCell<HashMap<TextId, Result<Option<Value>, Box<Diagnostic>>>>,
     depth: Cell<usize>,
     /// How much may still be read.
     left: Cell<usize>,
@@ -164,7 +166,7 @@ struct Reader<'a> {
 }
 
 impl purlin_expression::Scope for Reader<'_> {
-    fn read(&self, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>> {
+    fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
         let value = self.value(placeholder)?;
         let left = self.run.left.get().checked_sub(weight(&value));
         match left {
@@ -175,7 +177,7 @@ impl purlin_expression::Scope for Reader<'_> {
             None => {
                 let message =
                     format!("the placeholders of one resource read more than {} MiB", MAX_READ >> 20);
-                Err(Box::new(docs::at(placeholder, Diagnostic::error("too-large", message))))
+                Err(Unread::Fault(Box::new(docs::at(placeholder, Diagnostic::error("too-large", message)))))
             }
         }
     }
@@ -192,26 +194,25 @@ fn weight(value: &Value) -> usize {
 }
 
 impl Reader<'_> {
-    fn value(&self, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>> {
+    fn value(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
         let graph = self.run.graph;
         let docs = graph.docs();
         let fault = |code, message: String| Box::new(docs::at(placeholder, Diagnostic::error(code, message)));
         match &placeholder.reference {
             Reference::Context(field) => self.context(*field).ok_or_else(|| {
-                fault(
-                    "unknown-context",
-                    format!("there is no resource here to take `context.{}` from", field.path()),
-                )
+                let message = format!("there is no resource here to take `context.{}` from", field.path());
+                Unread::Fault(fault("unknown-context", message))
             }),
             Reference::Value(path) => match text::value(docs, path) {
                 Some(found) => self.below(found, Scope::Values, "unknown-value", placeholder),
                 None => {
                     let mut map = Map::new();
                     for (name, template) in &docs.deployment.values {
-                        map.insert(
-                            name.clone(),
-                            self.filled(template, Scope::Values, &Path::default(), placeholder)?,
-                        );
+                        match self.filled(template, Scope::Values, &Path::default(), placeholder) {
+                            Ok(value) => drop(map.insert(name.clone(), value)),
+                            Err(Unread::Absent(_)) => {}
+                            Err(fault) => return Err(fault),
+                        }
                     }
                     Ok(Value::Map(map))
                 }
@@ -219,7 +220,7 @@ impl Reader<'_> {
             Reference::Param(path) => self.param(path, placeholder),
             Reference::Metadata(path) => {
                 let Scope::Workload(index) = self.scope else {
-                    return Err(fault("unknown-root", "there is no `metadata` here".into()));
+                    return Err(Unread::Fault(fault("unknown-root", "there is no `metadata` here".into())));
                 };
                 match docs.workload(index) {
                     Some(workload) => self.below(
@@ -232,23 +233,32 @@ impl Reader<'_> {
                 }
             }
             reference => {
-                let outputs;
-                let access = match reference {
-                    Reference::Resource(_, access) | Reference::Selected(_, access) => Some(access),
-                    Reference::Named(_, path) | Reference::Shared(_, path) if !path.0.is_empty() => {
-                        outputs = Access::Outputs(path.clone());
-                        Some(&outputs)
+                let graph = self.run.graph;
+                let target = graph.targets.get(placeholder, self.scope).zip(Read::of(reference));
+                match target {
+                    Some((Target::Node(node), read)) => self.resource(node, read, placeholder),
+                    Some((target @ Target::List(_), read)) => {
+                        let nodes =
+                            graph.targets.nodes(target).iter().filter(|node| **node != self.run.owner);
+                        let read = nodes.map(|node| self.resource(*node, read, placeholder));
+                        let mut values = read.collect::<Result<Vec<_>, _>>()?;
+                        if matches!(reference, Reference::Field(_)) {
+                            // By value, so that the order does not depend on the names of what is read.
+                            if values.iter().any(Value::has_unknown) {
+                                return Ok(Value::unknown());
+                            }
+                            values.sort_by(by_text);
+                        }
+                        Ok(Value::List(values))
                     }
-                    _ => None,
-                };
-                match graph.resolve_in(self.run.owner, self.scope, reference) {
-                    Some(Resolved::Node(node)) => self.resource(node, access, placeholder),
-                    Some(Resolved::Nodes(nodes)) => {
-                        let read = nodes.into_iter().map(|node| self.resource(node, access, placeholder));
-                        Ok(Value::List(read.collect::<Result<_, _>>()?))
+                    // It may be declared later. Until then nothing is provisioned that needs it.
+                    Some((Target::Missing, _)) if !may_be_absent(placeholder) => Ok(Value::unknown()),
+                    Some((Target::Missing, _)) => {
+                        Err(Unread::Absent(fault("missing-target", "no document declares this".into())))
                     }
-                    Some(Resolved::Text) | None => {
-                        Err(fault("unknown-resource", "this names no resource of the graph".into()))
+                    None => {
+                        let message = "this names no resource of the graph";
+                        Err(Unread::Fault(fault("unknown-resource", message.into())))
                     }
                 }
             }
@@ -275,14 +285,9 @@ impl Reader<'_> {
     }
 
     /// What is read from a resource; its id where nothing is named.
-    fn resource(
-        &self,
-        node: NodeId,
-        access: Option<&Access>,
-        placeholder: &Placeholder,
-    ) -> Result<Value, Box<Diagnostic>> {
+    fn resource(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
         let key = self.run.graph.nodes.key(node);
-        let read = |code, value: Option<Cow<'_, Value>>, path: &Path| match value {
+        let below = |code, value: Option<Cow<'_, Value>>, path: &Path| match value {
             Some(value) => read_path(&value, path).map_err(|error| {
                 let who = key.map(|key| format!(" of `{key}`")).unwrap_or_default();
                 wrong_path(code, error, &who, placeholder)
@@ -290,31 +295,47 @@ impl Reader<'_> {
             None => Ok(Value::unknown()),
         };
         let provisioned = self.run.provisioned;
-        match access {
-            None => Ok(key.map_or(Value::Null, |key| key.id().into())),
-            Some(Access::Outputs(path)) => read("unknown-output", provisioned.outputs(node), path),
-            Some(Access::Values(path)) => read("unknown-input", provisioned.values(node), path),
-            Some(Access::Account) => Ok(provisioned.account(node).map_or(Value::unknown(), Cow::into_owned)),
-            Some(Access::Guresid) => Ok(key
+        match read {
+            Read::Id => Ok(key.map_or(Value::Null, |key| key.id().into())),
+            Read::Outputs(path) => below("unknown-output", provisioned.outputs(node), path),
+            Read::Values(path) => below("unknown-input", provisioned.values(node), path),
+            Read::Account => Ok(provisioned.account(node).map_or(Value::unknown(), Cow::into_owned)),
+            Read::Guresid => Ok(key
                 .map_or(Value::Null, |key| Urn::new(&self.run.graph.context, key).guresid().as_str().into())),
+            Read::Field(path) => self.field(node, path, placeholder),
         }
     }
 
-    fn param(&self, path: &Path, placeholder: &Placeholder) -> Result<Value, Box<Diagnostic>> {
+    /// A part of a composite attribute: what the target is called, what was asked of it, or what it
+    /// has become. The first two are known before it is provisioned.
+    fn field(&self, node: NodeId, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
+        let graph = self.run.graph;
+        let id = graph.nodes.key(node).map_or("", purlin_model::Key::id);
+        let (namespace, name) =
+            id.rsplit_once('/').map_or((None, id), |(namespace, name)| (Some(namespace), name));
+        match (&*path.0, namespace) {
+            ([one], _) if **one == *"name" => return Ok(name.into()),
+            ([one], Some(namespace)) if **one == *"namespace" => return Ok(namespace.into()),
+            _ => {}
+        }
+        if let Params::Given(template, scope) = graph.docs().params(&graph.nodes, node)
+            && let found @ Below::Template(..) = text::below(template, path)
+        {
+            return self.below(found, scope, "unknown-param", placeholder);
+        }
+        self.resource(node, Read::Outputs(path), placeholder)
+    }
+
+    fn param(&self, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
         let Scope::Recipe(giver) = self.scope else {
             let fault = Diagnostic::error("unknown-root", "there are no `params` here");
-            return Err(Box::new(docs::at(placeholder, fault)));
+            return Err(Unread::Fault(Box::new(docs::at(placeholder, fault))));
         };
         let value = self.param_of(giver, path, placeholder)?;
         Ok(self.run.graph.seal_params(giver, path, value))
     }
 
-    fn param_of(
-        &self,
-        giver: NodeId,
-        path: &Path,
-        placeholder: &Placeholder,
-    ) -> Result<Value, Box<Diagnostic>> {
+    fn param_of(&self, giver: NodeId, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
         let wrong = |error| wrong_path("unknown-param", error, "", placeholder);
         if giver == self.run.owner
             && let Some(own) = &*self.run.own.borrow()
@@ -343,7 +364,7 @@ impl Reader<'_> {
                     );
                 }
                 let whole = path.0.is_empty();
-                let all = |template| match whole {
+                let all = |template: &Template| match whole {
                     true => self.filled(template, scope, &Path::default(), placeholder),
                     false => Ok(Value::Null),
                 };
@@ -360,7 +381,7 @@ impl Reader<'_> {
         scope: Scope,
         code: &'static str,
         placeholder: &Placeholder,
-    ) -> Result<Value, Box<Diagnostic>> {
+    ) -> Result<Value, Unread> {
         match found {
             Below::Template(Template::Constant(value), rest) => {
                 read_path(value, &rest).map_err(|error| wrong_path(code, error, "", placeholder))
@@ -370,7 +391,7 @@ impl Reader<'_> {
                 let fault =
                     Diagnostic::error(code, format!("{} reads what is not there", placeholder.source))
                         .help(purlin_expression::did_you_mean("", "names", names));
-                Err(Box::new(docs::at(placeholder, fault)))
+                Err(Unread::Absent(Box::new(docs::at(placeholder, fault))))
             }
         }
     }
@@ -382,17 +403,17 @@ impl Reader<'_> {
         scope: Scope,
         path: &Path,
         placeholder: &Placeholder,
-    ) -> Result<Value, Box<Diagnostic>> {
+    ) -> Result<Value, Unread> {
         let id = (std::ptr::from_ref(template), scope);
         let known = self.run.texts.borrow().get(&id).cloned();
         let value = match known {
-            Some(known) => known?,
+            Some(known) => known,
             None => {
                 let depth = self.run.depth.get();
                 // A graph that was built has no such text; this holds the stack all the same.
                 if depth > 2 * MAX_DEPTH {
                     let fault = Diagnostic::error("loop", "a text stands for too many others in turn");
-                    return Err(Box::new(docs::at(placeholder, fault)));
+                    return Err(Unread::Fault(Box::new(docs::at(placeholder, fault))));
                 }
                 self.run.depth.set(depth + 1);
                 let filled = evaluate(template, &Reader { run: self.run, scope });
@@ -402,14 +423,27 @@ impl Reader<'_> {
                     Box::new(first.unwrap_or_else(|| Diagnostic::error("unknown-value", "nothing to read")))
                 });
                 self.run.texts.borrow_mut().insert(id, filled.clone());
-                filled?
+                filled
             }
+        };
+        let Some(value) = value.map_err(Unread::Fault)? else {
+            let fault = Diagnostic::error("unknown-value", "an optional placeholder leaves this out");
+            return Err(Unread::Absent(Box::new(docs::at(placeholder, fault))));
         };
         read_path(&value, path).map_err(|error| wrong_path("unknown-value", error, "", placeholder))
     }
 }
 
-fn wrong_path(code: &'static str, error: PathError, who: &str, placeholder: &Placeholder) -> Box<Diagnostic> {
+/// Texts in their order, all else behind them.
+fn by_text(a: &Value, b: &Value) -> std::cmp::Ordering {
+    let text = |value: &Value| match value.exposed() {
+        Value::String(text) => (0, text.clone()),
+        other => (1, other.reveal().map(|json| json.to_string()).unwrap_or_default().into()),
+    };
+    text(a).cmp(&text(b))
+}
+
+fn wrong_path(code: &'static str, error: PathError, who: &str, placeholder: &Placeholder) -> Unread {
     let what = match code {
         "unknown-output" => "the outputs",
         "unknown-input" => "the input values",
@@ -418,8 +452,8 @@ fn wrong_path(code: &'static str, error: PathError, who: &str, placeholder: &Pla
     };
     let fault = Diagnostic::error(code, format!("{} in {what}{who}", error.message));
     let fault = docs::at(placeholder, fault);
-    Box::new(match error.help {
+    Unread::Absent(Box::new(match error.help {
         Some(help) => fault.help(help),
         None => fault,
-    })
+    }))
 }

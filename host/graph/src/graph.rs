@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Context, Criterion, Definition, Deployment, Key, Lifecycle, Recipe, Reference, Urn};
+use purlin_model::{Context, Criterion, Definition, Deployment, Key, Lifecycle, Recipe, Urn};
 
 use crate::adjacency::Adjacency;
-use crate::build::Selections;
 use crate::catalogue::Catalogue;
-use crate::docs::{Docs, Match, Nodes, Scope, Source};
+use crate::docs::{Docs, Match, Nodes, Source};
 use crate::lifecycle::Wished;
 use crate::node::{EdgeKinds, NodeId};
-use crate::text;
+use crate::targets::{Missing, Targets};
 
 /// A graph without a fault: every resource has a recipe, and there is no loop.
 #[derive(Debug)]
@@ -23,7 +22,9 @@ pub struct Graph {
     pub(crate) sources: Vec<(NodeId, Source)>,
     pub(crate) wished: Wished,
     pub(crate) adjacency: Adjacency,
-    pub(crate) selections: Selections,
+    pub(crate) targets: Targets,
+    pub(crate) missing: Vec<Missing>,
+    pub(crate) beside: Vec<(NodeId, NodeId)>,
     pub(crate) levels: Vec<Vec<NodeId>>,
     pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,
 }
@@ -63,17 +64,6 @@ pub struct Edge {
     pub to: NodeId,
     /// Why.
     pub kinds: EdgeKinds,
-}
-
-/// What a reference stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Resolved {
-    /// One resource.
-    Node(NodeId),
-    /// The resources that a selector found, sorted by key, without the resource that asks.
-    Nodes(Vec<NodeId>),
-    /// A value of the deployment, the context or a document: no resource.
-    Text,
 }
 
 impl Graph {
@@ -178,34 +168,15 @@ impl Graph {
         self.levels.iter().flatten().copied()
     }
 
-    /// What a reference in the recipe of a resource stands for; nothing where it stands for no
-    /// resource of this graph.
-    pub fn resolve(&self, owner: NodeId, reference: &Reference) -> Option<Resolved> {
-        self.resolve_in(owner, Scope::Recipe(owner), reference)
+    /// What reference fields name and no document declares, by place. A resource that refers to it
+    /// cannot be provisioned yet, nor can what depends on that resource (SPEC §7).
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
     }
 
-    pub(crate) fn resolve_in(&self, owner: NodeId, scope: Scope, reference: &Reference) -> Option<Resolved> {
-        let docs = self.docs();
-        Some(match reference {
-            Reference::Resource(descriptor, _) => {
-                let mut key = String::new();
-                docs.write_key(&self.nodes, scope, descriptor, &mut key).ok()?;
-                Resolved::Node(self.nodes.id(&key)?)
-            }
-            Reference::Selected(selector, _) => {
-                let full = text::full_selector(docs, &self.nodes, selector, scope).ok()?;
-                let selected = self.selections.get(&full)?;
-                Resolved::Nodes(selected.iter().copied().filter(|node| *node != owner).collect())
-            }
-            Reference::Named(name, _) => Resolved::Node(docs.named(&self.nodes, scope, name)?),
-            Reference::Shared(name, _) => match scope {
-                Scope::Workload(_) => Resolved::Node(docs.shared(&self.nodes, name)?),
-                _ => return None,
-            },
-            Reference::Field(_) => return None,
-            Reference::Context(_) | Reference::Value(_) | Reference::Param(_) | Reference::Metadata(_) => {
-                Resolved::Text
-            }
-        })
+    /// Non-blocking dependencies: each a resource and what has to be ready before it counts as ready
+    /// itself. They imply no order (SPEC §7).
+    pub fn beside(&self) -> &[(NodeId, NodeId)] {
+        &self.beside
     }
 }

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Key, Location};
+use purlin_model::{Key, Location, Reference, Which};
 
 use crate::docs::{Params, Scope, Source};
-use crate::graph::{Graph, Resolved};
+use crate::graph::Graph;
 use crate::lifecycle;
 use crate::node::{EdgeKind, NodeId};
+use crate::targets::Target;
 use crate::text;
 
 /// Why a resource is in the graph.
@@ -64,6 +65,7 @@ impl Graph {
             let origin = match *source {
                 Source::Implicit | Source::Workload(_) => Origin::Implicit,
                 Source::Shared(_) => Origin::Declared { workload: None, location },
+                Source::Manifest(_) => Origin::Declared { workload: None, location },
                 Source::Request { workload, .. } => {
                     Origin::Declared { workload: docs.workload(workload).map(|w| w.name.clone()), location }
                 }
@@ -85,8 +87,11 @@ impl Graph {
         for key in dependents {
             let Some(from) = self.nodes.id(key.as_str()) else { continue };
             for reason in self.reasons(from, id) {
-                if let (EdgeKind::Reference | EdgeKind::Dependency, Some(location), Some(placeholder)) =
-                    (reason.kind, reason.location, reason.placeholder)
+                if let (
+                    EdgeKind::Reference | EdgeKind::Dependency | EdgeKind::Ref,
+                    Some(location),
+                    Some(placeholder),
+                ) = (reason.kind, reason.location, reason.placeholder)
                 {
                     origins.push(Origin::Reference { from: key.clone(), placeholder, location });
                 }
@@ -121,9 +126,11 @@ impl Graph {
                 reasons.push(EdgeReason { kind, location, placeholder });
             };
             match kind {
-                EdgeKind::Dependency | EdgeKind::Reference | EdgeKind::Selector => {
-                    for (location, placeholder, selector) in &read {
-                        if *selector == (kind == EdgeKind::Selector) {
+                EdgeKind::Dependency | EdgeKind::Reference | EdgeKind::Selector | EdgeKind::Ref => {
+                    // What a workload reads by name is a dependency.
+                    let written = if kind == EdgeKind::Dependency { EdgeKind::Reference } else { kind };
+                    for (location, placeholder, read) in &read {
+                        if *read == written {
                             add(Some(location.clone()), Some(placeholder.clone()));
                         }
                     }
@@ -163,8 +170,24 @@ impl Graph {
                             add(Some(location.clone()), None);
                         }
                     }
+                    if reasons.len() == before {
+                        let manifest = self.nodes.get(from).and_then(|(_, data)| match data.params {
+                            Some(Source::Manifest(index)) => docs.manifest(index),
+                            _ => None,
+                        });
+                        for dependency in manifest.into_iter().flat_map(|m| &m.depends_on) {
+                            let named = match &dependency.target.which {
+                                Which::Named(name) => self.names(to, name),
+                                _ => true,
+                            };
+                            if named && dependency.blocking {
+                                let location = Some(dependency.location.clone());
+                                reasons.push(EdgeReason { kind, location, placeholder: None });
+                            }
+                        }
+                    }
                 }
-                EdgeKind::Requires | EdgeKind::Ref => {}
+                EdgeKind::Requires => {}
             }
             if reasons.len() == before {
                 reasons.push(EdgeReason { kind, location: None, placeholder: None });
@@ -173,8 +196,14 @@ impl Graph {
         reasons
     }
 
-    /// The placeholders by which one resource reads another, and whether each is a selector.
-    fn placeholders_to(&self, from: NodeId, to: NodeId) -> Vec<(Location, Arc<str>, bool)> {
+    /// Whether this is the name of a manifest's resource.
+    fn names(&self, node: NodeId, name: &str) -> bool {
+        let id = self.nodes.key(node).map_or("", Key::id);
+        id == name || id.rsplit_once('/').is_some_and(|(_, own)| own == name)
+    }
+
+    /// The placeholders by which one resource reads another, each with the kind of its edge.
+    fn placeholders_to(&self, from: NodeId, to: NodeId) -> Vec<(Location, Arc<str>, EdgeKind)> {
         let docs = self.docs();
         let mut roots = Vec::new();
         match docs.params(&self.nodes, from) {
@@ -191,12 +220,19 @@ impl Graph {
         }
         let mut read = Vec::new();
         text::visit(docs, &self.nodes, roots, &mut |placeholder, scope| {
-            let selector = match self.resolve_in(from, scope, &placeholder.reference) {
-                Some(Resolved::Node(node)) if node == to => false,
-                Some(Resolved::Nodes(nodes)) if nodes.contains(&to) => true,
-                _ => return,
+            let named = match self.targets.get(placeholder, scope) {
+                Some(Target::Node(node)) => node == to,
+                Some(target) => from != to && self.targets.nodes(target).contains(&to),
+                None => false,
             };
-            read.push((placeholder.location.clone(), placeholder.source.clone(), selector));
+            let kind = match placeholder.reference {
+                Reference::Selected(..) => EdgeKind::Selector,
+                Reference::Field(_) => EdgeKind::Ref,
+                _ => EdgeKind::Reference,
+            };
+            if named {
+                read.push((placeholder.location.clone(), placeholder.source.clone(), kind));
+            }
         });
         read.sort();
         read.dedup();

@@ -91,7 +91,7 @@ pub(crate) fn full_selector(
 ) -> Result<Selector, (NoKey, Descriptor)> {
     let here = match scope {
         Scope::Recipe(node) => nodes.key(node),
-        Scope::Workload(_) | Scope::Shared(_) | Scope::Values => None,
+        Scope::Workload(_) | Scope::Shared(_) | Scope::Values | Scope::Manifest(_) => None,
     };
     let mut start = String::new();
     docs.write_key(nodes, scope, &selector.start, &mut start)

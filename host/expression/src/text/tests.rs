@@ -218,3 +218,42 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn modifiers_are_told_from_paths() {
+    use purlin_model::{Absent, Pipe};
+
+    use Dialect::Definition;
+
+    let parsed = |text: &str| {
+        let Ok(Template::Text(text)) = parse_text(text, Definition, &|_| Location::default()) else {
+            panic!("{text}: a template")
+        };
+        let [Piece::Placeholder(placeholder)] = &*text.pieces else { panic!("one placeholder") };
+        (placeholder.reference.clone(), placeholder.modifiers.clone().map(|modifiers| *modifiers))
+    };
+    let (reference, modifiers) = parsed("${resources.db#what?|x.outputs.url? | urlencode | lower}");
+    assert!(
+        matches!(reference, Reference::Resource(descriptor, _) if descriptor.to_string() == "db#what?|x")
+    );
+    let modifiers = modifiers.expect("has some");
+    assert_eq!((modifiers.absent, modifiers.pipes), (Absent::LeftOut, vec![Pipe::UrlEncode, Pipe::Lower]));
+    assert_eq!(parsed("${params['a ?? b | c']}").1, None);
+    for (text, code, at) in [
+        ("${params.x | nope}", "unknown-pipe", 13),
+        ("${params.x | Upper}", "unknown-pipe", 13),
+        ("${params.x |}", "unknown-pipe", 12),
+        ("${params.x ??}", "placeholder", 13),
+        ("${params.x ?? nope}", "placeholder", 14),
+        ("${params.x? ?? 1}", "placeholder", 10),
+        ("${params.x ?? 1 2}", "placeholder", 16),
+        ("${params.x???}", "placeholder", 12),
+        ("${? | upper}", "placeholder", 2),
+        ("${params.x ?? 'a}", "placeholder", 14),
+    ] {
+        let at_column = |at: usize| Location::new("t", 1, at as u32);
+        let faults = parse_text(text, Definition, &at_column).expect_err(text);
+        let column = faults[0].location.as_ref().map(|location| location.column);
+        assert_eq!((faults[0].code, column), (code, Some(at)), "{text}: {faults:?}");
+    }
+}

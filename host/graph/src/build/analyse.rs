@@ -4,11 +4,12 @@
 use std::collections::HashSet;
 
 use purlin_expression::{did_you_mean, nearest};
-use purlin_model::{Access, ContextField, Diagnostic, Key, Path, Placeholder, Reference, Template};
+use purlin_model::{Absent, Access, ContextField, Diagnostic, Key, Path, Placeholder, Reference, Template};
 
 use super::{Builder, Spot, Work};
 use crate::docs::{self, Match, Params, Scope, Source};
 use crate::node::{EdgeKind, NodeId};
+use crate::targets::Target;
 use crate::text::{self, Below};
 
 impl<'a> Builder<'a> {
@@ -102,6 +103,7 @@ impl<'a> Builder<'a> {
                             None => Key::parse(&key).ok().map(|key| self.node(key, Some(placeholder.into()))),
                         };
                         if let Some(target) = target {
+                            self.targets.set(placeholder, scope, Target::Node(target));
                             self.edge(owner, target, EdgeKind::Reference);
                             self.access(target, access, placeholder);
                         }
@@ -110,6 +112,7 @@ impl<'a> Builder<'a> {
                 }
                 self.scratch = key;
             }
+            (Reference::Field(_), _) => self.fields.push((owner, scope, placeholder)),
             (Reference::Selected(..), _) => self.selectors.push((owner, scope, placeholder)),
             (Reference::Value(path), _) => {
                 if let Some(Below::Missing(names, index)) = text::value(self.docs, path) {
@@ -130,7 +133,7 @@ impl<'a> Builder<'a> {
             }
             (Reference::Named(name, path), Scope::Workload(index)) => {
                 match self.docs.named(&self.nodes, scope, name) {
-                    Some(target) => self.called(owner, target, path, placeholder),
+                    Some(target) => self.called(owner, scope, target, path, placeholder),
                     None => {
                         let workload = self.docs.workload(index);
                         let names = workload.iter().flat_map(|w| &w.resources).map(|request| &*request.name);
@@ -145,7 +148,7 @@ impl<'a> Builder<'a> {
             }
             (Reference::Shared(name, path), Scope::Workload(_)) => {
                 match self.docs.shared(&self.nodes, name) {
-                    Some(target) => self.called(owner, target, path, placeholder),
+                    Some(target) => self.called(owner, scope, target, path, placeholder),
                     None => {
                         let names = self.docs.deployment.shared.iter().map(|request| &*request.name);
                         let fault = Diagnostic::error(
@@ -162,10 +165,7 @@ impl<'a> Builder<'a> {
                     .help("only recipes read `params`; deployments read `values`");
                 self.faults.push(docs::at(placeholder, fault));
             }
-            (
-                Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..) | Reference::Field(_),
-                _,
-            ) => {
+            (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
                 let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
                     .help("name the resource by its descriptor");
                 self.faults.push(docs::at(placeholder, fault));
@@ -175,7 +175,15 @@ impl<'a> Builder<'a> {
 
     /// A resource read by the name that a workload gives it. What the workload's own document
     /// reads is a dependency of the workload [G].
-    fn called(&mut self, owner: NodeId, target: NodeId, path: &Path, placeholder: &'a Placeholder) {
+    fn called(
+        &mut self,
+        owner: NodeId,
+        scope: Scope,
+        target: NodeId,
+        path: &Path,
+        placeholder: &'a Placeholder,
+    ) {
+        self.targets.set(placeholder, scope, Target::Node(target));
         let given = self.nodes.get(owner).and_then(|(_, data)| data.params);
         let own = matches!(given, Some(Source::Workload(_)));
         let kind = if own { EdgeKind::Dependency } else { EdgeKind::Reference };
@@ -218,8 +226,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn output(&mut self, target: NodeId, path: &Path, placeholder: &Placeholder) {
-        let Some(name) = path.0.first() else { return };
+    pub(super) fn output(&mut self, target: NodeId, path: &Path, placeholder: &Placeholder) {
+        let Some(name) = path.0.first().filter(|_| !may_be_absent(placeholder)) else { return };
         let Some((key, data)) = self.nodes.get(target) else { return };
         let number = match data.found {
             Match::Missing => return,
@@ -259,6 +267,9 @@ impl<'a> Builder<'a> {
         names: Vec<&str>,
         placeholder: &Placeholder,
     ) {
+        if may_be_absent(placeholder) {
+            return;
+        }
         let name = path.0.get(index).map_or("", |name| name);
         let plural = match code {
             "unknown-value" => "values",
@@ -285,7 +296,8 @@ impl<'a> Builder<'a> {
     /// What can only be checked when all params are there: that the params that are read exist,
     /// and that no text stands for itself.
     pub(super) fn check_text(&mut self) {
-        for (giver, placeholder) in std::mem::take(&mut self.params_read) {
+        let read = std::mem::take(&mut self.params_read);
+        for (giver, placeholder) in read.into_iter().filter(|(_, placeholder)| !may_be_absent(placeholder)) {
             let Reference::Param(path) = &placeholder.reference else { continue };
             let missing = match self.docs.params(&self.nodes, giver) {
                 Params::None if path.0.is_empty() => continue,
@@ -352,6 +364,11 @@ impl<'a> Builder<'a> {
             self.faults.push(fault.help("write one of them out"));
         }
     }
+}
+
+/// Whether a placeholder is optional or has a default.
+pub(crate) fn may_be_absent(placeholder: &Placeholder) -> bool {
+    placeholder.modifiers.as_ref().is_some_and(|modifiers| modifiers.absent != Absent::Fault)
 }
 
 /// A placeholder of a workload's own document without the `.outputs` that definitions write and

@@ -20,6 +20,7 @@ impl Builder<'_> {
     pub(super) fn gather(&mut self) {
         self.gather_shared();
         self.gather_workloads();
+        self.gather_manifests();
         if let Ok(key) = Key::parse(BASE_ENV) {
             self.implicit(key, true);
         }
@@ -124,6 +125,14 @@ impl Builder<'_> {
             self.nodes.workloads.resize_with(number as usize, || (own, HashMap::new()));
             self.nodes.workloads.push((own, names));
             self.ask(own, Source::Workload(number));
+        }
+    }
+
+    fn gather_manifests(&mut self) {
+        for (index, manifest) in (0_u32..).zip(&self.docs.deployment.manifests) {
+            let node = self.node(manifest.key(), Some(Spot { location: &manifest.location, length: 0 }));
+            self.nodes.manifests.push(node);
+            self.ask(node, Source::Manifest(index));
         }
     }
 

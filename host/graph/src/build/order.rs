@@ -81,8 +81,7 @@ fn show(nodes: &mut Nodes, adjacency: &Adjacency) {
     let hidden: HashSet<NodeId> = FOUNDATION.iter().filter_map(|key| nodes.id(key)).collect();
     let starts = nodes.ids().filter(|node| {
         let Some((_, data)) = nodes.get(*node) else { return false };
-        let asked =
-            matches!(data.params, Some(Source::Workload(_) | Source::Request { .. } | Source::Shared(_)));
+        let asked = !matches!(data.params, None | Some(Source::Implicit | Source::Provision { .. }));
         !data.foundation || asked || (data.implicit && !hidden.contains(node))
     });
     let shown = reachable(adjacency, starts);

@@ -10,22 +10,20 @@ use super::Builder;
 use crate::adjacency::{Adjacency, Visited};
 use crate::docs::{self, Nodes};
 use crate::node::{EdgeKind, NodeId};
+use crate::targets::Target;
 use crate::text;
-
-/// What each selector, with "here" written out, selects: sorted by key. Whoever reads it leaves
-/// itself out.
-pub(crate) type Selections = HashMap<Selector, Box<[NodeId]>>;
 
 /// What a search remembers, kept from one to the next.
 type Space = Dfs<NodeId, Visited>;
 
 impl Builder<'_> {
     /// Answers every selector and adds its edges.
-    pub(super) fn select(&mut self) -> Selections {
-        let mut selections = Selections::new();
+    pub(super) fn select(&mut self) {
+        // By selector with "here" written out.
+        let mut selections: HashMap<Selector, Target> = HashMap::new();
         let selectors = std::mem::take(&mut self.selectors);
         if selectors.is_empty() {
-            return selections;
+            return;
         }
         let adjacency = Adjacency::new(self.nodes.map.len(), &self.edges);
         let mut space = Space::empty(&adjacency);
@@ -40,17 +38,22 @@ impl Builder<'_> {
                     continue;
                 }
             };
-            if !selections.contains_key(&full) {
-                let start = full.start.absolute();
-                let Some(start) = start.as_ref().and_then(|key| self.nodes.id(key.as_str())) else {
-                    self.faults.push(docs::at(placeholder, no_start(&self.nodes, &full)));
-                    continue;
-                };
-                let selected = search(&self.nodes, &adjacency, &mut space, start, &full.hops);
-                selections.insert(full.clone(), selected);
-            }
-            let selected = selections.get(&full).map_or(&[][..], |selected| selected);
-            for node in selected.iter().filter(|node| **node != owner) {
+            let target = match selections.get(&full) {
+                Some(target) => *target,
+                None => {
+                    let start = full.start.absolute();
+                    let Some(start) = start.as_ref().and_then(|key| self.nodes.id(key.as_str())) else {
+                        self.faults.push(docs::at(placeholder, no_start(&self.nodes, &full)));
+                        continue;
+                    };
+                    let selected = search(&self.nodes, &adjacency, &mut space, start, &full.hops);
+                    let target = self.targets.list(selected);
+                    selections.insert(full, target);
+                    target
+                }
+            };
+            self.targets.set(placeholder, scope, target);
+            for node in self.targets.nodes(target).iter().filter(|node| **node != owner) {
                 found.push((owner, *node));
                 read.push((*node, access, placeholder));
             }
@@ -61,7 +64,6 @@ impl Builder<'_> {
         for (node, access, placeholder) in read {
             self.access(node, access, placeholder);
         }
-        selections
     }
 }
 

@@ -1,0 +1,119 @@
+//! What each placeholder names, resolved once, while the graph is built (SPEC §4). Evaluation and
+//! whoever asks for reasons read it here.
+
+use std::collections::HashMap;
+
+use purlin_model::{Access, Attribute, Key, Path, Placeholder, Reference, Target as Meant};
+
+use crate::docs::Scope;
+use crate::node::NodeId;
+
+/// What a placeholder names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// One resource.
+    Node(NodeId),
+    /// Several, sorted by key: the list with this number. A selector leaves out the resource that
+    /// reads it.
+    List(u32),
+    /// A resource that no document declares.
+    Missing,
+}
+
+/// The targets of all placeholders that name resources.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    found: HashMap<Id, Target>,
+    lists: Vec<Box<[NodeId]>>,
+}
+
+/// A placeholder of a document that the graph holds, in a scope: the document stays where it is in
+/// memory.
+type Id = (usize, Scope);
+
+fn id(placeholder: &Placeholder, scope: Scope) -> Id {
+    (std::ptr::from_ref(placeholder).addr(), scope)
+}
+
+impl Targets {
+    pub(crate) fn get(&self, placeholder: &Placeholder, scope: Scope) -> Option<Target> {
+        self.found.get(&id(placeholder, scope)).copied()
+    }
+
+    pub(crate) fn set(&mut self, placeholder: &Placeholder, scope: Scope, target: Target) {
+        self.found.insert(id(placeholder, scope), target);
+    }
+
+    /// Adds a list, which placeholders can name.
+    pub(crate) fn list(&mut self, nodes: Box<[NodeId]>) -> Target {
+        // There are fewer lists than placeholders.
+        let number = self.lists.len() as u32;
+        self.lists.push(nodes);
+        Target::List(number)
+    }
+
+    /// The resources that are named.
+    pub(crate) fn nodes(&self, target: Target) -> &[NodeId] {
+        match &target {
+            Target::Node(_) | Target::Missing => &[],
+            Target::List(number) => self.lists.get(*number as usize).map_or(&[], |list| list),
+        }
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.found.shrink_to_fit();
+        self.lists.shrink_to_fit();
+    }
+}
+
+/// What a placeholder reads from a resource that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read<'a> {
+    /// Its id.
+    Id,
+    Outputs(&'a Path),
+    Values(&'a Path),
+    Account,
+    Guresid,
+    /// A part of a composite attribute.
+    Field(&'a Path),
+}
+
+impl<'a> Read<'a> {
+    /// What a reference reads from resources; nothing where it names none.
+    pub(crate) fn of(reference: &'a Reference) -> Option<Self> {
+        Some(match reference {
+            Reference::Resource(_, access) | Reference::Selected(_, access) => match access {
+                Access::Outputs(path) => Self::Outputs(path),
+                Access::Values(path) => Self::Values(path),
+                Access::Account => Self::Account,
+                Access::Guresid => Self::Guresid,
+            },
+            Reference::Named(_, path) | Reference::Shared(_, path) if path.0.is_empty() => Self::Id,
+            Reference::Named(_, path) | Reference::Shared(_, path) => Self::Outputs(path),
+            Reference::Field(field) => match &field.read {
+                Attribute::Output(path) => Self::Outputs(path),
+                Attribute::Field(path) => Self::Field(path),
+            },
+            Reference::Context(_) | Reference::Value(_) | Reference::Param(_) | Reference::Metadata(_) => {
+                return None;
+            }
+        })
+    }
+}
+
+/// A resource that a reference field names and no document declares: what refers to it waits for it
+/// (SPEC §7).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missing {
+    /// The resource that refers.
+    pub from: NodeId,
+    /// What it names.
+    pub target: Meant,
+    /// The field as it was written, such as `vpcIdRef: net`.
+    pub field: std::sync::Arc<str>,
+    /// Where the name was written.
+    pub location: purlin_model::Location,
+    /// Resources with a like name.
+    pub near: Option<Key>,
+}
