@@ -1,6 +1,7 @@
 //! The rules of SPEC §2 to §4, each on the smallest graph that shows it.
 
 mod faults;
+mod fields;
 mod random;
 mod recorded;
 mod rules;

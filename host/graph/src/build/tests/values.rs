@@ -170,3 +170,31 @@ fn text_that_grows_exponentially_is_refused() {
         .expect_err("too large");
     assert_eq!(faults[0].code, "too-large");
 }
+
+#[test]
+fn optional_placeholders_and_defaults_need_nothing_to_be_there() {
+    let all = vec![
+        definition(
+            "app",
+            "app",
+            json!({"values": {
+                "size": "${params.size?}", "port": "${params.port ?? 80}", "value": "${values.no ?? 'x'}",
+                "url": "http://${params.host?}/", "out": "${resources.db.outputs.no?}",
+                "through": "${resources.db.outputs.none ?? 'a b' | urlencode}", "text": "${values.text?}",
+                "inner": "${params.deep.inner?}"
+            }}),
+        ),
+        definition("db", "db", json!({})),
+    ];
+    let resources = [("x", "app", json!({"deep": {}}))];
+    let mut deployment =
+        Deployment { workloads: vec![workload("w", &resources, json!({}))], ..Deployment::default() };
+    deployment.values.insert("text".into(), template("v", &json!("${values.nope?}"), Dialect::Definition));
+    let names = crate::testing::Names([("db", vec!["host"])].into());
+    let graph = crate::testing::try_build_with(all, deployment, &names).map_err(|faults| tell(&faults));
+    let graph = graph.expect("a graph");
+    let done = [("db.default#modules.w.externals.x", json!({"host": 1}).into())];
+    let node = graph.find("app.default#modules.w.externals.x").expect("a node");
+    let inputs = graph.evaluate(node, &Done::new(&graph, &done)).expect("evaluates");
+    assert_eq!(inputs.values, json!({"port": 80, "value": "x", "through": "a%20b"}).into());
+}

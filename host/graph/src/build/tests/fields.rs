@@ -1,0 +1,256 @@
+//! Reference fields of managed resources (SPEC §7 [X]).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use purlin_model::{
+    Absent, Attribute, Definition, Dependency, Deployment, FieldReference, Location, Manifest, Modifiers,
+    Path, Piece, Placeholder, Reference, ResourceId, Target, Template, Text, TypeName, Value, Which,
+};
+use serde_json::json;
+
+use crate::testing::{Done, definition, has, show, tell, try_build};
+use crate::{EdgeKind, Graph};
+
+/// What a reference field names, and how.
+#[derive(Clone)]
+struct Field {
+    type_name: Option<&'static str>,
+    which: Which,
+    read: Attribute,
+    optional: bool,
+}
+
+fn path(text: &str) -> Path {
+    Path(text.split('.').map(Into::into).collect())
+}
+
+fn labels(labels: &[(&str, &str)]) -> BTreeMap<Arc<str>, Arc<str>> {
+    labels.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+}
+
+/// `NAME` or `TYPE NAME`.
+fn named(text: &'static str) -> Field {
+    let (type_name, name) = text.split_once(' ').map_or((None, text), |(kind, name)| (Some(kind), name));
+    let read = Attribute::Output(path("id"));
+    Field { type_name, which: Which::Named(name.into()), read, optional: false }
+}
+
+fn selected(type_name: Option<&'static str>, all: bool, by: &[(&str, &str)]) -> Field {
+    let which = if all { Which::AllLabelled(labels(by)) } else { Which::Labelled(labels(by)) };
+    Field { type_name, which, ..named("x") }
+}
+
+fn target(id: &str, type_name: Option<&str>, which: &Which) -> Target {
+    Target {
+        type_name: type_name.map(|name| TypeName::new(name).expect("a type")),
+        namespace: id.split_once('/').map(|(namespace, _)| namespace.into()),
+        which: which.clone(),
+    }
+}
+
+/// A manifest `TYPE ID`; its fields stand at lines 2, 3 and so on.
+fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
+    let (kind, id) = name.split_once(' ').expect("a type and an id");
+    let params = fields.iter().zip(2..).map(|((field, reference), line)| {
+        let modifiers = reference
+            .optional
+            .then(|| Box::new(Modifiers { absent: Absent::LeftOut, ..Modifiers::default() }));
+        let placeholder = Placeholder {
+            reference: Reference::Field(Arc::new(FieldReference {
+                target: target(id, reference.type_name, &reference.which),
+                read: reference.read.clone(),
+            })),
+            modifiers,
+            source: format!("{field}Ref").into(),
+            location: Location::new(id, line, 1),
+        };
+        let text = Text { pieces: vec![Piece::Placeholder(placeholder)] };
+        (Arc::from(*field), Template::Text(Arc::new(text)))
+    });
+    let (namespace, own) = id.split_once('/').map_or((None, id), |(ns, own)| (Some(ns.into()), own));
+    Manifest {
+        api_version: "acme.dev/v1".into(),
+        kind: kind.into(),
+        type_name: TypeName::new(kind).expect("a type"),
+        namespace,
+        name: own.into(),
+        id: ResourceId::new(id).expect("an id"),
+        labels: labels(&[("own", own), ("tier", "web")]),
+        params: Arc::new(Template::Map(params.collect::<IndexMap<_, _>>())),
+        depends_on: Vec::new(),
+        location: Location::new(id, 1, 1),
+    }
+}
+
+fn definitions() -> Vec<Definition> {
+    vec![definition("all", "*", json!({"values": {"spec": "${params}"}}))]
+}
+
+fn build(manifests: Vec<Manifest>) -> Result<Graph, String> {
+    let deployment = Deployment { manifests, ..Deployment::default() };
+    try_build(definitions(), deployment).map_err(|faults| tell(&faults))
+}
+
+fn inputs(graph: &Graph, key: &str, outputs: &[(&str, Value)]) -> serde_json::Value {
+    let node = graph.find(key).expect("a node");
+    let inputs = graph.evaluate(node, &Done::new(graph, outputs)).expect("evaluates");
+    inputs.values.reveal_marked(&mut |_, _| {})["spec"].clone()
+}
+
+#[test]
+fn a_name_is_an_edge_and_reads_an_output() {
+    let graph = build(vec![
+        manifest("subnet cool/s", &[("vpcId", named("v")), ("typed", named("vpc v"))]),
+        manifest("vpc cool/v", &[]),
+        manifest("vpc other/v", &[]),
+        manifest("other v", &[]),
+    ])
+    .expect("a graph");
+    assert_eq!(
+        show(&graph).lines().next(),
+        Some("subnet.default#cool/s -> vpc.default#cool/v ref"),
+        "the one in its own namespace"
+    );
+    let done = [("vpc.default#cool/v", json!({"id": "vpc-1"}).into())];
+    let expected = json!({"vpcId": "vpc-1", "typed": "vpc-1"});
+    assert_eq!(inputs(&graph, "subnet.default#cool/s", &done), expected);
+    let subnet = graph.find("subnet.default#cool/s").expect("a node");
+    let reasons = graph.reasons(subnet, graph.dependencies(subnet)[0]);
+    let lines: Vec<u32> = reasons.iter().filter_map(|r| r.location.as_ref()).map(|at| at.line).collect();
+    assert_eq!(lines, [2, 3]);
+}
+
+#[test]
+fn labels_pick_sorted_values_and_never_the_one_that_asks() {
+    let web = [("tier", "web")];
+    let graph = build(vec![
+        manifest("subnet a", &[("peers", selected(Some("subnet"), true, &web))]),
+        manifest("subnet b", &[]),
+        manifest("subnet c", &[("one", selected(None, false, &[("own", "b")]))]),
+        manifest("vpc d", &[]),
+    ])
+    .expect("a graph");
+    let done =
+        [("subnet.default#b", json!({"id": "z"}).into()), ("subnet.default#c", json!({"id": "y"}).into())];
+    assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "z"]}));
+    assert_eq!(inputs(&graph, "subnet.default#c", &done), json!({"one": "z"}));
+    // Two with the same value are two.
+    let done = done.map(|(key, _)| (key, json!({"id": "y"}).into()));
+    assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "y"]}));
+    assert!(has(&graph, "subnet.default#a", "subnet.default#c", EdgeKind::Ref));
+}
+
+#[test]
+fn what_is_missing_is_waited_for_or_left_out() {
+    let optional = |field: Field| Field { optional: true, ..field };
+    let graph = build(vec![
+        manifest(
+            "subnet a",
+            &[
+                ("need", named("vpc later")),
+                ("want", optional(named("vpc never"))),
+                ("all", optional(selected(None, true, &[("no", "one")]))),
+                ("some", selected(None, true, &[("no", "one")])),
+            ],
+        ),
+        manifest("vpc late", &[]),
+    ])
+    .expect("a graph");
+    let missing: Vec<String> = graph
+        .missing()
+        .iter()
+        .map(|missing| {
+            format!("{} {} {} {:?}", missing.location, missing.field, missing.target, missing.near)
+        })
+        .collect();
+    assert_eq!(
+        missing,
+        [
+            "a:2:1 needRef vpc `later` Some(\"vpc.default#late\")",
+            "a:5:1 someRef every manifest with `no: one` None"
+        ]
+    );
+    let node = graph.find("subnet.default#a").expect("a node");
+    let values = graph.evaluate(node, &Done::default()).expect("evaluates").values;
+    let Value::Map(map) = values else { panic!("a map") };
+    let Some(Value::Map(spec)) = map.get("spec") else { panic!("a map") };
+    assert_eq!(spec.keys().map(|key| &**key).collect::<Vec<_>>(), ["need", "some"]);
+    assert!(spec.values().all(|value| *value == Value::unknown()));
+}
+
+#[test]
+fn what_may_mean_several_is_rejected_with_all_of_them() {
+    let fault = build(vec![
+        manifest("subnet a", &[("vpcId", named("x")), ("one", selected(None, false, &[("own", "x")]))]),
+        manifest("vpc x", &[]),
+        manifest("net x", &[]),
+    ])
+    .expect_err("ambiguous");
+    assert_eq!(
+        fault,
+        "a:2:1+8 ambiguous-reference: `vpcIdRef` can mean any of 2 resources\n  x:1:1: `net.default#x`\n  x:1:1: \
+         `vpc.default#x`\n  help: describe the field in a ResourceType: `x-reference: {type: TYPE}`\na:3:1+6 \
+         ambiguous-reference: `oneRef` can mean any of 2 resources\n  x:1:1: `net.default#x`\n  x:1:1: \
+         `vpc.default#x`\n  help: describe the field in a ResourceType: `x-reference: {type: TYPE}`\n"
+    );
+}
+
+#[test]
+fn loops_of_references_are_rejected() {
+    for (manifests, way) in [
+        (vec![manifest("a x", &[("own", named("x"))])], "`a.default#x` → `a.default#x`"),
+        (
+            vec![manifest("a x", &[("b", named("b y"))]), manifest("b y", &[("a", named("a x"))])],
+            "`a.default#x` → `b.default#y` → `a.default#x`",
+        ),
+    ] {
+        let fault = build(manifests).expect_err("a loop");
+        assert!(fault.contains(&format!("resources depend on each other in a loop: {way}")), "{fault}");
+        assert!(fault.contains("(ref)"), "{fault}");
+    }
+}
+
+#[test]
+fn composite_attributes_are_built_from_what_is_known_first() {
+    let part = |text: &str| Field { read: Attribute::Field(path(text)), ..named("net main") };
+    let mut net = manifest("net main", &[]);
+    net.params = Arc::new(Template::Constant(json!({"project": "p1", "own": {"a": 1}}).into()));
+    let fields = ["name", "project", "own.a", "region"].map(|name| (name, part(name)));
+    let graph = build(vec![net, manifest("subnet s", &fields)]).expect("a graph");
+    let done = [("net.default#main", json!({"region": "r1", "project": "other"}).into())];
+    assert_eq!(
+        inputs(&graph, "subnet.default#s", &done),
+        json!({"name": "main", "project": "p1", "own.a": 1, "region": "r1"})
+    );
+}
+
+#[test]
+fn dependencies_block_or_stand_beside() {
+    let mut a = manifest("a x", &[]);
+    let dependency = |kind: &str, name: &str, blocking, optional| Dependency {
+        target: target("x", Some(kind), &Which::Named(name.into())),
+        blocking,
+        optional,
+        location: Location::new("x", 9, 1),
+    };
+    a.depends_on = vec![
+        dependency("b", "y", true, false),
+        dependency("c", "z", false, false),
+        dependency("d", "no", true, true),
+        dependency("d", "later", true, false),
+    ];
+    // Beside each other, each may wait for the other.
+    let mut c = manifest("c z", &[]);
+    c.depends_on = vec![dependency("a", "x", false, false)];
+    let graph = build(vec![a, manifest("b y", &[]), c]).expect("a graph");
+    assert!(has(&graph, "a.default#x", "b.default#y", EdgeKind::DependsOn));
+    assert_eq!(graph.edge_count(), 1);
+    let key = |node| graph.key(node).expect("a node").as_str();
+    let beside: Vec<_> = graph.beside().iter().map(|(a, b)| (key(*a), key(*b))).collect();
+    assert_eq!(beside, [("a.default#x", "c.default#z"), ("c.default#z", "a.default#x")]);
+    assert_eq!(graph.missing().len(), 1);
+    let (from, to) = (graph.find("a.default#x").expect("a"), graph.find("b.default#y").expect("b"));
+    assert_eq!(graph.reasons(from, to)[0].location.as_ref().map(|at| at.line), Some(9));
+}
