@@ -2,9 +2,9 @@
 
 use purlin_host::Documents;
 use purlin_host::engine::{Action, CallFailed, Cause, Event, Phase, Summary};
-use purlin_host::model::Location;
 use purlin_host::model::grants::Lack;
 use purlin_host::model::trouble::Problem;
+use purlin_host::model::{Finding, Location, Reason};
 use serde::Serialize;
 
 use crate::report::FORMAT;
@@ -12,6 +12,7 @@ use crate::report::cause;
 use crate::report::diagnostic::{self, Fault, Place};
 use crate::report::places;
 use crate::report::plan::{Change, Tally};
+use crate::report::worded::Worded;
 use crate::ui::Ui;
 
 /// Something happened to a resource.
@@ -22,6 +23,9 @@ struct ResourceEvent<'a> {
     key: &'a str,
     action: &'static str,
     phase: &'static str,
+    /// What was found, with its message.
+    #[serde(flatten)]
+    finding: Option<Worded<Finding>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,6 +65,9 @@ struct Fail {
     /// What the driver is not granted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lacking: Vec<Need>,
+    /// Why it would have to be replaced, which the plan does not say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<Worded<Reason>>,
     /// What to do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     help: Vec<String>,
@@ -142,6 +149,7 @@ fn resource(key: &str, action: Action, phase: &Phase, documents: Option<&Documen
         key,
         action: action.as_str(),
         phase: "started",
+        finding: None,
         message: None,
         percent: None,
         milliseconds: None,
@@ -156,9 +164,9 @@ fn resource(key: &str, action: Action, phase: &Phase, documents: Option<&Documen
             line.message = Some(message);
             line.percent = *percent;
         }
-        Phase::Observed { message, changes } => {
+        Phase::Observed { finding, changes } => {
             line.phase = "observed";
-            line.message = Some(message);
+            line.finding = Some(Worded::from(*finding));
             line.changes = changes.iter().map(Change::new).collect();
         }
         Phase::Succeeded { took } => {
@@ -183,6 +191,11 @@ fn fail(cause: &Cause, documents: Option<&Documents>) -> Fail {
     let faults = cause::faults(cause, &locate);
     let diagnostics = match cause {
         Cause::Inputs(faults) => diagnostic::faults(faults),
+        Cause::Call(failed) => diagnostic::faults(&failed.invalid),
+        _ => Vec::new(),
+    };
+    let reasons = match cause {
+        Cause::MoreThanPlanned { reasons } => reasons.iter().cloned().map(Into::into).collect(),
         _ => Vec::new(),
     };
     let mut fail = Fail {
@@ -195,6 +208,7 @@ fn fail(cause: &Cause, documents: Option<&Documents>) -> Fail {
         server: None,
         places: Vec::new(),
         lacking: Vec::new(),
+        reasons,
         help: faults.into_iter().filter_map(|fault| fault.help).collect(),
         diagnostics,
     };

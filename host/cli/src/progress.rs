@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use purlin_host::documents::SourceMap;
 use purlin_host::engine::{Action, Change, Event, Phase, Summary};
-use purlin_host::model::{Diagnostic, Key};
+use purlin_host::model::{Diagnostic, Finding, Key};
 
 use crate::render::value;
 use crate::report::cause::{self, Locate};
@@ -69,8 +69,8 @@ impl<'a> Progress<'a> {
                 let remark = format!("{}{percent}", text::line(message));
                 self.running.entry(key.clone()).or_insert((*action, None)).1 = Some(remark);
             }
-            Phase::Observed { message, changes } => {
-                let line = observed(key, message, changes);
+            Phase::Observed { finding, changes } => {
+                let line = observed(key, *finding, changes);
                 self.tell(&line, true);
             }
             Phase::Succeeded { took } => {
@@ -160,10 +160,10 @@ impl<'a> Progress<'a> {
 }
 
 /// What was found about a resource when it was looked at, and where it differs.
-pub(crate) fn observed(key: &Key, message: &str, changes: &[Change]) -> String {
+pub(crate) fn observed(key: &Key, finding: Finding, changes: &[Change]) -> String {
     let paths: Vec<String> = changes.iter().map(|change| value::path(&change.path)).collect();
     let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
-    format!("{}: {}{paths}", text::line(key.as_str()), text::line(message))
+    format!("{}: {finding}{paths}", text::line(key.as_str()))
 }
 
 fn present(action: Action) -> &'static str {

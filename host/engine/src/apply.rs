@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt as _};
-use purlin_model::Key;
+use purlin_model::{Finding, Key};
 use purlin_state::{Change, Durable, Record, RecordId, Store};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -179,8 +179,8 @@ impl Events {
     }
 
     /// What was found.
-    pub(crate) fn observed(&self, key: &Key, message: &str, changes: Vec<crate::plan::Change>) {
-        self.send(key, Action::Read, Phase::Observed { message: message.to_owned(), changes });
+    pub(crate) fn observed(&self, key: &Key, finding: Finding, changes: Vec<crate::plan::Change>) {
+        self.send(key, Action::Read, Phase::Observed { finding, changes });
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong while planning and applying.
 
-use purlin_model::Diagnostic;
+use purlin_model::{Diagnostic, Reason};
 use purlin_sandbox::CallError;
 
 use crate::failed::{CallFailed, Defined, Lacking};
@@ -15,7 +15,7 @@ pub enum Error {
     Documents(Vec<Diagnostic>),
     /// Names that stand for no resource or for several, each with what it was given for; nothing was
     /// done.
-    #[error("{}", .0.iter().map(|(_, name)| name.to_string()).collect::<Vec<_>>().join("; "))]
+    #[error("{}", join(.0.iter().map(|(_, name)| name)))]
     Names(Vec<(Role, Misnamed)>),
     /// Drivers are not granted what the inputs make them reach; nothing was done.
     #[error("{} in the documents and the grants", count(.faults.len()))]
@@ -69,6 +69,10 @@ fn depend(dependents: &[purlin_model::Urn]) -> String {
     format!("{} depend{}", names.join(", "), if names.len() == 1 { "s" } else { "" })
 }
 
+fn join<T: ToString>(all: impl IntoIterator<Item = T>) -> String {
+    all.into_iter().map(|one| one.to_string()).collect::<Vec<_>>().join("; ")
+}
+
 fn names(keys: &[purlin_model::Key]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
@@ -90,10 +94,10 @@ pub enum Cause {
     #[error("could not record the result: {0}")]
     State(std::sync::Arc<purlin_state::Error>),
     /// What became known asks for more than the plan says.
-    #[error("it would have to be replaced, which the plan does not say: {}; plan again", .reasons.join("; "))]
+    #[error("it would have to be replaced, which the plan does not say: {}; plan again", join(.reasons))]
     MoreThanPlanned {
         /// Why it would be replaced.
-        reasons: Vec<String>,
+        reasons: Vec<Reason>,
     },
     /// The driver gave another value than it had promised.
     #[error("the driver `{driver}` gave another value for the output `{path}` than it had promised")]
@@ -126,8 +130,8 @@ pub enum Cause {
     #[error("it is not known what an interrupted call did")]
     Undecided,
     /// No driver is there for what is recorded.
-    #[error("{0}")]
-    NoDriver(String),
+    #[error("there is no driver `{0}`")]
+    NoDriver(std::sync::Arc<str>),
 }
 
 impl From<purlin_state::Error> for Cause {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purlin_model::Key;
+use purlin_model::{Finding, Key};
 
 use crate::error::Cause;
 use crate::plan::{Action, Tally};
@@ -21,8 +21,8 @@ pub enum Phase {
     },
     /// What was found when it was looked at.
     Observed {
-        /// In a few words.
-        message: String,
+        /// What.
+        finding: Finding,
         /// What differs from what was recorded.
         changes: Vec<crate::plan::Change>,
     },

@@ -8,7 +8,7 @@ use std::time::Duration;
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::grants::{Endpoint, HttpGrant, Need};
 use purlin_model::trouble::Trouble;
-use purlin_model::{Grants, Location, Recipe, Value};
+use purlin_model::{Diagnostic, Grants, Location, Recipe, Value};
 use purlin_sandbox::{CallError, Facts};
 
 use crate::driver::Driver;
@@ -31,6 +31,9 @@ pub struct CallFailed {
     pub input: Option<String>,
     /// What the driver is not granted, beside what it is.
     pub lacking: Option<Box<Lacking>>,
+    /// The inputs that the driver reports as invalid, where they are written: the same diagnostics as
+    /// those of a plan.
+    pub invalid: Vec<Diagnostic>,
     /// The definition that the resource is provisioned by; none where it is only deleted.
     pub definition: Option<Defined>,
 }
@@ -69,6 +72,7 @@ impl From<CallError> for CallFailed {
             trouble: None,
             input: None,
             lacking: None,
+            invalid: Vec::new(),
             definition: None,
         }
     }

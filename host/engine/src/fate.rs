@@ -3,19 +3,14 @@
 //! Decided here and nowhere else: the planner asks with what is known before, apply asks again
 //! where values became known, and then may do less than was planned, never more.
 
-use purlin_model::Lifecycle;
+use std::sync::Arc;
+
 use purlin_model::driver::{Impact, Inputs};
+use purlin_model::{Lifecycle, Reason};
 use purlin_state::{Record, Status};
 
 use crate::driver::Driver;
 use crate::plan::Change;
-
-/// Why a resource that somebody else changed is not as wanted.
-pub(crate) const DRIFTED: &str = "others changed it";
-/// Why a resource is not known to be as wanted after a change that was interrupted.
-pub(crate) const INTERRUPTED: &str = "it was interrupted while being changed";
-/// The same after its creation was interrupted.
-pub(crate) const INTERRUPTED_MAKING: &str = "it was interrupted while being made";
 
 /// What is to become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,19 +34,19 @@ pub(crate) struct Case<'a> {
     /// The definition that it is made by now.
     pub definition: Option<&'a str>,
     /// Why it is to be replaced, whatever its inputs say.
-    pub forced: Option<String>,
-    /// Why it is to be updated, whatever its inputs say.
-    pub always: Option<&'a str>,
+    pub forced: Option<Reason>,
+    /// Whether it is to be updated, whatever its inputs say.
+    pub always: bool,
 }
 
 /// Decides, marks the changes that force a replacement, and says why.
-pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<String>) {
+pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reason>) {
     let mut reasons = replacement(case, changes);
     if !reasons.is_empty() {
         reasons.extend(redefined(case));
         return (Fate::Replace, reasons);
     }
-    if case.always.is_none() && is_as_wanted(case.record, case.inputs, case.driver) {
+    if !case.always && is_as_wanted(case.record, case.inputs, case.driver) {
         return (Fate::Keep, Vec::new());
     }
     let mut reasons = update(case, changes);
@@ -60,79 +55,73 @@ pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Strin
 }
 
 /// That another definition makes it now: a letter in `criteria` is enough for that.
-fn redefined(case: &Case<'_>) -> Option<String> {
-    let (before, now) = (case.record.definition.as_deref()?, case.definition?);
-    (before != now).then(|| format!("the definition `{now}` makes it now, and `{before}` did before"))
+fn redefined(case: &Case<'_>) -> Option<Reason> {
+    let (before, now) = (case.record.definition.as_ref()?, case.definition?);
+    (**before != *now).then(|| Reason::DefinitionChanged { before: Arc::clone(before), now: now.into() })
 }
 
-fn replacement(case: &Case<'_>, changes: &mut [Change]) -> Vec<String> {
+fn replacement(case: &Case<'_>, changes: &mut [Change]) -> Vec<Reason> {
     let (record, name) = (case.record, case.driver.known_as());
-    let mut reasons: Vec<String> = case.forced.iter().cloned().collect();
+    let mut reasons: Vec<Reason> = case.forced.iter().cloned().collect();
     if record.tainted {
-        reasons.push("it is marked to be replaced".into());
+        reasons.push(Reason::Tainted);
     }
     if *record.driver.name != *name {
-        reasons.push(format!("its driver changes from `{}` to `{name}`", record.driver.name));
+        reasons.push(Reason::DriverChanged { before: Arc::clone(&record.driver.name), now: name.into() });
     }
     for pointer in &case.impact.replaces {
         mark(changes, |path| concerns(path, pointer));
-        reasons.push(format!("`{pointer}` cannot be changed in place"));
+        reasons.push(Reason::CannotChangeInPlace { path: pointer.as_str().into() });
     }
     for path in &case.lifecycle.replace_on_changes {
         if mark(changes, |changed| path.matches(changed)) {
-            reasons.push(format!("a change of `{}` replaces it (`replace_on_changes`)", path.text));
+            reasons.push(Reason::ReplaceOnChanges { path: Arc::clone(&path.text) });
         }
     }
     if reasons.is_empty() && !case.driver.manifest().implements.update {
+        let driver = || name.into();
         if !changes.is_empty() {
             mark(changes, |_| true);
-            reasons.push(format!("the driver `{name}` changes nothing in place"));
-        } else if let Status::Partial { message } = &record.status {
-            let what = format!(
-                "it was only partly made ({message}), and the driver `{name}` changes nothing in place"
-            );
-            reasons.push(what);
+            reasons.push(Reason::DriverCannotUpdate { driver: driver() });
+        } else if let Status::Partial(unfinished) = &record.status {
+            reasons.extend([unfinished.clone().into(), Reason::DriverCannotUpdate { driver: driver() }]);
         }
     }
     reasons
 }
 
-fn update(case: &Case<'_>, changes: &[Change]) -> Vec<String> {
+fn update(case: &Case<'_>, changes: &[Change]) -> Vec<Reason> {
     let (record, driver) = (case.record, case.driver);
-    let mut reasons: Vec<String> = case.always.iter().map(|why| (*why).to_owned()).collect();
-    if let Status::Partial { message } = &record.status {
-        reasons.push(partly(message));
+    let mut reasons: Vec<Reason> = case.always.then_some(Reason::Full).into_iter().collect();
+    if let Status::Partial(unfinished) = &record.status {
+        reasons.push(unfinished.clone().into());
     }
-    let (name, version) = (driver.known_as(), driver.manifest().version.to_string());
+    let version = driver.manifest().version.to_string();
     if *record.driver.version != *version {
-        reasons.push(format!("the driver `{name}` went from {} to {version}", record.driver.version));
+        reasons.push(Reason::DriverVersionChanged {
+            driver: driver.known_as().into(),
+            before: Arc::clone(&record.driver.version),
+            now: version.into(),
+        });
     } else if *record.driver.digest != *driver.digest() {
-        reasons.push(format!("the driver `{name}` was built anew"));
+        reasons.push(Reason::DriverRebuilt { driver: driver.known_as().into() });
     }
-    // What was read, when it was taken over or looked at, differs from what is wanted.
+    // When it was adopted or read, it differed from what is wanted.
     if record.digest == [0; 32] && record.status == Status::Ready && !changes.is_empty() {
-        reasons.push("what was found differs".into());
+        reasons.push(Reason::FoundDifferent);
     } else {
         reasons.extend(because_of(changes, reasons.is_empty()));
     }
     reasons
 }
 
-/// What an unfinished resource says for itself.
-pub(crate) fn partly(message: &str) -> String {
-    match message {
-        DRIFTED | INTERRUPTED | INTERRUPTED_MAKING => message.to_owned(),
-        failure => format!("it was only partly made: {failure}"),
-    }
-}
-
-/// What changes say for themselves; `alone` where nothing else was a reason.
-pub(crate) fn because_of(changes: &[Change], alone: bool) -> Option<String> {
+/// The reason that changes give; `alone` where there is no other one.
+pub(crate) fn because_of(changes: &[Change], alone: bool) -> Option<Reason> {
     let known = changes.iter().any(|change| !change.is_unknown());
     match (known, changes.is_empty()) {
-        (true, _) => Some("its inputs changed".into()),
-        (false, false) => Some("what it reads may change".into()),
-        (false, true) => alone.then(|| "its inputs changed before the driver's defaults".into()),
+        (true, _) => Some(Reason::InputsChanged),
+        (false, false) => Some(Reason::InputsMayChange),
+        (false, true) => alone.then_some(Reason::InputsChangedBeforeCheck),
     }
 }
 

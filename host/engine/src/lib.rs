@@ -9,7 +9,6 @@ mod answers;
 mod apply;
 mod ask;
 mod compare;
-mod departure;
 mod diff;
 mod digest;
 mod driver;
@@ -36,7 +35,6 @@ mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
 pub use compare::{Difference, compare};
-pub use departure::{Asked, By, Departure, FileNow};
 pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
 pub use edits::{forget, mend, protect, taint};
 pub use error::{Cause, Error};

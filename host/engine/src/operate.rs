@@ -97,13 +97,13 @@ impl<'a> Task<'a> {
     /// The driver that the recipe asks for.
     fn driver(self, node: &Node<'_>) -> Result<&'a Arc<dyn Driver>, Cause> {
         let slot = requirement_name(&node.recipe.driver);
-        self.shared.plan.drivers.get(&slot).ok_or_else(|| Cause::NoDriver(format!("no driver `{slot}`")))
+        self.shared.plan.drivers.get(&slot).ok_or(Cause::NoDriver(slot))
     }
 
     /// The driver that made what is recorded.
     fn driver_of(self, record: &Record) -> Result<&'a Arc<dyn Driver>, Cause> {
         let slot = recorded_name(record);
-        self.shared.plan.drivers.get(&slot).ok_or_else(|| Cause::NoDriver(format!("no driver `{slot}`")))
+        self.shared.plan.drivers.get(&slot).ok_or(Cause::NoDriver(slot))
     }
 
     /// Leaves a resource alone. What is only written down about it (what it depends on, what end it

@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::{Context, Key, Urn, Value};
+use purlin_model::{Context, Departure, Key, Reason, Urn, Value};
 use purlin_state::{Record, RecordId};
 
-use crate::departure::Departure;
 use crate::driver::Driver;
 use crate::holding::Lost;
 use crate::recorded::Recorded;
@@ -108,10 +107,8 @@ pub struct Step {
     pub urn: Urn,
     /// What happens.
     pub action: Action,
-    /// Why, in sentences for people.
-    pub reasons: Vec<String>,
-    /// Why the documents no longer ask for it, where that is why it goes: the first of the reasons.
-    pub departure: Option<Departure>,
+    /// Why, the main reason first.
+    pub reasons: Vec<Reason>,
     /// What changes.
     pub changes: Vec<Change>,
     /// The name under which it was recorded before, where it moves.
@@ -131,7 +128,6 @@ impl Step {
             urn,
             action,
             reasons: Vec::new(),
-            departure: None,
             changes: Vec::new(),
             moved_from: None,
             delete_before_replace: false,
@@ -397,6 +393,29 @@ impl Plan {
         for step in self.steps.iter_mut().filter(|step| keys.contains(&step.key)) {
             if let Some(loss) = &mut step.loss {
                 loss.allowed = true;
+            }
+        }
+    }
+
+    /// The recorded resources that go because the documents no longer ask for them, each with the
+    /// id of the deployment that last changed it.
+    pub fn departing(&self) -> Vec<(Key, Arc<str>)> {
+        let left = |reason: &Reason| matches!(reason, Reason::LeftDocuments { .. });
+        let departing = self.steps.iter().filter(|step| step.reasons.iter().any(left));
+        let deployment = |step: &Step| {
+            let record = self.recorded.current(&step.urn)?;
+            Some((step.key.clone(), Arc::clone(&record.deployment)))
+        };
+        departing.filter_map(deployment).collect()
+    }
+
+    /// Says of each resource that goes why the documents no longer ask for it, where that is known.
+    pub fn explain_departures(&mut self, mut why: impl FnMut(&Key) -> Option<Departure>) {
+        for step in &mut self.steps {
+            for reason in &mut step.reasons {
+                if let Reason::LeftDocuments { departure } = reason {
+                    *departure = why(&step.key).map(Box::new);
+                }
             }
         }
     }

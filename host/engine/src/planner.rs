@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::{Failure, Inputs};
-use purlin_model::{Context, Diagnostic, Key, Urn};
+use purlin_model::{Context, Diagnostic, Key, Reason, Urn};
 use purlin_sandbox::CallError;
 
 use crate::answers::Total;
@@ -130,8 +130,8 @@ pub async fn plan(
     }
     let asked = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
     left_out(&asked, in_scope.as_ref())?;
-    let reason = "it was asked to be replaced";
-    let mut forced: HashMap<Urn, String> = asked.into_iter().map(|urn| (urn, reason.to_owned())).collect();
+    let mut forced: HashMap<Urn, Reason> =
+        asked.into_iter().map(|urn| (urn, Reason::ReplaceRequested)).collect();
     let mut import = HashMap::new();
     for (name, id) in &options.import {
         let urns = named(std::slice::from_ref(name), Role::Import, context, &graph, &recorded)?;
@@ -385,7 +385,7 @@ struct Planner<'a> {
     recorded: &'a Recorded,
     in_scope: &'a Option<HashSet<Urn>>,
     /// Resources to replace whatever their inputs say, each with the reason.
-    forced: &'a HashMap<Urn, String>,
+    forced: &'a HashMap<Urn, Reason>,
     /// Ids to take over.
     import: &'a HashMap<Urn, Arc<str>>,
     options: &'a PlanOptions,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Label, Urn};
+use purlin_model::{Label, Unfinished, Urn};
 use purlin_state::{Intent, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::error::Error;
@@ -245,12 +245,14 @@ impl Recorded {
             text(record.deployment.as_bytes());
             text(&record.digest);
             text(record.state.id.expose().as_bytes());
-            let status = match &record.status {
-                Status::Ready => "ready",
-                Status::Partial { message } => message,
-                Status::Absent => "absent",
+            let (status, failure) = match &record.status {
+                Status::Ready => ("ready", ""),
+                Status::Partial(Unfinished::Failed { message }) => ("failed", message.as_str()),
+                Status::Partial(unfinished) => (unfinished.code(), ""),
+                Status::Absent => ("absent", ""),
             };
             text(status.as_bytes());
+            text(failure.as_bytes());
             let flags = [record.protect, record.pinned, record.retain, record.external, record.tainted];
             text(&flags.map(u8::from));
             record.state.outputs.feed(&mut text);

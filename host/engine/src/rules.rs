@@ -182,19 +182,20 @@ impl Rules {
         misfits.iter().map(fault).collect()
     }
 
-    /// What a driver says is wrong with inputs, at the places of those inputs.
-    pub(crate) fn said_by(
+    /// The inputs that a driver reports as invalid, at the places of those inputs: while planning and
+    /// while a plan is carried out. `of` is the resource; none where the documents do not have it.
+    pub(crate) fn reported(
         &self,
-        graph: &Graph,
-        node: Node<'_>,
+        of: Option<(&Graph, Node<'_>)>,
         driver: &str,
-        faults: &[InvalidInput],
+        invalid: &[InvalidInput],
     ) -> Vec<Diagnostic> {
         let fault = |pointer: &str, message: &str| {
             let name = input_name(pointer);
-            let (within, pointer) = place_of(pointer, &node.recipe.location, graph.params_written(node.id));
-            let spot = self.places.as_ref().filter(|_| !name.is_empty());
-            let spot = spot.and_then(|places| places.find(within, pointer, false));
+            let written = of
+                .map(|(graph, node)| place_of(pointer, &node.recipe.location, graph.params_written(node.id)));
+            let find = |(within, pointer)| self.places.as_ref()?.find(within, pointer, false);
+            let spot = written.filter(|_| !name.is_empty()).and_then(find);
             let (spot, message) = match spot {
                 Some(spot) => {
                     let (spot, message) = spot.of_line(message);
@@ -208,6 +209,8 @@ impl Rules {
                 (false, _) => format!("invalid input `{name}`: {message}"),
             };
             let fault = Diagnostic::error("invalid-inputs", what);
+            let reporter = format!("reported by the driver `{driver}`");
+            let Some(((_, node), (within, _))) = of.zip(written) else { return fault.fact(reporter) };
             let fault = match spot {
                 Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
                 None if name.is_empty() => fault.at(&node.recipe.location),
@@ -215,11 +218,11 @@ impl Rules {
             };
             // What a definition says is wrong for all that it makes, and told once.
             fault.fact(match within {
-                Within::Definition(_) => format!("reported by the driver `{driver}`"),
-                _ => format!("reported by the driver `{driver}` for `{}`", node.key),
+                Within::Definition(_) => reporter,
+                _ => format!("{reporter} for `{}`", node.key),
             })
         };
-        match faults {
+        match invalid {
             [] => vec![fault("", "")],
             some => some.iter().map(|input| fault(&input.pointer, &input.message)).collect(),
         }

@@ -4,6 +4,7 @@
 mod support;
 
 use purlin_engine::{Action, CancelToken, Error, Phase};
+use purlin_model::Unfinished;
 use purlin_model::driver::Implements;
 use purlin_state::Status;
 use support::{PLAIN, Platform, things};
@@ -92,7 +93,7 @@ async fn what_is_partly_made_is_recorded_and_finished() {
     assert_eq!(summary.failed.len(), 1);
     let records = platform.records().await;
     let record = records.iter().find(|r| r.urn.as_str().ends_with("shared.a")).expect("recorded");
-    assert_eq!(record.status, Status::Partial { message: "half way".into() });
+    assert_eq!(record.status, Status::Partial(Unfinished::Failed { message: "half way".into() }));
     // The next run updates what exists and makes nothing twice: the driver would say so.
     let summary = platform.up(&things("    a: {type: thing, params: {v: done}}\n")).await;
     assert!(summary.is_success(), "{summary:?}");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use purlin_engine::{CancelToken, Cause, Event, Phase, PlanOptions};
 use purlin_model::driver::{Failure, Implements};
+use purlin_model::{Reason, Unfinished};
 use purlin_sandbox::CallError;
 use purlin_state::Status;
 use support::{FULL, PLAIN, Platform, documents, locked};
@@ -19,10 +20,11 @@ async fn what_is_partly_made_is_changed_by_the_next_run_though_nothing_else_did(
     let summary = platform.up(&all).await;
     assert_eq!((summary.failed.len(), summary.skipped.len()), (1, 1));
     let record = platform.record("shared.a").await.expect("recorded");
-    assert_eq!(record.status, Status::Partial { message: "half way".into() });
+    assert_eq!(record.status, Status::Partial(Unfinished::Failed { message: "half way".into() }));
     assert_eq!(platform.done(), ["create a"]);
     let plan = platform.plan(&all).await.expect("a plan");
-    assert!(plan.steps.iter().any(|step| step.reasons.iter().any(|why| why.contains("half way"))));
+    let half_way = Reason::Unfinished(Unfinished::Failed { message: "half way".into() });
+    assert!(plan.steps.iter().any(|step| step.reasons.contains(&half_way)));
     assert_eq!(platform.deploys(&all).await, ["update a", "create b"]);
     assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
     assert_eq!(platform.up(&all).await.calls, 0);
@@ -127,7 +129,7 @@ async fn a_driver_that_does_not_keep_its_word_is_named_and_what_exists_is_record
     assert!(text.contains("test/scripted") && text.contains("`/v`"), "{text}");
     let record = platform.record("shared.a").await.expect("what exists is recorded");
     assert_eq!(record.state.outputs.get("v"), Some("other".into()));
-    assert!(matches!(record.status, Status::Partial { .. }));
+    assert!(matches!(record.status, Status::Partial(Unfinished::Failed { .. })));
     // It is put right, and not made again.
     platform.done();
     assert_eq!(platform.deploys(&of("v: right")).await, ["update a", "create b"]);

@@ -21,9 +21,9 @@ fn sized(resources: &[(&str, &str)]) -> String {
 
 fn observed(events: &[Event]) -> Vec<String> {
     let one = |event: &Event| match event {
-        Event::Resource { key, phase: Phase::Observed { message, changes }, .. } => {
+        Event::Resource { key, phase: Phase::Observed { finding, changes }, .. } => {
             let paths: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
-            Some(format!("{} {message} {}", key.id(), paths.join(" ")))
+            Some(format!("{} {} {}", key.id(), finding.code(), paths.join(" ")))
         }
         _ => None,
     };
@@ -38,7 +38,7 @@ async fn drift_is_shown_by_input_and_repaired_by_the_next_run() {
     platform.driver.drift("thing.default#shared.a", "size", "huge");
     let (events, summary) = platform.refresh().await;
     assert!(summary.is_success());
-    assert_eq!(observed(&events), ["shared.a it was changed /values/size /outputs/size"]);
+    assert_eq!(observed(&events), ["shared.a changed /values/size /outputs/size"]);
     assert_eq!(summary.calls, 0, "reading has no effects");
     platform.done();
     // Repaired, and whoever reads it is looked at again.
@@ -75,7 +75,7 @@ async fn what_is_gone_is_made_again_and_what_reads_it_follows() {
     platform.deploys(&all).await;
     locked(&platform.driver.world).remove("thing.default#shared.a");
     let (events, _) = platform.refresh().await;
-    assert_eq!(observed(&events), ["shared.a it is gone "]);
+    assert_eq!(observed(&events), ["shared.a gone "]);
     assert_eq!(platform.record("shared.a").await.expect("its place").status, Status::Absent);
     platform.done();
     assert_eq!(platform.deploys(&all).await, ["create a~2", "update b"]);

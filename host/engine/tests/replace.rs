@@ -5,6 +5,7 @@
 mod support;
 
 use purlin_engine::PlanOptions;
+use purlin_model::Reason;
 use purlin_state::Status;
 use support::{Platform, at, documents, scope, things};
 
@@ -150,7 +151,7 @@ async fn an_old_copy_that_could_not_be_deleted_is_deleted_later_and_once() {
         platform.done();
         if destroyed {
             let plan = platform.destroy_plan().await.expect("a plan");
-            let of_copy = plan.steps.iter().filter(|step| step.reasons[0].contains("replaced")).count();
+            let of_copy = plan.steps.iter().filter(|step| step.reasons == [Reason::Replaced]).count();
             assert_eq!(of_copy, 1);
             assert!(platform.destroy().await.is_success());
             let mut done = platform.done();
@@ -285,7 +286,7 @@ async fn what_is_retained_is_never_deleted() {
         platform.deploys(&of("fixed: 1")).await;
         platform.done();
         let plan = platform.plan(&of("fixed: 2")).await.expect("a plan");
-        let said = plan.steps.iter().any(|step| step.reasons.iter().any(|why| why.contains("retained")));
+        let said = plan.steps.iter().any(|step| step.reasons.contains(&Reason::OldOneRetained));
         assert!(said && plan.steps.iter().all(|step| !step.delete_before_replace));
         assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2"]);
         assert_eq!(platform.copies().await, 0);

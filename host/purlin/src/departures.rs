@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_engine::{Asked, By, Departure, Plan};
+use purlin_engine::Plan;
 use purlin_graph::{Graph, Origin};
-use purlin_model::{Key, Location};
+use purlin_model::{By, Departure, FileNow, Key, Location};
 use purlin_state::Deployment;
 
 use crate::vanished::Comparison;
@@ -57,12 +57,12 @@ impl Purlin {
                     if !found.contains_key(key)
                         && let Some(asked) = past.asked(key, plan.graph())
                     {
-                        found.insert(key.clone(), Departure::Asked(Box::new(asked)));
+                        found.insert(key.clone(), asked);
                     }
                 }
             }
         }
-        plan.explain_departures(|key| found.remove(key).unwrap_or_default());
+        plan.explain_departures(|key| found.remove(key));
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Purlin {
 
 impl Past<'_> {
     /// What asked for a resource then. `now` is the graph in which it is not any more.
-    fn asked(&self, key: &Key, now: Option<&Graph>) -> Option<Asked> {
+    fn asked(&self, key: &Key, now: Option<&Graph>) -> Option<Departure> {
         let id = self.graph.find(key.as_str())?;
         let is_there = |key: &str| now.is_some_and(|graph| graph.find(key).is_some());
         let gone = |key: &Key| Some(key.clone()).filter(|key| !is_there(key.as_str()));
@@ -89,34 +89,33 @@ impl Past<'_> {
                 Origin::Declared { workload: Some(name), location } => {
                     match is_there(&format!("workload.default#modules.{name}")) {
                         true => (By::Declaration, location),
-                        false => (By::Workload(name), location),
+                        false => (By::Workload { workload: name }, location),
                     }
                 }
                 Origin::Declared { workload: None, location } => (By::Declaration, location),
-                Origin::CoProvision { by, location } => (By::Definition(gone(&by)), location),
-                Origin::Reference { from, location, .. } => (By::Reference(gone(&from)), location),
+                Origin::CoProvision { by, location } => (By::Definition { of: gone(&by) }, location),
+                Origin::Reference { from, location, .. } => (By::Reference { of: gone(&from) }, location),
                 Origin::Implicit => {
                     let definition = self.graph.node(id)?.definition?;
-                    (By::Definition(None), definition.location.clone())
+                    (By::Definition { of: None }, definition.location.clone())
                 }
             });
         }
         // What a person wrote comes before what follows from it.
         causes.sort_by_key(|(by, _)| match by {
-            By::Declaration | By::Workload(_) => 0,
-            By::Definition(None) | By::Reference(None) => 1,
-            By::Definition(Some(_)) | By::Reference(Some(_)) => 2,
+            By::Declaration | By::Workload { .. } => 0,
+            By::Definition { of } | By::Reference { of } => 1 + usize::from(of.is_some()),
         });
         let (by, location) = causes.into_iter().next()?;
         Some(self.asked_by(by, &location))
     }
 
-    fn asked_by(&self, by: By, location: &Location) -> Asked {
+    fn asked_by(&self, by: By, location: &Location) -> Departure {
         let known = self.comparison.fate_of(&location.file);
         let (file, now) = match known {
             Some((file, fate)) => (file, fate.file_now()),
-            None => (location.file.clone(), purlin_engine::FileNow::Changed),
+            None => (location.file.clone(), FileNow::Changed),
         };
-        Asked { deployment: self.number, by, file, now }
+        Departure { deployment: self.number, by, file, now }
     }
 }

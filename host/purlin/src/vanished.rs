@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_documents::{Held, SourceText, held};
-use purlin_engine::FileNow;
+use purlin_model::FileNow;
 
 use crate::Documents;
 use crate::archive::Archive;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Label, Urn, Value};
+use purlin_model::{Label, Unfinished, Urn, Value};
 
 /// Whether a resource is whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,11 +12,8 @@ pub enum Status {
     /// It exists as the last deployment wanted it.
     #[default]
     Ready,
-    /// It exists, but its driver could not finish.
-    Partial {
-        /// What failed, without secrets: it is shown.
-        message: String,
-    },
+    /// It exists, and is not known to be as the last deployment wanted it.
+    Partial(Unfinished),
     /// It was deleted so that a new one can take its place, and that was not made yet. Nothing
     /// exists; the record keeps its place in the graph.
     Absent,

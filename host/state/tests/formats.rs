@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::*;
 use futures::executor::block_on as run;
 use purlin_model::driver::ManifestFile;
-use purlin_model::{Label, Urn, Value};
+use purlin_model::{Label, Unfinished, Urn, Value};
 use purlin_state::{
     Change, Deployment, Environment, Error, Holder, Outcome, Record, SledStore, Status, Store,
 };
@@ -47,7 +47,7 @@ fn prod() -> Environment {
 /// What both fixtures hold in `dev`, and in `prod`.
 fn records() -> (Vec<Record>, Record) {
     let mut partial = record(2);
-    partial.status = Status::Partial { message: "the name is taken".into() };
+    partial.status = Status::Partial(Unfinished::Failed { message: "the name is taken".into() });
     partial.protect = true;
     let mut large = record(3);
     large.state.outputs = Value::from("large ".repeat(2500).as_str());
@@ -120,7 +120,7 @@ fn version_1_opens_and_goes_on_as_the_current_one() {
     run(store.commit(vec![put(secret_record(8))])).expect("commits");
     run(store.close()).expect("closes");
     assert_eq!(store.repaired(), None);
-    assert_eq!(fs::read_to_string(folder.join("format")).expect("a format"), "3\n");
+    assert_eq!(fs::read_to_string(folder.join("format")).expect("a format"), "4\n");
     let report = SledStore::verify(&folder, &options(&folder)).expect("looks");
     assert!(report.is_whole() && report.records == 7, "{report:?}");
     // A new key: what version 1 sealed, too.
@@ -150,7 +150,7 @@ fn an_interrupted_move_from_version_1_begins_anew() {
     let store = open(&folder).expect("opens");
     assert_eq!(run(store.load(&environment())).expect("loads").records, records().0);
     drop(store);
-    assert_eq!(fs::read_to_string(folder.join("format")).expect("a format"), "3\n");
+    assert_eq!(fs::read_to_string(folder.join("format")).expect("a format"), "4\n");
     // Before anything of it was written.
     let (_temporary, folder) = fixture("v1");
     fs::create_dir(folder.join("journal")).expect("made");
@@ -159,12 +159,12 @@ fn an_interrupted_move_from_version_1_begins_anew() {
     assert_eq!(run(store.load(&environment())).expect("loads").records, records().0);
 }
 
-/// Writes the fixture of version 3: `cargo test -p purlin-state --test formats -- --ignored`. Only
+/// Writes the fixture of version 4: `cargo test -p purlin-state --test formats -- --ignored`. Only
 /// for a version that was never released; a released one's fixture never changes.
 #[test]
 #[ignore = "it replaces a fixture"]
-fn write_version_3() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v3");
+fn write_version_4() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v4");
     let _ = fs::remove_dir_all(&folder);
     let store = open(&folder).expect("opens");
     let (records, elsewhere) = records();
@@ -173,6 +173,7 @@ fn write_version_3() {
     }
     run(store.commit(additions().1)).expect("commits");
     run(store.commit(labelled().1)).expect("commits");
+    run(store.commit(unfinished().into_iter().map(put).collect())).expect("commits");
     run(store.close()).expect("closes");
     fs::remove_file(folder.join("lock")).expect("removed");
 }
@@ -194,13 +195,34 @@ fn labelled() -> (Record, Vec<Change>) {
     (named.clone(), vec![put(named), pending, checkpoint])
 }
 
+/// What version 4 can say besides: why a resource is unfinished, as data.
+fn unfinished() -> Vec<Record> {
+    let all = [Unfinished::Drifted, Unfinished::InterruptedUpdate, Unfinished::InterruptedCreate];
+    let with = |(number, unfinished)| Record { status: Status::Partial(unfinished), ..record(number) };
+    (11..).zip(all).map(with).collect()
+}
+
 #[test]
-fn version_3_opens() {
+fn version_3_opens_and_is_sealed_with_a_new_key() {
     let (_temporary, folder) = fixture("v3");
-    opens(&folder, true);
+    opens_with_labels(&folder, 3);
+    let store = open(&folder).expect("opens");
+    run(store.rotate_key(None)).expect("rotates");
+    drop(store);
+    opens_with_labels(&folder, 3);
+}
+
+#[test]
+fn version_4_opens() {
+    let (_temporary, folder) = fixture("v4");
+    opens_with_labels(&folder, 4);
+}
+
+fn opens_with_labels(folder: &Path, version: u32) {
+    opens(folder, version);
     // Since the first secret nothing is in clear but what things are found by.
     let (named, _) = labelled();
-    let store = open(&folder).expect("opens");
+    let store = open(folder).expect("opens");
     let snapshot = run(store.load(&environment())).expect("loads");
     let same = snapshot.records.iter().find(|record| record.urn == named.urn).expect("there");
     assert_eq!(*same, named);
@@ -220,12 +242,12 @@ fn version_3_opens() {
 #[test]
 fn version_2_opens() {
     let (_temporary, folder) = fixture("v2");
-    opens(&folder, false);
+    opens(&folder, 2);
     // What stood in clear is sealed with a new key, whatever version wrote it.
     let store = open(&folder).expect("opens");
     run(store.rotate_key(None)).expect("rotates");
     drop(store);
-    opens(&folder, false);
+    opens(&folder, 2);
     let mut searched = 0;
     for sub in ["journal", "sled"] {
         for entry in fs::read_dir(folder.join(sub)).expect("a folder") {
@@ -242,12 +264,15 @@ fn version_2_opens() {
 }
 
 /// A fixture holds what its program wrote.
-fn opens(folder: &Path, is_labelled: bool) {
+fn opens(folder: &Path, version: u32) {
     let (mut expected, elsewhere) = records();
     let (more, changes, deployment, holder) = additions();
     expected.extend(more);
-    if is_labelled {
+    if version > 2 {
         expected.push(labelled().0);
+    }
+    if version > 3 {
+        expected.extend(unfinished());
     }
     expected.sort_by_key(Record::id);
     let store = open(folder).expect("opens");
@@ -268,13 +293,13 @@ fn opens(folder: &Path, is_labelled: bool) {
 
 #[test]
 fn what_a_newer_version_wrote_is_refused_by_name() {
-    for version in ["v1", "v2", "v3"] {
+    for version in ["v1", "v2", "v3", "v4"] {
         let (_temporary, folder) = fixture(version);
-        fs::write(folder.join("format"), "4\n").expect("written");
+        fs::write(folder.join("format"), "5\n").expect("written");
         let before = fs::read(folder.join("sled/db")).expect("read");
         let Err(error) = open(&folder) else { panic!("newer") };
         assert!(
-            error.to_string().contains("has format 4") && error.to_string().contains("up to 3"),
+            error.to_string().contains("has format 5") && error.to_string().contains("up to 4"),
             "{error}"
         );
         assert!(matches!(SledStore::verify(&folder, &options(&folder)), Err(Error::Newer { .. })));

@@ -195,9 +195,9 @@ fn a_wrong_or_lost_key_is_refused_by_name() {
 fn a_newer_format_is_refused_by_name() {
     let folder = temporary();
     run(open(folder.path()).expect("opens").commit(vec![put(record(1))])).expect("commits");
-    fs::write(folder.path().join("format"), "4\n").expect("written");
+    fs::write(folder.path().join("format"), "5\n").expect("written");
     let Err(error) = open(folder.path()) else { panic!("newer") };
-    assert!(matches!(error, Error::Newer { found: 4, supported: 3, .. }), "{error}");
+    assert!(matches!(error, Error::Newer { found: 5, supported: 4, .. }), "{error}");
     fs::write(folder.path().join("format"), "two").expect("written");
     assert!(matches!(open(folder.path()), Err(Error::Corrupt { .. })));
     // A journal says itself what it is; without one nobody knows.
@@ -205,11 +205,11 @@ fn a_newer_format_is_refused_by_name() {
     let store = open(folder.path()).expect("opens");
     assert_eq!(run(store.load(&environment())).expect("loads").records, [record(1)]);
     drop(store);
-    assert_eq!(fs::read_to_string(folder.path().join("format")).expect("again"), "3\n");
+    assert_eq!(fs::read_to_string(folder.path().join("format")).expect("again"), "4\n");
     fs::remove_file(folder.path().join("format")).expect("removed");
     fs::rename(folder.path().join("journal"), folder.path().join("gone")).expect("moved");
     assert!(matches!(open(folder.path()), Err(Error::Corrupt { .. })));
-    fs::write(folder.path().join("format"), "3\n").expect("written");
+    fs::write(folder.path().join("format"), "4\n").expect("written");
     let Err(error) = open(folder.path()) else { panic!("no journal") };
     assert!(
         error.to_string().contains("journal is missing") && error.to_string().contains("state repair"),

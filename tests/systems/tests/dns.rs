@@ -137,7 +137,7 @@ fn a_zone_and_its_records_live() {
     // What is gone comes back.
     let gone = json!({"rrsets": [{"name": "www.shop.example.", "type": "A", "changetype": "DELETE"}]});
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &gone).0, 204);
-    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.5", "192.0.2.7"]);
 

@@ -181,7 +181,7 @@ fn what_others_changed_is_found_and_repaired() {
 
     // Deleted by hand: made anew.
     k8s.delete("deployments", "default", "web");
-    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
     up(&workspace);
     assert!(k8s.get("deployments", "default", "web").is_some());
     assert_eq!(k8s.made("deployments", "default", "web"), 2);
@@ -829,7 +829,7 @@ fn kubectl_and_purlin_see_the_same_cluster() {
     workspace.purlin(&["up", "--yes", "--refresh"]);
     unchanged(&workspace);
     run(&["delete", "deployment", "web", "--wait=false"]).expect(0).says("deleted");
-    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
     run(&["get", "deployment", "web"]).expect(1).says("NotFound");
     workspace.write("theirs.json", &map("theirs", &json!({"a": "b"})).to_string());
     run(&["create", "--validate=false", "-f", "theirs.json"]).expect(0).says("created");

@@ -220,7 +220,7 @@ fn what_others_change_is_found_and_repaired() {
 
     // What is gone is made again.
     postgres.ask("DROP DATABASE shop");
-    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(postgres.databases(), ["shop"]);
     assert_eq!(postgres.ask("SELECT has_database_privilege('team', 'shop', 'CREATE')"), "t");

@@ -148,7 +148,7 @@ fn what_others_change_is_found_and_repaired() {
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
     redis.ask(&["ACL", "DELUSER", "shop"]);
-    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
 }

@@ -101,9 +101,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let looked = purlin.look(&documents.context, base, refresh);
         let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
         for event in found {
-            if let Event::Resource { key, phase: Phase::Observed { message, changes }, .. } = event {
-                app.ui.say(&progress::observed(&key, &message, &changes));
-                observed.push(report::plan::Observed::new(&key, message, &changes));
+            if let Event::Resource { key, phase: Phase::Observed { finding, changes }, .. } = event {
+                app.ui.say(&progress::observed(&key, finding, &changes));
+                observed.push(report::plan::Observed::new(&key, finding, &changes));
             }
         }
         base

@@ -1,6 +1,9 @@
 //! A plan as text: what is to happen to each resource, why, and in which inputs.
 
+use purlin_host::model::Reason;
+
 use crate::report::plan::{Change, Loss, Plan, Step};
+use crate::report::worded::Worded;
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
@@ -162,10 +165,16 @@ pub(crate) fn sign(action: &str) -> String {
 /// Where the text beside the sign begins.
 const INDENT: usize = 11;
 
+/// Why a step is taken. That something new does not exist yet goes without saying.
+fn why(step: &Step, everything: bool) -> String {
+    let told = |reason: &&Worded<Reason>| everything || reason.value != Reason::New;
+    let reasons = step.reasons.iter().filter(told).map(|reason| reason.message.as_str());
+    reasons.collect::<Vec<_>>().join("; ")
+}
+
 fn one_line(out: &mut String, step: &Step, look: Look) {
     let key = text::line(&step.key);
-    let silent = step.action == "create" && step.reasons.len() == 1;
-    let mut remark = if silent { String::new() } else { step.reasons.join("; ") };
+    let mut remark = why(step, false);
     if step.action == "update" && !step.changes.is_empty() {
         let paths: Vec<String> = step.changes.iter().map(|change| value::path(&change.path)).collect();
         remark = paths.join(", ");
@@ -191,9 +200,7 @@ fn one_line(out: &mut String, step: &Step, look: Look) {
 
 fn in_full(out: &mut String, step: &Step, look: Look) {
     let key = text::line(&step.key);
-    // That something new is not there yet goes without saying.
-    let silent = step.action == "create" && step.reasons.len() == 1 && !look.everything;
-    let mut reason = if silent { String::new() } else { step.reasons.join("; ") };
+    let mut reason = why(step, look.everything);
     if step.delete_before_replace {
         reason.push_str("; the old one is deleted first");
     }
@@ -300,7 +307,7 @@ mod tests {
         Change { path: path.into(), before, after, replaces: false }
     }
 
-    fn step(action: &'static str, key: &str, reasons: &[&str], changes: Vec<Change>) -> Step {
+    fn step(action: &'static str, key: &str, reasons: &[Reason], changes: Vec<Change>) -> Step {
         Step {
             key: key.into(),
             urn: String::new(),
@@ -309,7 +316,7 @@ mod tests {
             delete_before_replace: false,
             loses_data: false,
             loss: None,
-            reasons: reasons.iter().map(|r| (*r).into()).collect(),
+            reasons: reasons.iter().cloned().map(Into::into).collect(),
             changes,
         }
     }
@@ -338,7 +345,7 @@ mod tests {
             step(
                 "create",
                 "dns.public#shared.api-dns",
-                &["not yet there"],
+                &[Reason::New],
                 vec![
                     change("/values/host", None, Some("api.example.com".into())),
                     change("/params/ttl", None, Some(serde_json::json!(300).into())),
@@ -348,7 +355,14 @@ mod tests {
             step(
                 "update",
                 "postgres.default#modules.web.externals.db",
-                &["2 inputs changed", "the driver is another version"],
+                &[
+                    Reason::InputsChanged,
+                    Reason::DriverVersionChanged {
+                        driver: "acme/postgres".into(),
+                        before: "1.0.0".into(),
+                        now: "1.1.0".into(),
+                    },
+                ],
                 vec![
                     change(
                         "/values/size",
@@ -364,7 +378,12 @@ mod tests {
                     ),
                 ],
             ),
-            step("delete", "s3.default#modules.gone.externals.store", &["no document asks for it"], vec![]),
+            step(
+                "delete",
+                "s3.default#modules.gone.externals.store",
+                &[Reason::LeftDocuments { departure: None }],
+                vec![],
+            ),
         ]);
         plan.warnings
             .push(Warning { key: "dns.public#shared.api-dns".into(), message: "a\u{1b}[31m".into() });
@@ -395,7 +414,7 @@ mod tests {
             step(
                 "replace",
                 "postgres.default#modules.web.externals.db",
-                &["`/values/region` cannot be changed in place"],
+                &[Reason::CannotChangeInPlace { path: "/values/region".into() }],
                 vec![
                     replaces("/values/region", "europe-north-1".into(), "europe-west-4".into()),
                     replaces("/values/network", "net-4ae2afdf4f12bce85e47ef0bb960".into(), Value::unknown()),
@@ -406,11 +425,11 @@ mod tests {
                     ),
                 ],
             ),
-            step("create", "s3.default#modules.web.externals.store", &["not yet there"], vec![]),
+            step("create", "s3.default#modules.web.externals.store", &[Reason::New], vec![]),
             step(
                 "delete",
                 "s3.default#modules.web.externals.files",
-                &["nothing asks for it any more"],
+                &[Reason::LeftDocuments { departure: None }],
                 vec![],
             ),
         ]);
@@ -446,7 +465,7 @@ mod tests {
                 step(
                     "replace",
                     "postgres.default#modules.web.externals.db",
-                    &["`/values/encoding` cannot be changed in place"],
+                    &[Reason::CannotChangeInPlace { path: "/values/encoding".into() }],
                     vec![replaces],
                 ),
                 Some("every table of the database and everything in it, such as rows, views and functions"),
@@ -454,13 +473,13 @@ mod tests {
                 false,
             ),
             losing(
-                step("delete", "s3.default#shared.files", &["everything goes"], vec![]),
+                step("delete", "s3.default#shared.files", &[Reason::Destroyed], vec![]),
                 None,
                 false,
                 true,
             ),
-            losing(step("delete", "queue.default#shared.q", &["everything goes"], vec![]), None, true, false),
-            step("delete", "dns.default#shared.www", &["everything goes"], vec![]),
+            losing(step("delete", "queue.default#shared.q", &[Reason::Destroyed], vec![]), None, true, false),
+            step("delete", "dns.default#shared.www", &[Reason::Destroyed], vec![]),
         ]);
         plan.summary.loses_data = 3;
         let text = plain(&plan, Some(80));
@@ -480,9 +499,9 @@ mod tests {
         };
         assert_eq!(
             brief(&plan.steps[1]),
-            "  - delete s3.default#shared.files  loses data; everything goes\n"
+            "  - delete s3.default#shared.files  loses data; its deletion was requested\n"
         );
-        assert_eq!(brief(&plan.steps[3]), "  - delete dns.default#shared.www  everything goes\n");
+        assert_eq!(brief(&plan.steps[3]), "  - delete dns.default#shared.www  its deletion was requested\n");
     }
 
     #[test]
@@ -499,7 +518,7 @@ mod tests {
                 step(
                     "create",
                     &format!("postgres.default#modules.web{n}.externals.db"),
-                    &["not yet there"],
+                    &[Reason::New],
                     vec![change("/values/size", None, Some(serde_json::json!(n).into()))],
                 )
             })

@@ -100,7 +100,7 @@ pub(crate) fn faults(cause: &Cause, locate: Locate<'_>) -> Vec<Diagnostic> {
                 code(cause),
                 "the resource would have to be replaced, and the plan says update",
             );
-            fault.notes.extend(reasons.iter().cloned());
+            fault.notes.extend(reasons.iter().map(ToString::to_string));
             vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
         }
         cause => vec![Diagnostic::error(code(cause), cause.to_string())],
@@ -149,20 +149,8 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
         Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
         None => fault,
     };
-    if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
-        let fault = |pointer: &str, message: &str| {
-            let what = if pointer.is_empty() { String::new() } else { format!(" `{}`", dotted(pointer)) };
-            let (spot, message) = match at(pointer) {
-                Some(spot) => {
-                    let (spot, message) = spot.of_line(message);
-                    (Some(spot), message)
-                }
-                None => (None, message),
-            };
-            let fault = put(Diagnostic::error(kind, format!("invalid input{what}: {message}")), spot);
-            fault.fact(format!("reported by the driver `{}`", failed.driver))
-        };
-        return inputs.iter().map(|input| fault(&input.pointer, &input.message)).collect();
+    if !failed.invalid.is_empty() {
+        return failed.invalid.clone();
     }
     let mut faults = Vec::new();
     if is_denied(&failed.error)
@@ -293,11 +281,6 @@ fn tried(failed: &CallFailed) -> String {
         0 | 1 => String::new(),
         attempts => format!(", tried {attempts} times in {}", text::duration(failed.took)),
     }
-}
-
-/// `/values/server/url` as `values.server.url`.
-fn dotted(pointer: &str) -> String {
-    pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~")
 }
 
 /// The last name of a pointer.

@@ -1,10 +1,11 @@
 //! A plan as plain data.
 
 use purlin_host::engine;
-use purlin_host::model::{Key, Value};
+use purlin_host::model::{Finding, Key, Reason, Value};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
+use super::worded::Worded;
 
 /// What is to happen, in order.
 #[derive(Clone, Debug, Serialize)]
@@ -27,14 +28,16 @@ pub(crate) struct Plan {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Observed {
     key: String,
-    message: String,
+    #[serde(flatten)]
+    finding: Worded<Finding>,
     changes: Vec<Change>,
 }
 
 impl Observed {
-    /// From what the host tells.
-    pub(crate) fn new(key: &Key, message: String, changes: &[engine::Change]) -> Self {
-        Self { key: key.to_string(), message, changes: changes.iter().map(Change::new).collect() }
+    /// From what the host reports.
+    pub(crate) fn new(key: &Key, finding: Finding, changes: &[engine::Change]) -> Self {
+        let changes = changes.iter().map(Change::new).collect();
+        Self { key: key.to_string(), finding: finding.into(), changes }
     }
 }
 
@@ -63,7 +66,7 @@ pub(crate) struct Step {
     /// What is lost; the fields above say it for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Loss>,
-    pub(crate) reasons: Vec<String>,
+    pub(crate) reasons: Vec<Worded<Reason>>,
     pub(crate) changes: Vec<Change>,
 }
 
@@ -152,7 +155,7 @@ impl Plan {
             delete_before_replace: step.delete_before_replace,
             loses_data: step.loss().is_some(),
             loss: step.loss().map(Loss::new),
-            reasons: step.reasons.clone(),
+            reasons: step.reasons.iter().cloned().map(Into::into).collect(),
             changes: step.changes.iter().map(Change::new).collect(),
         });
         let warning = |warning: &engine::Warning| Warning {

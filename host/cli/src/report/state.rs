@@ -1,12 +1,13 @@
 //! What is recorded, as plain data.
 
 use purlin_host::model::driver::Inputs as HostInputs;
-use purlin_host::model::{Urn, Value};
+use purlin_host::model::{Unfinished, Urn, Value};
 use purlin_host::state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::FORMAT;
+use super::worded::Worded;
 use crate::{render, text};
 
 /// Resources on record.
@@ -60,9 +61,9 @@ pub(crate) struct Details {
     urn: String,
     key: String,
     status: &'static str,
-    /// What failed, of a resource that is not whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
+    /// Why, where the status is `partial`.
+    #[serde(flatten)]
+    unfinished: Option<Worded<Unfinished>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Pending>,
     driver: String,
@@ -223,7 +224,7 @@ fn driver(record: &Record) -> String {
 fn status(record: &Record) -> &'static str {
     match record.status {
         Status::Ready => "ready",
-        Status::Partial { .. } => "partial",
+        Status::Partial(_) => "partial",
         Status::Absent => "absent",
     }
 }
@@ -330,8 +331,8 @@ impl Details {
             urn: record.urn.to_string(),
             key: key(urn),
             status: if unborn { "pending" } else { status(record) },
-            message: match &record.status {
-                Status::Partial { message } => Some(message.clone()),
+            unfinished: match &record.status {
+                Status::Partial(unfinished) => Some(unfinished.clone().into()),
                 Status::Ready | Status::Absent => None,
             },
             pending: pending(snapshot, &current, show_secrets),

@@ -53,7 +53,7 @@ fn what_is_gone_comes_back() {
     let old = world.id("a");
     std::fs::remove_file(world.file("a")).expect("removed");
     let plan = world.run(&["plan", "--refresh"]).status(0);
-    assert!(plan.err.contains("thing.default#shared.a: it is gone"), "{}", plan.err);
+    assert!(plan.err.contains("thing.default#shared.a: it no longer exists"), "{}", plan.err);
     assert_eq!(world.done(&["up", "--yes", "--refresh"], 0).last().map(String::as_str), Some("update b"));
     assert_ne!(world.id("a"), old);
     assert_eq!(world.real()["b"].0, world.id("a"));

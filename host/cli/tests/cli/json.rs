@@ -64,6 +64,7 @@ fn a_plan() {
         .find(|step| step["key"].as_str().is_some_and(|key| key.starts_with("postgres")))
         .expect("one");
     assert_eq!(keys(step), ["key", "urn", "action", "reasons", "changes"]);
+    assert_eq!(step["reasons"], json!([{"reason": "new", "message": "it does not exist yet"}]));
     assert_eq!(
         step["changes"][4],
         json!({"path": "/secrets/password", "before": null, "after": null, "unknown": true, "secret": true, "replaces": false})

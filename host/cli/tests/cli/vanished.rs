@@ -94,7 +94,7 @@ fn reasons(project: &Project, options: &[&str]) -> Vec<(String, String)> {
     steps
         .iter()
         .filter(|step| step["action"] == "delete")
-        .map(|step| (text(&step["key"]), text(&step["reasons"][0])))
+        .map(|step| (text(&step["key"]), text(&step["reasons"][0]["message"])))
         .collect()
 }
 
@@ -158,11 +158,11 @@ fn what_is_accepted_goes_and_is_not_asked_again() {
         [
             (
                 WEB[1].to_owned(),
-                "`apps/web.yaml` holds no document any more; it declared it in deployment 1".to_owned()
+                "`apps/web.yaml` no longer holds a document; it declared it in deployment 1".to_owned()
             ),
             (
                 WEB[0].to_owned(),
-                "`apps/web.yaml` holds no document any more; it declared its workload `web` in deployment 1"
+                "`apps/web.yaml` no longer holds a document; it declared its workload `web` in deployment 1"
                     .to_owned()
             ),
         ]

@@ -150,7 +150,8 @@ fn fault(project: &Project, file: &str, text: &str) -> Option<String> {
             // What goes with another: the policy of names, the namespace of a cache.
             _ => {}
         }
-        let reasons = step["reasons"].to_string();
+        let reasons = step["reasons"].as_array().expect("reasons").iter();
+        let reasons = reasons.filter_map(|reason| reason["message"].as_str()).collect::<Vec<_>>().join("; ");
         if step["action"] == "delete" && !reasons.contains(file) && !faults.contains(key) {
             faults.push_str(&format!("{key} goes, and no reason names {file}: {reasons}\n"));
         }

@@ -1,5 +1,6 @@
 //! Deleting resources, or forgetting them.
 
+use purlin_model::Finding;
 use purlin_model::driver::{Failure, ResourceState};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
@@ -40,9 +41,8 @@ impl Task<'_> {
         let shared = self.shared.is_shared(&record);
         // Of the old one of a replacement nobody asked.
         if exists(&record) && (!call || shared) && self.step.action == Action::Delete {
-            let why =
-                if shared { "only forgotten: another resource is the same thing" } else { "only forgotten" };
-            self.shared.events.observed(&self.step.key, why, Vec::new());
+            let finding = if shared { Finding::ForgottenShared } else { Finding::Forgotten };
+            self.shared.events.observed(&self.step.key, finding, Vec::new());
         }
         if call && exists(&record) && !shared {
             let driver = self.driver_of(&record)?;

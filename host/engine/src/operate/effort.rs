@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use purlin_sandbox::Facts;
+use purlin_model::driver::Failure;
+use purlin_sandbox::{CallError, Facts};
 
 use super::Task;
 use crate::error::Cause;
@@ -60,6 +61,9 @@ impl Task<'_> {
         };
         let Ok(driver) = driver else { return Cause::Call(Arc::new(failed)) };
         let plan = &self.shared.plan;
+        if let CallError::Failure(Failure::InvalidInputs(inputs)) = &failed.error {
+            failed.invalid = plan.rules.reported(plan.graph.as_deref().zip(node), driver.known_as(), inputs);
+        }
         let resolved = match (&record, &node, &plan.graph) {
             (None, Some(node), Some(graph)) => {
                 evaluate::inputs(graph, *node, &self.shared.board, &plan.vault).ok()

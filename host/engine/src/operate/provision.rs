@@ -2,6 +2,7 @@
 
 use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
+use purlin_model::{Reason, Unfinished};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, Status};
 
@@ -171,8 +172,8 @@ impl Task<'_> {
             impact: &impact,
             lifecycle: node.lifecycle,
             definition: node.recipe.name.as_deref(),
-            forced: certain.then(String::new),
-            always: always.then_some(""),
+            forced: certain.then_some(Reason::ReplaceRequested),
+            always,
         };
         let (fate, reasons) = fate::judge(&case, &mut changes);
         let Impact { stable_outputs: stable, .. } = impact;
@@ -272,13 +273,13 @@ fn finish(
             match cause {
                 None => Ok((Record { state, ..record }, None)),
                 Some(cause) => {
-                    let status = Status::Partial { message: cause.to_string() };
+                    let status = Status::Partial(Unfinished::Failed { message: cause.to_string() });
                     Ok((Record { state, status, ..record }, Some(cause)))
                 }
             }
         }
         Err(CallError::Failure(Failure::Partial { state, message })) => {
-            let status = Status::Partial { message: message.clone() };
+            let status = Status::Partial(Unfinished::Failed { message: message.clone() });
             let record = Record { state: ResourceState::clone(&state), status, ..record };
             let failure = CallError::Failure(Failure::Partial { state, message });
             Ok((record, Some(Cause::from(failure))))

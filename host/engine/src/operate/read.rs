@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_model::driver::{Failure, Observed};
-use purlin_model::{Map, Value};
+use purlin_model::{Finding, Map, Unfinished, Value};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
@@ -12,7 +12,6 @@ use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, Known};
-use crate::fate;
 use crate::plan::Action;
 use crate::recorded::exists;
 use crate::{ask, diff, digest};
@@ -76,14 +75,14 @@ impl Task<'_> {
             state: Some(&record.state),
         };
         let Some(found) = look_at(&**driver, &self.call(), look).await? else {
-            self.shared.events.observed(&self.step.key, "it is gone", Vec::new());
+            self.shared.events.observed(&self.step.key, Finding::Gone, Vec::new());
             let durable = self.shared.submit(self.gone_with_company(&record))?;
             return Ok(Done { action: Action::Read, durable: Some(durable) });
         };
         let read = refreshed(&record, &found);
         let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
         if !changes.is_empty() {
-            self.shared.events.observed(&self.step.key, "it was changed", changes);
+            self.shared.events.observed(&self.step.key, Finding::Changed, changes);
         }
         if read == *record {
             return Ok(Done { action: Action::Read, durable: None });
@@ -115,13 +114,13 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     if read.inputs != record.inputs {
         read.digest = [0; 32];
     }
-    if found.values.is_some() && matches!(read.status, Status::Partial { .. }) {
+    if found.values.is_some() && matches!(read.status, Status::Partial(_)) {
         read.status = Status::Ready;
         read.digest = [0; 32];
     }
     // What the driver cannot tell of the inputs shows in the outputs only.
     if read.state.outputs != record.state.outputs && !tells_all(record, found) {
-        read.status = Status::Partial { message: fate::DRIFTED.into() };
+        read.status = Status::Partial(Unfinished::Drifted);
         read.digest = [0; 32];
     }
     read

@@ -1,7 +1,7 @@
 //! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
 
 use purlin_model::driver::Failure;
-use purlin_model::{Label, Urn};
+use purlin_model::{Finding, Label, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
@@ -10,7 +10,6 @@ use super::delete::gone;
 use super::read::{look_at, refreshed};
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::{Driver, Look};
-use crate::fate;
 use crate::plan::Action;
 use crate::recorded::exists;
 
@@ -25,8 +24,8 @@ impl Task<'_> {
         }
     }
 
-    fn settled(self, mut changes: Vec<Change>, id: RecordId, message: &str) -> Outcome {
-        self.shared.events.observed(&self.step.key, message, Vec::new());
+    fn settled(self, mut changes: Vec<Change>, id: RecordId, finding: Finding) -> Outcome {
+        self.shared.events.observed(&self.step.key, finding, Vec::new());
         changes.push(Change::Settle(id));
         Ok(Done { action: Action::Read, durable: Some(self.shared.submit(changes)?) })
     }
@@ -48,9 +47,9 @@ impl Task<'_> {
                 records.find(|record| record.state.id == id && record.driver.name == made.driver.name)
             };
             match found.as_ref().map(|found| known(found.state.id.expose())) {
-                None => return self.settled(Vec::new(), intent.id(), "it was not made"),
+                None => return self.settled(Vec::new(), intent.id(), Finding::NotCreated),
                 Some(Some(old)) if old.urn == made.urn => {
-                    return self.settled(Vec::new(), intent.id(), "it was not made");
+                    return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
                 }
                 // Another one has its name, and hides what was perhaps made.
                 Some(Some(_)) => found = None,
@@ -58,7 +57,7 @@ impl Task<'_> {
             }
         }
         if implements.repeat_create && look_only && found.is_none() {
-            return self.settled(Vec::new(), intent.id(), "it is asked for again");
+            return self.settled(Vec::new(), intent.id(), Finding::CreateRepeated);
         }
         if implements.repeat_create && !look_only {
             match self.create_again(&**driver, intent, made, there.as_deref()).await {
@@ -73,17 +72,16 @@ impl Task<'_> {
         }
         let Some(found) = found else {
             self.shared.leave_unknown(&self.step.key);
-            self.shared.events.observed(&self.step.key, "it is not known whether it was made", Vec::new());
+            self.shared.events.observed(&self.step.key, Finding::MayExist, Vec::new());
             return Ok(nothing());
         };
         let mut record = refreshed(&Record { state: found.state.clone(), ..made.clone() }, &found);
         let unsure = found.values.is_none() || intent.checkpoint.is_some() || implements.repeat_create;
         if implements.update && unsure {
             // Whether all of it was made is not known; changing it to what is wanted is.
-            let message = fate::INTERRUPTED_MAKING.to_owned();
-            record.status = Status::Partial { message };
+            record.status = Status::Partial(Unfinished::InterruptedCreate);
         }
-        self.settled(instead_of(there.as_deref(), self, record), intent.id(), "it was made")
+        self.settled(instead_of(there.as_deref(), self, record), intent.id(), Finding::Created)
     }
 
     /// The contract says that a repeated call with the same key finds what the first one made.
@@ -105,24 +103,24 @@ impl Task<'_> {
         let record = match result {
             Ok(state) => Record { state, ..made.clone() },
             Err(CallError::Failure(Failure::Partial { state, message })) => {
-                Record { state: *state, status: Status::Partial { message }, ..made.clone() }
+                let status = Status::Partial(Unfinished::Failed { message });
+                Record { state: *state, status, ..made.clone() }
             }
             // The same inputs were refused the first time, too.
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
-                return self.settled(Vec::new(), intent.id(), "it was not made");
+                return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
             }
             // This attempt made nothing, perhaps; of the first one it says nothing.
             Err(error) => return Err(error.into()),
         };
-        self.settled(instead_of(there, self, record), intent.id(), "it was made")
+        self.settled(instead_of(there, self, record), intent.id(), Finding::Created)
     }
 
     /// Whether it was changed does not matter much: it is looked at, or changed again.
     async fn recover_update(self, changed: &Record) -> Outcome {
         let id = changed.id();
-        let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, "it is gone") };
+        let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, Finding::Gone) };
         let driver = self.driver_of(changed)?;
-        let interrupted = Status::Partial { message: fate::INTERRUPTED.into() };
         // It may need what it needed, and what it was to need.
         let is_recorded = |urn: &&Urn| self.recorded(&RecordId::current(Urn::clone(urn))).is_some();
         let mut dependencies = record.dependencies.clone();
@@ -133,7 +131,7 @@ impl Task<'_> {
         let deleted_with =
             record.deleted_with.clone().filter(|_| record.deleted_with == changed.deleted_with);
         let mut known = Record {
-            status: interrupted,
+            status: Status::Partial(Unfinished::InterruptedUpdate),
             digest: [0; 32],
             dependencies,
             deleted_with,
@@ -148,16 +146,16 @@ impl Task<'_> {
             };
             match look_at(&**driver, &self.call(), look).await? {
                 Some(found) => known = refreshed(&known, &found),
-                None => return self.settled(self.gone_with_company(&record), id, "it is gone"),
+                None => return self.settled(self.gone_with_company(&record), id, Finding::Gone),
             }
         }
-        self.settled(vec![Change::Put(Box::new(known))], id, "it is looked at again")
+        self.settled(vec![Change::Put(Box::new(known))], id, Finding::MayBeUpdated)
     }
 
     /// A deletion is finished: deleting what is gone is a success.
     async fn recover_delete(self, intent: &Intent, id: &RecordId, look_only: bool) -> Outcome {
         let Some(record) = self.recorded(id) else {
-            return self.settled(Vec::new(), id.clone(), "it is gone");
+            return self.settled(Vec::new(), id.clone(), Finding::Gone);
         };
         let driver = self.driver_of(&record)?;
         if driver.manifest().implements.read {
@@ -168,7 +166,7 @@ impl Task<'_> {
                 state: Some(&record.state),
             };
             if look_at(&**driver, &self.call(), look).await?.is_some() {
-                return self.settled(Vec::new(), id.clone(), "it is still there");
+                return self.settled(Vec::new(), id.clone(), Finding::NotDeleted);
             }
         } else if !look_only {
             let mut call = self.call();
@@ -192,7 +190,7 @@ impl Task<'_> {
             None => self.gone_with_company(&record),
             Some(_) => gone(&record, false),
         };
-        self.settled(changes, id.clone(), "it is gone")
+        self.settled(changes, id.clone(), Finding::Gone)
     }
 }
 

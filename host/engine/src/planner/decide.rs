@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
-use purlin_model::{Diagnostic, Label, Urn};
+use purlin_model::{Diagnostic, Label, Reason, Unfinished, Urn};
 use purlin_state::{Record, Status};
 
 use super::{Decided, Planner, predict, prepared};
@@ -73,7 +73,7 @@ impl Planner<'_> {
             lifecycle: node.lifecycle,
             definition: node.recipe.name.as_deref(),
             forced: self.forced(node.id, &urn),
-            always: full.then_some("everything is provisioned"),
+            always: full,
         };
         let forced = case.forced.is_some();
         let (fate, reasons) = fate::judge(&case, &mut changes);
@@ -135,10 +135,10 @@ impl Planner<'_> {
         }
     }
 
-    fn why_create(&self, urn: &Urn) -> String {
+    fn why_create(&self, urn: &Urn) -> Reason {
         match self.recorded.current(urn) {
-            Some(record) if !exists(record) => "it is gone, and its place is still there".into(),
-            _ => "it does not exist yet".into(),
+            Some(record) if !exists(record) => Reason::Gone,
+            _ => Reason::New,
         }
     }
 
@@ -157,17 +157,17 @@ impl Planner<'_> {
         let (mut changes, mut reasons) = (Vec::new(), Vec::new());
         let same = match &record {
             None => {
-                reasons.push(format!("it is only observed, as `{}`", found.state.id));
+                reasons.push(Reason::Observed { id: found.state.id.clone() });
                 false
             }
             Some(record) if !record.external => {
-                reasons.push("it is only observed from now on; others manage it".into());
+                reasons.push(Reason::NoLongerManaged);
                 false
             }
             Some(record) => {
                 changes = diff::observed(record, &seen.inputs.values, &seen.state.outputs);
                 if !changes.is_empty() {
-                    reasons.push("others changed it".into());
+                    reasons.push(Unfinished::Drifted.into());
                 }
                 changes.is_empty() && record.state == seen.state && record.inputs == seen.inputs
             }
@@ -199,14 +199,14 @@ impl Planner<'_> {
             lifecycle: node.lifecycle,
             definition: node.recipe.name.as_deref(),
             forced: None,
-            always: None,
+            always: false,
         };
         let (fate, why) = fate::judge(&case, &mut changes);
         if fate == Fate::Replace {
             self.refuse_replacement(node, &record, &why);
             return;
         }
-        let mut reasons = vec![format!("it exists as `{id}`")];
+        let mut reasons = vec![Reason::Adopted { id: id.into() }];
         reasons.extend(why);
         let outputs = match fate {
             Fate::Keep => record.state.outputs.clone(),
@@ -294,7 +294,7 @@ impl Planner<'_> {
     }
 
     /// What was taken over by its id must not be thrown away while the documents still name that id.
-    fn refuse_replacement(&mut self, node: Node<'_>, record: &Record, reasons: &[String]) {
+    fn refuse_replacement(&mut self, node: Node<'_>, record: &Record, reasons: &[Reason]) {
         let mut error = Diagnostic::error(
             "import-replaced",
             format!("`{}` is taken over as `{}` and would be replaced", node.key, record.state.id),
@@ -302,7 +302,7 @@ impl Planner<'_> {
         .at(&node.recipe.location)
         .help("make the documents say what exists; or remove `import` once it is taken over, to replace it");
         for reason in reasons {
-            error = error.fact(reason.clone());
+            error = error.fact(reason.to_string());
         }
         self.errors.push(error);
     }
@@ -310,7 +310,8 @@ impl Planner<'_> {
     pub(super) fn invalid(&mut self, question: &Question, inputs: &[InvalidInput]) {
         let graph = Arc::clone(&self.graph);
         let Some(node) = graph.node(question.node) else { return };
-        self.errors.extend(self.options.rules.said_by(&graph, node, question.driver.known_as(), inputs));
+        let driver = question.driver.known_as();
+        self.errors.extend(self.options.rules.reported(Some((&*graph, node)), driver, inputs));
     }
 }
 
@@ -319,6 +320,6 @@ fn stands(node: Node<'_>, record: &Record) -> bool {
     node.lifecycle.import.as_deref().is_some_and(|id| id == record.state.id.expose())
 }
 
-fn taken_over(record: &Record) -> Vec<String> {
-    if record.external { vec!["it is ours from now on".into()] } else { Vec::new() }
+fn taken_over(record: &Record) -> Vec<Reason> {
+    if record.external { vec![Reason::NoLongerObserved] } else { Vec::new() }
 }

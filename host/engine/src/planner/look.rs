@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Node, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::{Diagnostic, Lifecycle, Urn, Value};
+use purlin_model::{Diagnostic, Lifecycle, Reason, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
 use super::Planner;
@@ -84,7 +84,7 @@ impl Planner<'_> {
         if let (Ask::Observe(id), false) = (&ask, known) {
             // Where to look becomes known while the plan is carried out.
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
-            let reasons = vec![format!("it is only observed, as `{id}`")];
+            let reasons = vec![Reason::Observed { id: (&**id).into() }];
             let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
             self.settle(node.id, step, Work::Observe { id: Arc::clone(id), found: None });
             return None;
@@ -152,12 +152,11 @@ impl Planner<'_> {
     /// about it.
     fn is_undecided(&mut self, node: Node<'_>, urn: &Urn, inputs: &Inputs, record: Option<&Record>) -> bool {
         let id = RecordId::current(urn.clone());
-        let (action, reason) = if self.recorded.is_perhaps_made(&id) {
-            (Action::Create, "an earlier run was interrupted while making it: it may exist")
-        } else if record.is_some() && self.recorded.is_perhaps_deleted(&id) {
-            (Action::Read, "an earlier run was interrupted while deleting it: it may be gone")
-        } else {
-            return false;
+        let (action, reason) = match record {
+            Some(_) if self.recorded.is_perhaps_made(&id) => (Action::Create, Reason::NewOneMayExist),
+            None if self.recorded.is_perhaps_made(&id) => (Action::Create, Reason::MayExist),
+            Some(_) if self.recorded.is_perhaps_deleted(&id) => (Action::Read, Reason::MayBeGone),
+            _ => return false,
         };
         // Somebody looked, and says what it is.
         let Lifecycle { import, observe, .. } = node.lifecycle;
@@ -165,8 +164,7 @@ impl Planner<'_> {
             return false;
         }
         self.board.settle(node.id, Known::with_outputs(inputs, Value::unknown()));
-        let step =
-            Step { reasons: vec![reason.to_owned()], ..Step::new(node.key.clone(), urn.clone(), action) };
+        let step = Step { reasons: vec![reason], ..Step::new(node.key.clone(), urn.clone(), action) };
         self.settle(node.id, step, Work::Undecided);
         true
     }
@@ -219,7 +217,7 @@ impl Planner<'_> {
     }
 
     /// Why a resource is replaced whatever its inputs say.
-    pub(super) fn forced(&self, id: NodeId, urn: &Urn) -> Option<String> {
+    pub(super) fn forced(&self, id: NodeId, urn: &Urn) -> Option<Reason> {
         if let Some(reason) = self.forced.get(urn) {
             return Some(reason.clone());
         }
@@ -227,7 +225,7 @@ impl Planner<'_> {
             let step = *self.step_of.get(other.index())?;
             let decided = self.decided.get(step as usize)?;
             (decided.step.action == Action::Replace)
-                .then(|| format!("it is replaced together with `{}`", decided.step.key))
+                .then(|| Reason::ReplacedWith { other: decided.step.key.clone() })
         })
     }
 
@@ -244,7 +242,7 @@ impl Planner<'_> {
         let Some(record) = record else {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
-            let reasons = vec!["it does not exist yet".into()];
+            let reasons = vec![Reason::New];
             let work = Work::Create { prepared: None, instead_of: InsteadOf::Nothing, certain: false };
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
             return;
@@ -258,9 +256,9 @@ impl Planner<'_> {
         } else {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(Some(&record.inputs), &inputs);
-            let mut reasons: Vec<String> = fate::because_of(&changes, true).into_iter().collect();
-            if let Status::Partial { message } = &record.status {
-                reasons.push(fate::partly(message));
+            let mut reasons: Vec<Reason> = fate::because_of(&changes, true).into_iter().collect();
+            if let Status::Partial(unfinished) = &record.status {
+                reasons.push(unfinished.clone().into());
             }
             let work = Work::Update { prepared: None, always: false };
             self.settle(node.id, Step { reasons, changes, ..step(Action::Update) }, work);

@@ -57,7 +57,7 @@ pub(super) fn check(
         let mut refusal =
             Diagnostic::error("protected", format!("`{}` is protected and would be {what}", step.key));
         for reason in &step.reasons {
-            refusal = refusal.fact(reason.clone());
+            refusal = refusal.fact(reason.to_string());
         }
         refusals.push(refusal.help(match (by_hand, step.action) {
             (true, _) => format!("`purlin state protect --off '{}'` lifts the protection", step.key),

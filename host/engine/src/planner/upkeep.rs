@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_model::Context;
+use purlin_model::{Context, Reason, Unfinished};
 use purlin_state::{Operation as Intended, Record};
 
 use super::drivers::{self, recorded_name};
@@ -41,7 +41,7 @@ pub async fn refresh(
     records.retain(|record| {
         set.get(&recorded_name(record)).is_some_and(|driver| driver.manifest().implements.read)
     });
-    let works = records.into_iter().map(|record| (record.urn.clone(), "it is looked at", Work::Refresh));
+    let works = records.into_iter().map(|record| (record.urn.clone(), Reason::Refreshed, Work::Refresh));
     Ok(upkeep(context, base, set, works.collect()))
 }
 
@@ -67,14 +67,12 @@ pub async fn recover(
         let id = intent.id();
         let (record, why) = match &intent.operation {
             Intended::Create(record) => {
-                (Some(Arc::new(Record::clone(record))), "it was interrupted while being made")
+                (Some(Arc::new(Record::clone(record))), Unfinished::InterruptedCreate.into())
             }
             Intended::Update(record) => {
-                (Some(Arc::new(Record::clone(record))), "it was interrupted while being changed")
+                (Some(Arc::new(Record::clone(record))), Unfinished::InterruptedUpdate.into())
             }
-            Intended::Delete(id) => {
-                (base.recorded.get(id).cloned(), "it was interrupted while being deleted")
-            }
+            Intended::Delete(id) => (base.recorded.get(id).cloned(), Reason::InterruptedDelete),
         };
         of.extend(record);
         works.push((id.urn.clone(), why, Work::Recover { id, look_only }));
@@ -91,14 +89,14 @@ fn upkeep(
     context: &Context,
     base: Base,
     drivers: DriverSet,
-    works: Vec<(purlin_model::Urn, &str, Work)>,
+    works: Vec<(purlin_model::Urn, Reason, Work)>,
 ) -> Plan {
     let mut steps = Vec::with_capacity(works.len());
     let mut operations = Vec::with_capacity(works.len());
     for (urn, why, work) in works {
         let Some(key) = urn.key() else { continue };
         let step = steps.len() as u32;
-        steps.push(Step { reasons: vec![why.to_owned()], ..Step::new(key, urn, Action::Read) });
+        steps.push(Step { reasons: vec![why], ..Step::new(key, urn, Action::Read) });
         operations.push(Operation { step, node: None, work, after: Vec::new() });
     }
     Plan {

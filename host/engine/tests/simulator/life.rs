@@ -11,7 +11,7 @@ use purlin_engine::{
     Scope, Summary,
 };
 use purlin_graph::{Catalogue, Graph};
-use purlin_model::{Context, EnvironmentId};
+use purlin_model::{Context, EnvironmentId, Reason};
 use purlin_state::{Change, Environment, Operation, Snapshot, Store};
 
 use crate::documents::{self, Documents, Resource, key};
@@ -372,7 +372,8 @@ impl Life {
         for step in &plan.steps {
             let urn = step.urn.as_str();
             if step.action != Action::None {
-                let why = step.reasons.join("; ");
+                let why: Vec<&str> = step.reasons.iter().map(Reason::code).collect();
+                let why = why.join(", ");
                 let first = if step.delete_before_replace { " (first the old one)" } else { "" };
                 world.say(format!("  plan {} {}{first}: {why}", step.action.as_str(), step.key));
             }

@@ -330,7 +330,7 @@ fn shown(change: &Change) -> String {
         Change::Put(record) => {
             let status = match &record.status {
                 Status::Ready => "",
-                Status::Partial { .. } => ", partly made",
+                Status::Partial(_) => ", partly made",
                 Status::Absent => ", absent",
             };
             format!("{} as `{}`{status}", record.id(), record.state.id)

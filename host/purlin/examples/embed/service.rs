@@ -151,7 +151,7 @@ fn event_json(event: &Event) -> Value {
             let (phase, detail) = match phase {
                 Phase::Started => ("started", Value::Null),
                 Phase::Progress { message, .. } => ("progress", json!(message)),
-                Phase::Observed { message, .. } => ("observed", json!(message)),
+                Phase::Observed { finding, .. } => ("observed", json!(finding.code())),
                 Phase::Succeeded { .. } => ("succeeded", Value::Null),
                 Phase::Failed { cause, .. } => ("failed", json!(cause.to_string())),
                 Phase::Skipped { because } => ("skipped", json!(because.as_ref().map(ToString::to_string))),

@@ -4,8 +4,8 @@ use zeroize::Zeroizing;
 
 use super::value::Source;
 use super::wire::{Reader, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional};
-use super::{Fault, entries, v2, v3};
-use crate::Change;
+use super::{Fault, entries, v2, v3, v4};
+use crate::{Change, Intent, Record, RecordId};
 
 const PUT: u8 = 1;
 const REMOVE: u8 = 2;
@@ -16,7 +16,7 @@ const DEPLOYED: u8 = 6;
 const HOLD: u8 = 7;
 
 /// The version of this format.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Writes changes.
 pub(super) fn put(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, (usize, Fault)> {
@@ -41,7 +41,7 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
         Change::Put(record) => {
             out.push(PUT);
             put_id(out, &record.id())?;
-            v3::put(out, record)?;
+            v4::put(out, record)?;
         }
         Change::Remove(id) => {
             out.push(REMOVE);
@@ -50,7 +50,7 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
         Change::Intend(intent) => {
             out.push(INTEND);
             put_id(out, &intent.id())?;
-            v3::put_intent(out, intent)?;
+            v4::put_intent(out, intent)?;
         }
         Change::Checkpoint { id, provider_id } => {
             out.push(CHECKPOINT);
@@ -77,6 +77,9 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Reads what is recorded under an id, as some version wrote it.
+type Get<T> = fn(&mut Source<'_>, RecordId) -> Result<T, Fault>;
+
 /// Reads changes.
 pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, Fault> {
     let mut reader = Reader::new(bytes);
@@ -91,23 +94,27 @@ pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, Fault> {
             1 => Source::new(Reader::new(reader.bytes()?), reader.bytes()?),
             _ => Source::whole(reader.bytes()?),
         };
-        changes.push(if version == 1 { get_one_of_1(&mut source)? } else { get_one(&mut source)? });
+        changes.push(match version {
+            1 => get_one_of_1(&mut source)?,
+            2 => get_one(&mut source, v3::get, v3::get_intent)?,
+            _ => get_one(&mut source, v4::get, v4::get_intent)?,
+        });
         source.finish()?;
     }
     if reader.is_empty() { Ok(changes) } else { Err("it is longer than it should be") }
 }
 
-fn get_one(source: &mut Source<'_>) -> Result<Change, Fault> {
+fn get_one(source: &mut Source<'_>, record: Get<Record>, intent: Get<Intent>) -> Result<Change, Fault> {
     let reader = &mut source.sealed;
     Ok(match reader.byte()? {
         PUT => {
             let id = get_id(reader)?;
-            Change::Put(Box::new(v3::get(source, id)?))
+            Change::Put(Box::new(record(source, id)?))
         }
         REMOVE => Change::Remove(get_id(reader)?),
         INTEND => {
             let id = get_id(reader)?;
-            Change::Intend(Box::new(v3::get_intent(source, id)?))
+            Change::Intend(Box::new(intent(source, id)?))
         }
         CHECKPOINT => Change::Checkpoint { id: get_id(reader)?, provider_id: get_label(reader)? },
         SETTLE => Change::Settle(get_id(reader)?),

@@ -17,7 +17,7 @@ use crate::Error;
 use crate::keys::Keyring;
 
 /// The version that is written.
-pub(super) const VERSION: u8 = 3;
+pub(super) const VERSION: u8 = 4;
 /// Version and checksum.
 const HEADER: usize = 5;
 
@@ -107,7 +107,7 @@ impl<'a> Stored<'a> {
         all().map_err(|detail| damaged(name, detail))
     }
 
-    /// The clear part of version 3, taken apart.
+    /// The clear part since version 3, taken apart.
     pub(super) fn head(&self) -> Result<Head<'a>, Fault> {
         let mut clear = Reader::new(self.clear);
         let kind = clear.byte()?;

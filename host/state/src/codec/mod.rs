@@ -5,7 +5,7 @@
 //! was made with. Everything is sealed as soon as the store has a key, and a store gets one with the
 //! first secret; until then everything stands in clear. This module knows bytes only: neither where
 //! they are kept nor where keys come from. A later format gets the next version and a reader of its
-//! own beside `v1` to `v3`; these stay.
+//! own beside `v1` to `v4`; these stay.
 
 mod changes;
 mod entries;
@@ -13,6 +13,7 @@ mod envelope;
 mod v1;
 mod v2;
 mod v3;
+mod v4;
 mod value;
 pub(crate) mod wire;
 
@@ -23,7 +24,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 pub(crate) use self::entries::SealedKey;
-use self::envelope::{KIND, Stored, UNSEALED, assemble};
+use self::envelope::{KIND, Stored, UNSEALED, VERSION, assemble};
 use self::value::Source;
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
@@ -57,14 +58,14 @@ const ROOM: usize = 2048;
 pub(crate) fn encode(record: &Record, keys: &Keyring) -> Result<Encoded, Error> {
     let id = record.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
-    pack(RECORD, record.urn.as_str(), keys, record.has_secret(), place, |body| v3::put(body, record))
+    pack(RECORD, record.urn.as_str(), keys, record.has_secret(), place, |body| v4::put(body, record))
 }
 
 /// Writes an intent.
 pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Encoded, Error> {
     let id = intent.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
-    pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| v3::put_intent(body, intent))
+    pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| v4::put_intent(body, intent))
 }
 
 /// Writes what a driver said meanwhile.
@@ -211,7 +212,8 @@ pub(crate) fn decode(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Record,
             v1::read(Reader::new(stored.clear), secret).map_err(|detail| damaged(name, detail))
         }
         2 => stored.read_2(RECORD, name, keys, v2::get),
-        _ => stored.read(RECORD, name, keys, |place, body| v3::get(body, wire::get_id(place)?)),
+        3 => stored.read(RECORD, name, keys, |place, body| v3::get(body, wire::get_id(place)?)),
+        _ => stored.read(RECORD, name, keys, |place, body| v4::get(body, wire::get_id(place)?)),
     }
 }
 
@@ -244,7 +246,8 @@ pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<
     let stored = Stored::open(bytes, name)?;
     match stored.version {
         0..=2 => stored.read_2(INTENT, name, keys, v2::get_intent),
-        _ => stored.read(INTENT, name, keys, |place, body| v3::get_intent(body, wire::get_id(place)?)),
+        3 => stored.read(INTENT, name, keys, |place, body| v3::get_intent(body, wire::get_id(place)?)),
+        _ => stored.read(INTENT, name, keys, |place, body| v4::get_intent(body, wire::get_id(place)?)),
     }
 }
 
@@ -362,7 +365,7 @@ fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
 pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> Result<Vec<u8>, Error> {
     let stored = Stored::open(bytes, name)?;
     let key = to.data()?;
-    if stored.version > 2 {
+    if stored.version == VERSION {
         let opened = stored.unsealed(name, from)?;
         let whole = || {
             let body = stored.head()?.body;

@@ -1,7 +1,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
-use purlin_model::{Label, Map, Unknown, Urn, Value};
+use purlin_model::{Label, Map, Unfinished, Unknown, Urn, Value};
 
 use super::value::Part;
 use super::*;
@@ -37,10 +37,19 @@ fn label() -> impl Strategy<Value = Label> {
     (".{0,9}", any::<bool>()).prop_map(|(text, secret)| Label::new(text, secret))
 }
 
+fn unfinished() -> impl Strategy<Value = Unfinished> {
+    prop_oneof![
+        Just(Unfinished::Drifted),
+        Just(Unfinished::InterruptedUpdate),
+        Just(Unfinished::InterruptedCreate),
+        ".{0,9}".prop_map(|message| Unfinished::Failed { message }),
+    ]
+}
+
 prop_compose! {
     fn record()(
         (urn, dependencies) in (urn(), vec(urn(), 0..4)),
-        message in proptest::option::of(".{0,9}"),
+        unfinished in proptest::option::of(unfinished()),
         texts in vec(".{0,9}", 4),
         (name, id) in (label(), label()),
         (definition, account) in (proptest::option::of("[a-z]{0,9}"), proptest::option::of(".{0,9}")),
@@ -56,8 +65,8 @@ prop_compose! {
         Record {
             urn,
             superseded,
-            status: match (message, absent) {
-                (Some(message), _) => Status::Partial { message },
+            status: match (unfinished, absent) {
+                (Some(unfinished), _) => Status::Partial(unfinished),
                 (None, true) => Status::Absent,
                 (None, false) => Status::Ready,
             },
@@ -254,6 +263,8 @@ proptest! {
         let _ = v2::get_intent(&mut source());
         let _ = v3::get(&mut source(), plain().id());
         let _ = v3::get_intent(&mut source(), plain().id());
+        let _ = v4::get(&mut source(), plain().id());
+        let _ = v4::get_intent(&mut source(), plain().id());
         let _ = entries::get_deployment(&mut Reader::new(&bytes), 1);
         let _ = entries::get_key(&mut Reader::new(&bytes));
         let _ = decode_changes(&bytes);
@@ -266,12 +277,13 @@ proptest! {
         hits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
         let mut bytes = Vec::new();
-        v3::put(&mut bytes, &record).expect("writes");
+        v4::put(&mut bytes, &record).expect("writes");
         for (at, byte) in hits {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
         let _ = v3::get(&mut Source::whole(&bytes), record.id());
+        let _ = v4::get(&mut Source::whole(&bytes), record.id());
     }
 }
 
@@ -345,7 +357,7 @@ fn with_a_key_everything_is_sealed() {
     let keys = Keyring::in_memory();
     keys.data().expect("a key");
     let mut record = plain();
-    record.status = Status::Partial { message: "a-message".into() };
+    record.status = Status::Partial(Unfinished::Failed { message: "a-message".into() });
     record.name = "a-name".into();
     record.state.id = "an-id".into();
     record.dependencies =
@@ -446,10 +458,47 @@ fn what_is_secret_is_nowhere_in_clear() {
 fn a_newer_record_is_refused_by_name() {
     let keys = Keyring::in_memory();
     let mut bytes = encode(&plain(), &keys).expect("writes").bytes;
-    bytes[0] = 4;
+    bytes[0] = 5;
     let error = decode(&bytes, "urn:x", &keys).expect_err("newer");
-    assert!(matches!(error, Error::Newer { found: 4, supported: 3, .. }));
+    assert!(matches!(error, Error::Newer { found: 5, supported: 4, .. }));
     assert!(error.to_string().contains("urn:x"));
+}
+
+#[test]
+fn sentences_of_version_3_are_read_as_data() {
+    let failed = |message: &str| Unfinished::Failed { message: message.into() };
+    for (sentence, expected) in [
+        ("others changed it", Unfinished::Drifted),
+        ("it was interrupted while being changed", Unfinished::InterruptedUpdate),
+        ("it was interrupted while being made", Unfinished::InterruptedCreate),
+        ("others changed it first", failed("others changed it first")),
+        ("", failed("")),
+    ] {
+        let mut record = plain();
+        record.status = Status::Partial(failed(sentence));
+        let mut body = Vec::new();
+        v4::put(&mut body, &record).expect("writes");
+        // Version 3 had the text behind the flags, and no kind before it.
+        assert_eq!(body.remove(1), 4);
+        let mut entry =
+            assemble(&[], &head(RECORD, |out| wire::put_id(out, &record.id())).expect("a head"), &body)
+                .expect("written");
+        entry[0] = 3;
+        let keys = Keyring::in_memory();
+        record.status = Status::Partial(expected);
+        assert_eq!(decode(&entry, "x", &keys).expect("reads"), record);
+        // A new key writes it as the current version does.
+        let to = Keyring::in_memory();
+        let resealed = reseal(&entry, "x", &keys, &to).expect("seals");
+        assert_eq!((resealed[0], decode(&resealed, "x", &to).expect("reads")), (4, record.clone()));
+        // In a plan that was saved by then.
+        let mut change = vec![1];
+        wire::put_id(&mut change, &record.id()).expect("writes");
+        change.extend_from_slice(&body);
+        let mut changes = vec![2, 1];
+        wire::put_bytes(&mut changes, &change);
+        assert_eq!(decode_changes(&changes).expect("reads"), [Change::Put(record.into())]);
+    }
 }
 
 #[test]

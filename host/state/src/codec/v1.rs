@@ -4,6 +4,7 @@ use purlin_model::Urn;
 
 use super::Fault;
 use super::v2::{get_inputs, get_state};
+use super::v3::unfinished;
 use super::value::{Part, Source};
 use super::wire::{Reader, get_urn};
 use crate::{DriverVersion, Record, Status};
@@ -34,7 +35,7 @@ pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fa
     }
     let has = |flag| flags & flag != 0;
     let status = match has(PARTIAL) {
-        true => Status::Partial { message: clear.text()?.into() },
+        true => Status::Partial(unfinished(clear)?),
         false => Status::Ready,
     };
     let driver = DriverVersion {

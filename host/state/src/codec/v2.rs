@@ -6,6 +6,7 @@ use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 
 use super::Fault;
 use super::entries::{CREATE, DELETE, UPDATE};
+use super::v3::unfinished;
 use super::value::{Part, Source};
 use super::wire::{get_id, get_urn};
 use crate::{DriverVersion, Intent, Operation, Record, RecordId, Status};
@@ -37,7 +38,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
     let has = |flag| flags & flag != 0;
     let status = match (has(PARTIAL), has(ABSENT)) {
         (false, false) => Status::Ready,
-        (true, false) => Status::Partial { message: clear.text()?.into() },
+        (true, false) => Status::Partial(unfinished(clear)?),
         (false, true) => Status::Absent,
         (true, true) => return Err("it holds flags that are not known"),
     };

@@ -1,202 +1,32 @@
-//! Version 3 of records and intents: all of it in one part, which is sealed as a whole, and labels
-//! that may be secret.
+//! Version 3 of records and intents. They are read for good, and written no more.
+//!
+//! They differ from version 4 in one thing: why a resource is unfinished was a sentence, as it was in
+//! versions 1 and 2.
 
-use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
+use purlin_model::Unfinished;
 
-use super::Fault;
-use super::entries::{CREATE, DELETE, UPDATE};
-use super::value::{self, Part, Source};
-use super::wire::{get_label, get_urn, put_bytes, put_label, put_number, put_optional, put_text, put_urn};
-use crate::{DriverVersion, Intent, Operation, Record, RecordId, Status};
-
-const PROTECT: u64 = 1;
-const RETAIN: u64 = 1 << 1;
-const PARTIAL: u64 = 1 << 2;
-const ABSENT: u64 = 1 << 3;
-const EXTERNAL: u64 = 1 << 4;
-const TAINTED: u64 = 1 << 5;
-const PINNED: u64 = 1 << 6;
-const ALL: u64 = (PINNED << 1) - 1;
-
-/// Writes a record, but for which one it is.
-pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
-    let flag = |flag, set: bool| if set { flag } else { 0 };
-    let status = match record.status {
-        Status::Ready => 0,
-        Status::Partial { .. } => PARTIAL,
-        Status::Absent => ABSENT,
-    };
-    put_number(
-        out,
-        status
-            | flag(PROTECT, record.protect)
-            | flag(RETAIN, record.retain)
-            | flag(EXTERNAL, record.external)
-            | flag(TAINTED, record.tainted)
-            | flag(PINNED, record.pinned),
-    );
-    if let Status::Partial { message } = &record.status {
-        put_text(out, message);
-    }
-    out.push(u8::from(record.deleted_with.is_some()));
-    if let Some(urn) = &record.deleted_with {
-        put_urn(out, record.urn.as_str(), urn)?;
-    }
-    put_optional(out, record.holds_data.as_deref(), put_text);
-    for text in [&record.driver.name, &record.driver.version, &record.driver.digest] {
-        put_text(out, text);
-    }
-    put_optional(out, record.definition.as_deref(), put_text);
-    put_label(out, &record.name);
-    put_number(out, record.created);
-    // Small, whichever clock was behind.
-    put_number(out, record.updated.wrapping_sub(record.created));
-    put_text(out, &record.deployment);
-    put_number(out, record.dependencies.len() as u64);
-    for dependency in &record.dependencies {
-        put_urn(out, record.urn.as_str(), dependency)?;
-    }
-    out.extend_from_slice(&record.digest);
-    put_inputs(out, &record.inputs)?;
-    put_state(out, &record.state)
-}
-
-fn put_inputs(out: &mut Vec<u8>, inputs: &Inputs) -> Result<(), Fault> {
-    for part in [&inputs.values, &inputs.params, &inputs.secrets] {
-        value::put(out, part)?;
-    }
-    put_optional(out, inputs.account.as_deref(), put_text);
-    Ok(())
-}
-
-fn put_state(out: &mut Vec<u8>, state: &ResourceState) -> Result<(), Fault> {
-    put_label(out, &state.id);
-    value::put(out, &state.outputs)?;
-    put_bytes(out, &state.cookie);
-    put_number(out, state.manifests.len() as u64);
-    for manifest in &state.manifests {
-        put_label(out, &manifest.name);
-        put_label(out, &manifest.location);
-        value::put(out, &manifest.data)?;
-    }
-    Ok(())
-}
+use super::value::Source;
+use super::wire::Reader;
+use super::{Fault, v4};
+use crate::{Intent, Record, RecordId};
 
 /// Reads a record.
 pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, Fault> {
-    let RecordId { urn, superseded } = id;
-    let reader = &mut source.sealed;
-    let flags = reader.number()?;
-    if flags & !ALL != 0 {
-        return Err("it holds flags that are not known");
-    }
-    let has = |flag| flags & flag != 0;
-    let status = match (has(PARTIAL), has(ABSENT)) {
-        (false, false) => Status::Ready,
-        (true, false) => Status::Partial { message: reader.text()?.into() },
-        (false, true) => Status::Absent,
-        (true, true) => return Err("it holds flags that are not known"),
-    };
-    let deleted_with = reader.optional(|reader| get_urn(reader, urn.as_str()))?;
-    let holds_data = reader.optional(|reader| reader.text().map(Into::into))?;
-    let driver = DriverVersion {
-        name: reader.text()?.into(),
-        version: reader.text()?.into(),
-        digest: reader.text()?.into(),
-    };
-    let definition = reader.optional(|reader| reader.text().map(Into::into))?;
-    let name = get_label(reader)?;
-    let created = reader.number()?;
-    let updated = created.wrapping_add(reader.number()?);
-    let deployment = reader.text()?.into();
-    let count = reader.count()?;
-    let mut dependencies = Vec::with_capacity(count.min(1024));
-    for _ in 0..count {
-        dependencies.push(get_urn(reader, urn.as_str())?);
-    }
-    let digest = reader.array()?;
-    let inputs = get_inputs(source)?;
-    let state = get_state(source)?;
-    Ok(Record {
-        urn,
-        superseded,
-        status,
-        driver,
-        definition,
-        name,
-        inputs,
-        state,
-        dependencies,
-        digest,
-        protect: has(PROTECT),
-        pinned: has(PINNED),
-        retain: has(RETAIN),
-        external: has(EXTERNAL),
-        tainted: has(TAINTED),
-        deleted_with,
-        holds_data,
-        created,
-        updated,
-        deployment,
-    })
-}
-
-fn get_inputs(source: &mut Source<'_>) -> Result<Inputs, Fault> {
-    let values = source.value(Part::Sealed)?;
-    let params = source.value(Part::Sealed)?;
-    let secrets = source.value(Part::Sealed)?;
-    let account = source.sealed.optional(|reader| reader.text().map(Into::into))?;
-    Ok(Inputs { values, secrets, params, account })
-}
-
-fn get_state(source: &mut Source<'_>) -> Result<ResourceState, Fault> {
-    let id = get_label(&mut source.sealed)?;
-    let outputs = source.value(Part::Sealed)?;
-    let cookie = source.sealed.bytes()?.to_vec();
-    let count = source.sealed.count()?;
-    let mut manifests = Vec::with_capacity(count.min(1024));
-    for _ in 0..count {
-        manifests.push(ManifestFile {
-            name: get_label(&mut source.sealed)?,
-            location: get_label(&mut source.sealed)?,
-            data: source.value(Part::Sealed)?,
-        });
-    }
-    Ok(ResourceState { id, outputs, cookie, manifests })
-}
-
-/// Writes an intent, but for which record it is about.
-pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Fault> {
-    put_text(out, &intent.idempotency_key);
-    put_optional(out, intent.checkpoint.as_ref(), put_label);
-    put_number(out, intent.since);
-    match &intent.operation {
-        Operation::Create(record) => {
-            out.push(CREATE);
-            put(out, record)
-        }
-        Operation::Update(record) => {
-            out.push(UPDATE);
-            put(out, record)
-        }
-        Operation::Delete(_) => {
-            out.push(DELETE);
-            Ok(())
-        }
-    }
+    v4::get_with(source, id, unfinished)
 }
 
 /// Reads an intent.
 pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, Fault> {
-    let reader = &mut source.sealed;
-    let idempotency_key = reader.text()?.into();
-    let checkpoint = reader.optional(get_label)?;
-    let since = reader.number()?;
-    let operation = match reader.byte()? {
-        CREATE => Operation::Create(Box::new(get(source, id)?)),
-        UPDATE => Operation::Update(Box::new(get(source, id)?)),
-        DELETE => Operation::Delete(id),
-        _ => return Err("it holds an operation of an unknown kind"),
-    };
-    Ok(Intent { operation, idempotency_key, checkpoint, since })
+    v4::get_intent_with(source, id, unfinished)
+}
+
+/// Reads why a resource is unfinished, from the sentences of versions 1 to 3. Any other one is why
+/// its driver failed.
+pub(super) fn unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, Fault> {
+    Ok(match reader.text()? {
+        "others changed it" => Unfinished::Drifted,
+        "it was interrupted while being changed" => Unfinished::InterruptedUpdate,
+        "it was interrupted while being made" => Unfinished::InterruptedCreate,
+        failure => Unfinished::Failed { message: failure.into() },
+    })
 }

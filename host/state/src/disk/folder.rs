@@ -11,7 +11,7 @@ use crate::probe::Probed;
 use crate::{Error, Holder};
 
 /// The format of the folder that is written, and the newest that is read.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 
 /// No small file of the folder is larger, in bytes.
 const SMALL: u64 = 1 << 16;
@@ -37,8 +37,8 @@ enum Found {
     Nothing,
     /// Entries in sled, and no journal.
     Version1,
-    /// The same files as now, with entries of which less was sealed.
-    Version2,
+    /// The same files as now, with entries of an earlier version.
+    Older,
     Current,
 }
 
@@ -145,7 +145,7 @@ fn check_format(folder: &Path) -> Result<Found, Error> {
         Ok(text) => match text.trim().parse::<u32>() {
             Ok(FORMAT) => Ok(Found::Current),
             Ok(1) => Ok(Found::Version1),
-            Ok(2) => Ok(Found::Version2),
+            Ok(2 | 3) => Ok(Found::Older),
             Ok(found) if found > FORMAT => {
                 let what = format!("the state in `{}`", folder.display());
                 Err(Error::Newer { what, found, supported: FORMAT })

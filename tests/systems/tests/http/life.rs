@@ -75,7 +75,7 @@ fn a_thing_that_is_gone_comes_back() {
     let scene = Scene::new(&service.url(), &found(&service.url(), "gone"), &none());
     scene.up();
     service.empty();
-    scene.workspace.purlin(&["refresh"]).says("it is gone");
+    scene.workspace.purlin(&["refresh"]).says("it no longer exists");
     scene.up();
     assert_eq!(things(&service, "gone").len(), 1);
     // Deleting what is gone is a success.

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use purlin_model::Urn;
+use purlin_model::{Reason, Urn};
 use purlin_state::RecordId;
 
 use super::Building;
 use super::edges::waits_for;
-use super::replacement::RETAINED;
 use crate::plan::{Action, Companion, InsteadOf, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
@@ -18,7 +17,7 @@ pub(in crate::planner) fn homeless(
     recorded: &Recorded,
     steps: &[Step],
     operations: &[Operation],
-) -> Vec<(Urn, String)> {
+) -> Vec<(Urn, Reason)> {
     let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.work {
         Work::Delete { id, call: true, .. } if id.superseded.is_none() => {
             Some((&id.urn, (index, steps.get(operation.step as usize)?)))
@@ -38,7 +37,7 @@ pub(in crate::planner) fn homeless(
         let (host, because) = hosts.get(record.deleted_with.as_ref()?)?;
         // Who moves elsewhere has left by then.
         waits_for(operations, index, *host)
-            .then(|| (step.urn.clone(), format!("it goes with `{}`, which is deleted first", because.key)))
+            .then(|| (step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
     });
     homeless.collect()
 }
@@ -98,6 +97,7 @@ impl Building<'_> {
         let mut goes: BTreeMap<RecordId, u32> = BTreeMap::new();
         for Guest { id, own, host, .. } in guests {
             let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
+            let Some(other) = host.urn.key() else { continue };
             if let Some(Operation { work: Work::Delete { call: true, also, .. }, .. }) =
                 self.operations.get_mut(by as usize)
             {
@@ -106,8 +106,8 @@ impl Building<'_> {
                 let step = self.operations.get(own as usize).map(|operation| operation.step);
                 let step = step.and_then(|step| self.steps.get_mut(step as usize));
                 let reasons = step.into_iter().flat_map(|step| &mut step.reasons);
-                for reason in reasons.filter(|reason| *reason == RETAINED) {
-                    *reason = "it was to be retained, and goes with that all the same".into();
+                for reason in reasons.filter(|reason| **reason == Reason::OldOneRetained) {
+                    *reason = Reason::OldOneNotRetained { other: other.clone() };
                 }
             }
         }

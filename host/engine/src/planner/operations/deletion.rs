@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use purlin_model::{Key, Urn};
+use purlin_model::{Key, Reason, Urn};
 use purlin_state::{Record, RecordId};
 
 use super::{Building, has_dependents, order, the_old_one_stays};
-use crate::departure::Departure;
 use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::exists;
 
@@ -22,18 +21,18 @@ impl Building<'_> {
             self.errors.extend(staying.iter().map(|other| has_dependents(&key, other, "deleted")));
             let step = self.steps.len() as u32;
             let id = record.id();
-            let call = exists(&record) && !record.retain && !record.external;
-            let departure = self.graph.map(|_| Departure::Unknown);
-            let mut reasons = why_removed(&record, departure.as_ref());
+            let forgotten = forgotten(&record);
+            let call = forgotten.is_none();
+            let why = match self.graph {
+                Some(_) => Reason::LeftDocuments { departure: None },
+                None => Reason::Destroyed,
+            };
+            let mut reasons: Vec<Reason> = [Some(why), forgotten].into_iter().flatten().collect();
             let undecided = self.recorded.is_perhaps_made(&id);
             if undecided {
-                reasons.push("an earlier run was interrupted while making a new one: it may exist".into());
+                reasons.push(Reason::NewOneMayExist);
             }
-            self.steps.push(Step {
-                reasons,
-                departure,
-                ..Step::new(key, record.urn.clone(), Action::Delete)
-            });
+            self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
             let own = self.delete(step, id.clone(), call, false);
             if undecided && let Some(operation) = self.operations.get_mut(own as usize) {
                 operation.work = Work::Undecided;
@@ -55,9 +54,9 @@ impl Building<'_> {
                 continue;
             }
             let step = self.steps.len() as u32;
-            let reasons = vec!["it was replaced, and the old one is still there".to_owned()];
+            let reasons = vec![Reason::Replaced];
             self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
-            let call = exists(record) && !record.retain && !record.external;
+            let call = forgotten(record).is_none();
             let own = self.delete(step, record.id(), call, false);
             self.deletions.insert(record.id(), own);
         }
@@ -114,15 +113,12 @@ impl Building<'_> {
     }
 }
 
-fn why_removed(record: &Record, departure: Option<&Departure>) -> Vec<String> {
-    let why = departure.map_or_else(|| "everything goes".to_owned(), Departure::to_string);
-    let mut reasons = vec![why];
-    if record.external {
-        reasons.push("others manage it: only forgotten, not deleted".into());
-    } else if !exists(record) {
-        reasons.push("it is gone already: only forgotten".into());
-    } else if record.retain {
-        reasons.push("it is retained: only forgotten, not deleted".into());
+/// Why a record that goes is removed without a call.
+fn forgotten(record: &Record) -> Option<Reason> {
+    match record {
+        _ if record.external => Some(Reason::ForgottenExternal),
+        _ if !exists(record) => Some(Reason::ForgottenGone),
+        _ if record.retain => Some(Reason::ForgottenRetained),
+        _ => None,
     }
-    reasons
 }

@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use purlin_model::Urn;
+use purlin_model::{Reason, Urn};
 use purlin_state::RecordId;
 
 use super::{Building, has_dependents, the_old_one_stays};
 use crate::plan::{InsteadOf, Operation, Warning, Work};
-
-/// What is said of the old one of a replacement that is let go of.
-pub(super) const RETAINED: &str = "the old one is retained: only forgotten, not deleted";
 
 impl Building<'_> {
     pub(super) fn replace(
@@ -29,7 +26,7 @@ impl Building<'_> {
             let retain = node.is_some_and(|node| node.lifecycle.retain);
             step.delete_before_replace = before && !retain;
             if retain {
-                step.reasons.push(RETAINED.into());
+                step.reasons.push(Reason::OldOneRetained);
             }
             let instead = match (retain, before) {
                 (true, _) => InsteadOf::Forgotten,

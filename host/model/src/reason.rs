@@ -1,0 +1,271 @@
+//! Why a step of a plan is taken, why a recorded resource is not as wanted, and what was found about
+//! one: values that the planner decides with, the state stores and programs read (SPEC §9, §10).
+//!
+//! There are no sentences in here; `words.rs` has all of them. Each value has a stable code in kebab
+//! case, and serialises as a map of the code and its data.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::{Departure, Key, Label};
+
+/// Why a step of a plan is taken (SPEC §9). A step has none, one or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// It is not recorded: it does not exist yet.
+    New,
+    /// It is recorded as gone, and the documents ask for it.
+    Gone,
+    /// Inputs have other values than those it was last provisioned with.
+    InputsChanged,
+    /// Inputs read values that become known while the plan is carried out, and may differ then.
+    InputsMayChange,
+    /// The inputs differ from the recorded ones only before the driver's `check` fills in defaults.
+    InputsChangedBeforeCheck,
+    /// It was found to differ from what the documents say when it was adopted or read.
+    FoundDifferent,
+    /// Another definition provisions it.
+    DefinitionChanged {
+        /// Id of the definition so far.
+        before: Arc<str>,
+        /// Id of the definition from now on.
+        now: Arc<str>,
+    },
+    /// Another driver provisions it.
+    DriverChanged {
+        /// Name of the driver so far.
+        before: Arc<str>,
+        /// Name of the driver from now on.
+        now: Arc<str>,
+    },
+    /// Its driver has another version.
+    DriverVersionChanged {
+        /// Name of the driver.
+        driver: Arc<str>,
+        /// The version so far.
+        before: Arc<str>,
+        /// The version from now on.
+        now: Arc<str>,
+    },
+    /// Its driver has the same version and other bytes.
+    DriverRebuilt {
+        /// Name of the driver.
+        driver: Arc<str>,
+    },
+    /// Its driver reports that an input that changes cannot be changed in place.
+    CannotChangeInPlace {
+        /// JSON Pointer into `{values, secrets, params, account}`.
+        path: Arc<str>,
+    },
+    /// Its driver has no `update`.
+    DriverCannotUpdate {
+        /// Name of the driver.
+        driver: Arc<str>,
+    },
+    /// The documents say that a change there replaces it (`lifecycle.replace_on_changes`).
+    ReplaceOnChanges {
+        /// The path, as the documents write it.
+        path: Arc<str>,
+    },
+    /// It is marked to be replaced (`purlin state taint`).
+    Tainted,
+    /// The caller asks to replace it (`--replace`).
+    ReplaceRequested,
+    /// It is replaced together with another one (`lifecycle.replace_with`).
+    ReplacedWith {
+        /// The other resource.
+        other: Key,
+    },
+    /// It goes with another one (`lifecycle.deleted_with`), which is deleted before it could change.
+    GoesWith {
+        /// The other resource.
+        other: Key,
+    },
+    /// The caller asks to provision every resource (`--full`).
+    Full,
+    /// It exists, and is to be managed from now on (`lifecycle.import`).
+    Adopted {
+        /// The driver's id of it.
+        #[serde(serialize_with = "shown")]
+        id: Label,
+    },
+    /// It was only observed so far, and is to be managed from now on.
+    NoLongerObserved,
+    /// Others manage it, and it is only observed (`lifecycle.observe`).
+    Observed {
+        /// The driver's id of it.
+        #[serde(serialize_with = "shown")]
+        id: Label,
+    },
+    /// It was managed so far, and is only observed from now on.
+    NoLongerManaged,
+    /// The documents no longer ask for it.
+    LeftDocuments {
+        /// Why; none where that is not known.
+        #[serde(flatten)]
+        departure: Option<Box<Departure>>,
+    },
+    /// The caller asks to delete what is recorded (`purlin destroy`).
+    Destroyed,
+    /// It is an old copy: a new one took its place, and it could not be deleted then.
+    Replaced,
+    /// Others manage it: its record is removed, and no driver is called.
+    ForgottenExternal,
+    /// It is gone already: its record is removed, and no driver is called.
+    ForgottenGone,
+    /// It is retained (`lifecycle.retain`): its record is removed, and no driver is called.
+    ForgottenRetained,
+    /// Its replacement retains the old one (`lifecycle.retain`), which no record is kept of.
+    OldOneRetained,
+    /// The old one of its replacement was to be retained, and is lost with what it lives in.
+    OldOneNotRetained {
+        /// What it lives in.
+        other: Key,
+    },
+    /// It is read, to record what it is like now (`purlin refresh`).
+    Refreshed,
+    /// A call that deletes it was interrupted, and what became of it is found out.
+    InterruptedDelete,
+    /// A call that creates it was interrupted, and may have succeeded.
+    MayExist,
+    /// A call that creates a new one in its place was interrupted, and may have succeeded.
+    NewOneMayExist,
+    /// A call that deletes it was interrupted, and may have succeeded.
+    MayBeGone,
+    /// It is recorded as unfinished.
+    #[serde(untagged)]
+    Unfinished(Unfinished),
+}
+
+/// Why a resource that exists is not known to be as the last deployment wanted it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Unfinished {
+    /// Others changed it.
+    Drifted,
+    /// The call that updates it was interrupted.
+    InterruptedUpdate,
+    /// The call that creates it was interrupted.
+    InterruptedCreate,
+    /// Its driver could not finish, or did something else than it had promised.
+    Failed {
+        /// What failed, without secrets.
+        #[serde(rename = "error")]
+        message: String,
+    },
+}
+
+/// What was found about a resource while a plan was carried out, or looked at for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(tag = "finding", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Finding {
+    /// It differs from its record.
+    Changed,
+    /// It does not exist any more.
+    Gone,
+    /// The interrupted call created it.
+    Created,
+    /// The interrupted call did not create it.
+    NotCreated,
+    /// Whether the interrupted call created it cannot be found out.
+    MayExist,
+    /// The interrupted call will be repeated, which creates it unless it exists.
+    CreateRepeated,
+    /// The interrupted call may have updated it, so that the plan compares it with the documents.
+    MayBeUpdated,
+    /// The interrupted call did not delete it.
+    NotDeleted,
+    /// Its record was removed, and it was not deleted.
+    Forgotten,
+    /// Its record was removed, and it was not deleted: another record is about the same real thing.
+    ForgottenShared,
+}
+
+impl From<Unfinished> for Reason {
+    fn from(unfinished: Unfinished) -> Self {
+        Self::Unfinished(unfinished)
+    }
+}
+
+impl Reason {
+    /// A stable short name, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::InputsChanged => "inputs-changed",
+            Self::InputsMayChange => "inputs-may-change",
+            Self::InputsChangedBeforeCheck => "inputs-changed-before-check",
+            Self::FoundDifferent => "found-different",
+            Self::DefinitionChanged { .. } => "definition-changed",
+            Self::DriverChanged { .. } => "driver-changed",
+            Self::DriverVersionChanged { .. } => "driver-version-changed",
+            Self::DriverRebuilt { .. } => "driver-rebuilt",
+            Self::CannotChangeInPlace { .. } => "cannot-change-in-place",
+            Self::DriverCannotUpdate { .. } => "driver-cannot-update",
+            Self::ReplaceOnChanges { .. } => "replace-on-changes",
+            Self::Tainted => "tainted",
+            Self::ReplaceRequested => "replace-requested",
+            Self::ReplacedWith { .. } => "replaced-with",
+            Self::GoesWith { .. } => "goes-with",
+            Self::Full => "full",
+            Self::Unfinished(unfinished) => unfinished.code(),
+            Self::Adopted { .. } => "adopted",
+            Self::NoLongerObserved => "no-longer-observed",
+            Self::Observed { .. } => "observed",
+            Self::NoLongerManaged => "no-longer-managed",
+            Self::LeftDocuments { .. } => "left-documents",
+            Self::Destroyed => "destroyed",
+            Self::Replaced => "replaced",
+            Self::ForgottenExternal => "forgotten-external",
+            Self::ForgottenGone => "forgotten-gone",
+            Self::ForgottenRetained => "forgotten-retained",
+            Self::OldOneRetained => "old-one-retained",
+            Self::OldOneNotRetained { .. } => "old-one-not-retained",
+            Self::Refreshed => "refreshed",
+            Self::InterruptedDelete => "interrupted-delete",
+            Self::MayExist => "may-exist",
+            Self::NewOneMayExist => "new-one-may-exist",
+            Self::MayBeGone => "may-be-gone",
+        }
+    }
+}
+
+impl Unfinished {
+    /// A stable short name, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Drifted => "drifted",
+            Self::InterruptedUpdate => "interrupted-update",
+            Self::InterruptedCreate => "interrupted-create",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+impl Finding {
+    /// A stable short name, for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+            Self::Created => "created",
+            Self::NotCreated => "not-created",
+            Self::MayExist => "may-exist",
+            Self::CreateRepeated => "create-repeated",
+            Self::MayBeUpdated => "may-be-updated",
+            Self::NotDeleted => "not-deleted",
+            Self::Forgotten => "forgotten",
+            Self::ForgottenShared => "forgotten-shared",
+        }
+    }
+}
+
+/// A driver's id, masked where it is secret.
+fn shown<S: Serializer>(id: &Label, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
+}

@@ -1,0 +1,255 @@
+//! How reasons, findings and departures read: the one place that words them, for every program that
+//! shows them to people. All are main clauses about a resource ("it …"), without a full stop.
+
+use std::fmt;
+
+use crate::{By, Departure, FileNow, Finding, Reason, Unfinished};
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::New => "it does not exist yet",
+            Self::Gone => "it no longer exists",
+            Self::InputsChanged => "its inputs changed",
+            Self::InputsMayChange => "its inputs may change with the values that they read",
+            Self::InputsChangedBeforeCheck => "its inputs changed before the driver fills in defaults",
+            Self::FoundDifferent => "it differs from the documents",
+            Self::DefinitionChanged { before, now } => {
+                return write!(f, "its definition changes from `{before}` to `{now}`");
+            }
+            Self::DriverChanged { before, now } => {
+                return write!(f, "its driver changes from `{before}` to `{now}`");
+            }
+            Self::DriverVersionChanged { driver, before, now } => {
+                return write!(f, "its driver `{driver}` changes from version {before} to {now}");
+            }
+            Self::DriverRebuilt { driver } => return write!(f, "its driver `{driver}` was rebuilt"),
+            Self::CannotChangeInPlace { path } => return write!(f, "`{path}` cannot be changed in place"),
+            Self::DriverCannotUpdate { driver } => {
+                return write!(f, "the driver `{driver}` cannot change it in place");
+            }
+            Self::ReplaceOnChanges { path } => {
+                return write!(f, "a change of `{path}` replaces it (`replace_on_changes`)");
+            }
+            Self::Tainted => "it is marked for replacement",
+            Self::ReplaceRequested => "its replacement was requested",
+            Self::ReplacedWith { other } => return write!(f, "it is replaced together with `{other}`"),
+            Self::GoesWith { other } => {
+                return write!(f, "it is deleted together with `{other}`, which is deleted first");
+            }
+            Self::Full => "every resource is provisioned",
+            Self::Unfinished(unfinished) => return unfinished.fmt(f),
+            Self::Adopted { id } => return write!(f, "it exists as `{id}`"),
+            Self::NoLongerObserved => "it was only observed until now",
+            Self::Observed { id } => return write!(f, "it is only observed, as `{id}`"),
+            Self::NoLongerManaged => "it is only observed from now on; others manage it",
+            Self::LeftDocuments { departure: None } => "it is no longer in the documents",
+            Self::LeftDocuments { departure: Some(departure) } => return departure.fmt(f),
+            Self::Destroyed => "its deletion was requested",
+            Self::Replaced => "it was replaced, and the old one still exists",
+            Self::ForgottenExternal => "others manage it: only removed from the state, not deleted",
+            Self::ForgottenGone => "it is gone already: only removed from the state",
+            Self::ForgottenRetained => "it is retained: only removed from the state, not deleted",
+            Self::OldOneRetained => "the old one is retained: only removed from the state, not deleted",
+            Self::OldOneNotRetained { other } => {
+                return write!(f, "the old one cannot be retained: it is deleted together with `{other}`");
+            }
+            Self::Refreshed => "its driver reads it",
+            Self::InterruptedDelete => "its deletion was interrupted",
+            Self::MayExist => "its creation was interrupted, and it may exist",
+            Self::NewOneMayExist => "its replacement was interrupted, and a new one may exist",
+            Self::MayBeGone => "its deletion was interrupted, and it may be gone",
+        })
+    }
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Drifted => "it was changed outside of Purlin",
+            Self::InterruptedUpdate => "its update was interrupted",
+            Self::InterruptedCreate => "its creation was interrupted",
+            Self::Failed { message } => return write!(f, "it exists only in part: {message}"),
+        })
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Changed => "it was changed",
+            Self::Gone => "it no longer exists",
+            Self::Created => "it was created",
+            Self::NotCreated => "it was not created",
+            Self::MayExist => "it may have been created",
+            Self::CreateRepeated => "its creation is repeated",
+            Self::MayBeUpdated => "it may have been updated",
+            Self::NotDeleted => "it was not deleted",
+            Self::Forgotten => "it was removed from the state, not deleted",
+            Self::ForgottenShared => {
+                "it was removed from the state, not deleted: another resource is the same thing"
+            }
+        })
+    }
+}
+
+impl fmt::Display for Departure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { deployment, by, file, now } = self;
+        let file = match &**file {
+            "-" => "standard input".to_owned(),
+            file => format!("`{}`", file.escape_debug()),
+        };
+        let did = match by {
+            By::Declaration => "declared it".to_owned(),
+            By::Workload { workload } => format!("declared its workload `{workload}`"),
+            By::Definition { of: None } => "provisioned it".to_owned(),
+            By::Reference { of: None } => "referred to it".to_owned(),
+            By::Definition { of: Some(other) } | By::Reference { of: Some(other) } => {
+                let other = other.as_str().replacen(".default#", "#", 1);
+                return write!(f, "`{other}`, which asked for it, is no longer in the documents");
+            }
+        };
+        match now {
+            FileNow::Changed => write!(f, "{file} {did} in deployment {deployment}, and no longer does"),
+            FileNow::Removed => write!(f, "{file} was removed; it {did} in deployment {deployment}"),
+            FileNow::Empty => {
+                write!(f, "{file} no longer holds a document; it {did} in deployment {deployment}")
+            }
+            FileNow::Unread => write!(f, "{file}, which {did} in deployment {deployment}, was not read"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Key, Label};
+
+    fn departures() -> Vec<Departure> {
+        let key = Key::parse("s3.default#shared.a").expect("a key");
+        let of = |by, now| Departure { deployment: 12, by, file: "apps/web.yaml".into(), now };
+        let web = || By::Workload { workload: "web".into() };
+        vec![
+            of(By::Declaration, FileNow::Removed),
+            of(By::Declaration, FileNow::Changed),
+            of(web(), FileNow::Removed),
+            of(web(), FileNow::Empty),
+            of(By::Definition { of: None }, FileNow::Changed),
+            of(By::Definition { of: Some(key) }, FileNow::Changed),
+            of(By::Reference { of: None }, FileNow::Unread),
+        ]
+    }
+
+    #[test]
+    fn departures_name_the_file_and_the_deployment() {
+        let said: Vec<String> = departures().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "`apps/web.yaml` was removed; it declared it in deployment 12",
+                "`apps/web.yaml` declared it in deployment 12, and no longer does",
+                "`apps/web.yaml` was removed; it declared its workload `web` in deployment 12",
+                "`apps/web.yaml` no longer holds a document; it declared its workload `web` in deployment 12",
+                "`apps/web.yaml` provisioned it in deployment 12, and no longer does",
+                "`s3#shared.a`, which asked for it, is no longer in the documents",
+                "`apps/web.yaml`, which referred to it in deployment 12, was not read",
+            ]
+        );
+    }
+
+    /// One of each, so that a code cannot differ from what is serialised.
+    fn reasons() -> Vec<Reason> {
+        use Reason::*;
+        let other = Key::parse("s3.default#shared.a").expect("a key");
+        let (before, now, driver, path) = ("1".into(), "2".into(), "acme/db".into(), "/values/a".into());
+        let departure = departures().pop().map(Box::new);
+        vec![
+            New,
+            Gone,
+            InputsChanged,
+            InputsMayChange,
+            InputsChangedBeforeCheck,
+            FoundDifferent,
+            DefinitionChanged { before: "a".into(), now: "b".into() },
+            DriverChanged { before: "a".into(), now: "b".into() },
+            DriverVersionChanged { driver, before, now },
+            DriverRebuilt { driver: "acme/db".into() },
+            CannotChangeInPlace { path },
+            DriverCannotUpdate { driver: "acme/db".into() },
+            ReplaceOnChanges { path: "values.a".into() },
+            Tainted,
+            ReplaceRequested,
+            ReplacedWith { other: other.clone() },
+            GoesWith { other: other.clone() },
+            Full,
+            Unfinished(super::Unfinished::Drifted),
+            Unfinished(super::Unfinished::InterruptedUpdate),
+            Unfinished(super::Unfinished::InterruptedCreate),
+            Unfinished(super::Unfinished::Failed { message: "half way".into() }),
+            Adopted { id: "db-1".into() },
+            NoLongerObserved,
+            Observed { id: Label::new("hidden", true) },
+            NoLongerManaged,
+            LeftDocuments { departure: None },
+            LeftDocuments { departure },
+            Destroyed,
+            Replaced,
+            ForgottenExternal,
+            ForgottenGone,
+            ForgottenRetained,
+            OldOneRetained,
+            OldOneNotRetained { other },
+            Refreshed,
+            InterruptedDelete,
+            MayExist,
+            NewOneMayExist,
+            MayBeGone,
+        ]
+    }
+
+    #[test]
+    fn a_reason_serialises_as_its_code_and_its_data() {
+        for reason in reasons() {
+            let json = serde_json::to_value(&reason).expect("JSON");
+            assert_eq!(json["reason"], reason.code(), "{json}");
+            assert!(!json.to_string().contains("hidden") && !reason.to_string().contains("hidden"));
+        }
+        let json = |reason: &Reason| serde_json::to_value(reason).expect("JSON");
+        let all = reasons();
+        let of = |code: &str| all.iter().rfind(|reason| reason.code() == code).map(json);
+        assert_eq!(
+            of("definition-changed"),
+            Some(json!({"reason": "definition-changed", "before": "a", "now": "b"}))
+        );
+        assert_eq!(of("failed"), Some(json!({"reason": "failed", "error": "half way"})));
+        assert_eq!(of("observed"), Some(json!({"reason": "observed", "id": "[secret]"})));
+        assert_eq!(
+            of("left-documents"),
+            Some(json!({"reason": "left-documents", "deployment": 12, "by": "reference", "of": null,
+                        "file": "apps/web.yaml", "now": "unread"}))
+        );
+        assert_eq!(json(&Reason::LeftDocuments { departure: None }), json!({"reason": "left-documents"}));
+    }
+
+    #[test]
+    fn a_finding_serialises_as_its_code() {
+        use Finding::*;
+        for finding in [
+            Changed,
+            Gone,
+            Created,
+            NotCreated,
+            MayExist,
+            CreateRepeated,
+            MayBeUpdated,
+            NotDeleted,
+            Forgotten,
+            ForgottenShared,
+        ] {
+            assert_eq!(serde_json::to_value(finding).expect("JSON"), json!({"finding": finding.code()}));
+        }
+    }
+}
