@@ -11,7 +11,7 @@ use crate::report::FORMAT;
 use crate::report::cause;
 use crate::report::diagnostic::{self, Fault, Place};
 use crate::report::places;
-use crate::report::plan::{Change, Tally};
+use crate::report::plan::{Change, Tally, is_zero};
 use crate::report::worded::Worded;
 use crate::ui::Ui;
 
@@ -23,6 +23,9 @@ struct ResourceEvent<'a> {
     key: &'a str,
     action: &'static str,
     phase: &'static str,
+    /// Why it waits, each with its message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<Worded<Reason>>,
     /// What was found, with its message.
     #[serde(flatten)]
     finding: Option<Worded<Finding>>,
@@ -119,6 +122,9 @@ struct SummaryEvent {
     done: Tally,
     failed: usize,
     skipped: usize,
+    /// Resources that wait for others that no document declares.
+    #[serde(skip_serializing_if = "is_zero")]
+    waiting: usize,
     /// Resources of which it is not known what became of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unknown: Vec<String>,
@@ -149,6 +155,7 @@ fn resource(key: &str, action: Action, phase: &Phase, documents: Option<&Documen
         key,
         action: action.as_str(),
         phase: "started",
+        reasons: Vec::new(),
         finding: None,
         message: None,
         percent: None,
@@ -177,6 +184,10 @@ fn resource(key: &str, action: Action, phase: &Phase, documents: Option<&Documen
             line.phase = "failed";
             line.milliseconds = Some(millis(*took));
             line.error = Some(fail(cause, documents));
+        }
+        Phase::Waiting { reasons } => {
+            line.phase = "waiting";
+            line.reasons = reasons.iter().cloned().map(Into::into).collect();
         }
         Phase::Skipped { because } => {
             line.phase = "skipped";
@@ -270,8 +281,14 @@ pub(crate) fn status(summary: &Summary) -> &'static str {
     match (summary.cancelled, summary.is_success()) {
         (true, _) => "cancelled",
         (_, true) => "succeeded",
+        _ if only_waits(summary) => "waiting",
         _ => "failed",
     }
+}
+
+/// Whether all is done but what waits for resources that no document declares.
+pub(crate) fn only_waits(summary: &Summary) -> bool {
+    !summary.is_success() && Summary { waiting: Vec::new(), ..summary.clone() }.is_success()
 }
 
 fn summarise(summary: &Summary) -> SummaryEvent {
@@ -282,6 +299,7 @@ fn summarise(summary: &Summary) -> SummaryEvent {
         done: summary.done.into(),
         failed: summary.failed.len(),
         skipped: summary.skipped.len(),
+        waiting: summary.waiting.len(),
         unknown: summary.unknown.iter().map(ToString::to_string).collect(),
         error: summary.halted.as_ref().map(ToString::to_string).or_else(|| summary.integrity.clone()),
         calls: summary.calls,

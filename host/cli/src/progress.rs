@@ -10,6 +10,7 @@ use purlin_host::documents::SourceMap;
 use purlin_host::engine::{Action, Change, Event, Phase, Summary};
 use purlin_host::model::{Diagnostic, Finding, Key};
 
+use crate::events;
 use crate::render::value;
 use crate::report::cause::{self, Locate};
 use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
@@ -107,6 +108,8 @@ impl<'a> Progress<'a> {
                     true,
                 );
             }
+            // The report at the end names them.
+            Phase::Waiting { .. } => {}
             Phase::Skipped { .. } => self.done(key),
         }
     }
@@ -227,6 +230,7 @@ pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
         .filter(|(_, because)| because.as_ref().is_none_or(|because| !failed.contains(&because)))
         .map(|(key, _)| key)
         .collect();
+    waiting(&mut out, summary, look.columns);
     let unknown: Vec<&Key> = summary.unknown.iter().collect();
     list(&mut out, "the next run finds out what became of", &unknown);
     list(&mut out, if summary.cancelled { "stopped before" } else { "not tried" }, &rest);
@@ -288,6 +292,26 @@ fn list(out: &mut String, title: &str, keys: &[&Key]) {
     }
 }
 
+/// What waits, and for what.
+fn waiting(out: &mut String, summary: &Summary, columns: usize) {
+    const LISTED: usize = 10;
+    if summary.waiting.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "waiting {}:", text::count(summary.waiting.len(), "resource"));
+    for (key, reasons) in summary.waiting.iter().take(LISTED) {
+        let _ = writeln!(out, "    {}", text::line(key.as_str()));
+        for reason in reasons {
+            for line in text::wrap(&text::line(&reason.to_string()), columns.saturating_sub(8).max(20)) {
+                let _ = writeln!(out, "        {line}");
+            }
+        }
+    }
+    if summary.waiting.len() > LISTED {
+        let _ = writeln!(out, "    … and {} more", summary.waiting.len() - LISTED);
+    }
+}
+
 fn headline(summary: &Summary) -> String {
     let done = summary.done;
     let parts: Vec<String> = [
@@ -300,6 +324,7 @@ fn headline(summary: &Summary) -> String {
         (done.none, "unchanged"),
         (summary.failed.len(), "failed"),
         (summary.skipped.len(), "not tried"),
+        (summary.waiting.len(), "waiting"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)
@@ -309,9 +334,11 @@ fn headline(summary: &Summary) -> String {
     let word = match (summary.cancelled, summary.is_success()) {
         (true, _) => paint(WARNING, "Stopped"),
         (_, true) => paint(GOOD, "Done"),
+        _ if events::only_waits(summary) => paint(WARNING, "Waiting"),
         _ => paint(DELETE, "Failed"),
     };
-    format!("{word} in {}: {parts}.", text::duration(summary.took))
+    let how = if events::only_waits(summary) { "after" } else { "in" };
+    format!("{word} {how} {}: {parts}.", text::duration(summary.took))
 }
 
 #[cfg(test)]
@@ -344,6 +371,7 @@ mod tests {
             ],
             cancelled: false,
             calls: 3,
+            waiting: Vec::new(),
             unknown: vec![key("s3#shared.a")],
             halted: None,
             integrity: None,

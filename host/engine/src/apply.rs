@@ -263,6 +263,10 @@ async fn run(shared: Arc<Shared>) -> Summary {
         writing: FuturesUnordered::new(),
         shared: Arc::clone(&shared),
     };
+    for step in shared.plan.steps.iter().filter(|step| step.waits) {
+        shared.events.send(&step.key, step.action, Phase::Waiting { reasons: step.reasons.clone() });
+        running.summary.waiting.push((step.key.clone(), step.reasons.clone()));
+    }
     match running.prelude().await {
         Ok(()) => running.work().await,
         Err(error) => running.summary.halted = Some(Cause::from(error)),
@@ -371,7 +375,7 @@ impl Running {
         let shared = Arc::clone(&self.shared);
         let Some((step, planned)) = shared.step(index) else { return };
         let counts = match (planned, step.action) {
-            _ if step.left_out => false,
+            _ if step.left_out || step.waits => false,
             // The old one of a replacement is no resource of its own.
             (Action::Delete, Action::Replace) => false,
             // Its place is still to be forgotten.

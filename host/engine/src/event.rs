@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purlin_model::{Finding, Key};
+use purlin_model::{Finding, Key, Reason};
 
 use crate::error::Cause;
 use crate::plan::{Action, Tally};
@@ -38,6 +38,11 @@ pub enum Phase {
         /// How long the step took.
         took: Duration,
     },
+    /// It waits for a resource that no document declares. Nothing is done about it in this run.
+    Waiting {
+        /// For which, and along which way.
+        reasons: Vec<Reason>,
+    },
     /// It was not tried.
     Skipped {
         /// The resource whose failure stood in the way; none when the run was cancelled.
@@ -70,6 +75,8 @@ pub struct Summary {
     pub failed: Vec<(Key, Cause)>,
     /// Resources that were not tried, each with what stood in the way.
     pub skipped: Vec<(Key, Option<Key>)>,
+    /// Resources that wait for others that no document declares, each with its reasons.
+    pub waiting: Vec<(Key, Vec<Reason>)>,
     /// Resources of which it is not known what became of them, because a call was ended by force or
     /// its driver broke down. The next run finds out, or asks.
     pub unknown: Vec<Key>,
@@ -91,6 +98,7 @@ impl Summary {
     pub fn is_success(&self) -> bool {
         self.failed.is_empty()
             && self.skipped.is_empty()
+            && self.waiting.is_empty()
             && self.unknown.is_empty()
             && self.halted.is_none()
             && self.integrity.is_none()

@@ -115,6 +115,9 @@ pub struct Step {
     pub moved_from: Option<Urn>,
     /// Whether the old one goes before the new one is made.
     pub delete_before_replace: bool,
+    /// Whether it waits for something that no document declares, so that nothing is done about it: its
+    /// reasons say for what.
+    pub waits: bool,
     /// Whether this run is not about it: nobody looked whether anything is to be done.
     pub left_out: bool,
     pub(crate) loss: Option<Loss>,
@@ -131,6 +134,7 @@ impl Step {
             changes: Vec::new(),
             moved_from: None,
             delete_before_replace: false,
+            waits: false,
             left_out: false,
             loss: None,
         }
@@ -282,6 +286,8 @@ pub struct Tally {
     pub adopt: usize,
     /// To be left alone.
     pub none: usize,
+    /// To be left alone because they wait for something that no document declares; not among `none`.
+    pub waiting: usize,
     /// Of those that are deleted or replaced: the ones that lose data.
     pub loses_data: usize,
 }
@@ -361,7 +367,12 @@ impl Plan {
     /// How many resources meet which fate.
     pub fn summary(&self) -> Tally {
         let mut tally = Tally::default();
-        self.steps.iter().filter(|step| !step.left_out).for_each(|step| tally.count(step.action));
+        for step in self.steps.iter().filter(|step| !step.left_out) {
+            match step.waits {
+                true => tally.waiting += 1,
+                false => tally.count(step.action),
+            }
+        }
         tally.loses_data = self.losses().count();
         tally
     }

@@ -20,6 +20,7 @@ mod reach;
 mod scope;
 mod upkeep;
 mod validate;
+mod waits;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -155,6 +156,7 @@ pub async fn plan(
         true => Vault::closed(),
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
+    let waiting = waits::find(&graph, context, &recorded);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
             board: Board::new(graph.len()),
@@ -171,6 +173,7 @@ pub async fn plan(
             context,
             recorded: &recorded,
             in_scope: &in_scope,
+            waiting: &waiting,
             forced: &forced,
             import: &import,
             options: &options,
@@ -384,6 +387,8 @@ struct Planner<'a> {
     context: &'a Context,
     recorded: &'a Recorded,
     in_scope: &'a Option<HashSet<Urn>>,
+    /// Resources that wait for what no document declares, each with its reasons.
+    waiting: &'a HashMap<NodeId, Vec<Reason>>,
     /// Resources to replace whatever their inputs say, each with the reason.
     forced: &'a HashMap<Urn, Reason>,
     /// Ids to take over.

@@ -135,6 +135,20 @@ pub enum Reason {
     NewOneMayExist,
     /// A call that deletes it was interrupted, and may have succeeded.
     MayBeGone,
+    /// It waits for a resource that no document declares: its own reference field names that, or the
+    /// field of a resource that it depends on (SPEC §7).
+    Waits {
+        /// What it waits for in turn, the last of which has the field; empty where that is itself.
+        through: Vec<Key>,
+        /// What the field names, in words.
+        target: Arc<str>,
+        /// The field as it was written, such as `vpcIdRef: net`.
+        field: Arc<str>,
+        /// Where, as `FILE:LINE:COLUMN`.
+        at: Arc<str>,
+        /// A resource with a like name.
+        near: Option<Key>,
+    },
     /// It is recorded as unfinished.
     #[serde(untagged)]
     Unfinished(Unfinished),
@@ -231,6 +245,7 @@ impl Reason {
             Self::MayExist => "may-exist",
             Self::NewOneMayExist => "new-one-may-exist",
             Self::MayBeGone => "may-be-gone",
+            Self::Waits { .. } => "waits",
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{By, Departure, FileNow, Finding, Reason, Unfinished};
+use crate::{By, Departure, FileNow, Finding, Key, Reason, Unfinished};
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,8 +59,21 @@ impl fmt::Display for Reason {
             Self::MayExist => "its creation was interrupted, and it may exist",
             Self::NewOneMayExist => "its replacement was interrupted, and a new one may exist",
             Self::MayBeGone => "its deletion was interrupted, and it may be gone",
+            Self::Waits { through, target, field, at, near } => {
+                let way: String =
+                    through.iter().map(|key| format!("`{}`, which waits for ", short(key))).collect();
+                let near =
+                    near.as_ref().map(|near| format!("; did you mean `{}`?", near.id())).unwrap_or_default();
+                let what = format!("{target}, which no document declares (`{field}`, {at}{near})");
+                return write!(f, "it waits for {way}{what}");
+            }
         })
     }
+}
+
+/// A key without the usual class.
+fn short(key: &Key) -> String {
+    key.as_str().replacen(".default#", "#", 1)
 }
 
 impl fmt::Display for Unfinished {
@@ -106,8 +119,7 @@ impl fmt::Display for Departure {
             By::Definition { of: None } => "provisioned it".to_owned(),
             By::Reference { of: None } => "referred to it".to_owned(),
             By::Definition { of: Some(other) } | By::Reference { of: Some(other) } => {
-                let other = other.as_str().replacen(".default#", "#", 1);
-                return write!(f, "`{other}`, which asked for it, is no longer in the documents");
+                return write!(f, "`{}`, which asked for it, is no longer in the documents", short(other));
             }
         };
         match now {
@@ -126,7 +138,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Key, Label};
+    use crate::Label;
 
     fn departures() -> Vec<Departure> {
         let key = Key::parse("s3.default#shared.a").expect("a key");
@@ -207,7 +219,26 @@ mod tests {
             MayExist,
             NewOneMayExist,
             MayBeGone,
+            Waits {
+                through: vec![Key::parse("db.default#db").expect("a key")],
+                target: "vpc `net`".into(),
+                field: "vpcIdRef: net".into(),
+                at: "net.yaml:12:5".into(),
+                near: None,
+            },
         ]
+    }
+
+    #[test]
+    fn what_is_waited_for_is_told_to_the_end() {
+        let words = reasons().last().map(ToString::to_string);
+        assert_eq!(
+            words.as_deref(),
+            Some(
+                "it waits for `db#db`, which waits for vpc `net`, which no document declares (`vpcIdRef: net`, \
+                 net.yaml:12:5)"
+            )
+        );
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
         }
         out.push('\n');
     }
+    waiting(&mut out, plan, look);
     moved(&mut out, plan);
     for warning in &plan.warnings {
         let text = format!("{}: {}", text::line(&warning.key), text::line(&warning.message));
@@ -86,6 +87,24 @@ fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look:
     out.push_str(&format!("{}{}\n", paint(style, word), text.strip_prefix(word).unwrap_or(&text)));
 }
 
+/// Resources that wait for others that no document declares.
+fn waiting(out: &mut String, plan: &Plan, look: Look) {
+    let waiting: Vec<&Step> = plan.steps.iter().filter(|step| step.waits).collect();
+    if waiting.is_empty() {
+        return;
+    }
+    let title = format!("{} waiting", text::count(waiting.len(), "resource"));
+    out.push_str(&format!("{}\n", paint(STRONG, title)));
+    let shown = if look.everything { waiting.len() } else { MANY };
+    for step in waiting.iter().take(shown) {
+        in_full(out, step, look);
+    }
+    if waiting.len() > shown {
+        out.push_str(&format!("  … and {} more\n", waiting.len() - shown));
+    }
+    out.push('\n');
+}
+
 /// Resources that get another name and stay otherwise.
 fn moved(out: &mut String, plan: &Plan) {
     let moved: Vec<(&Step, &String)> =
@@ -110,6 +129,10 @@ fn moved(out: &mut String, plan: &Plan) {
 
 fn summary(plan: &Plan) -> String {
     let tally = plan.summary;
+    if tally.changes() == 0 && tally.waiting > 0 {
+        let (others, number) = (text::count(tally.none, "resource"), tally.waiting);
+        return format!("Nothing to change: {others} up to date, {number} waiting.");
+    }
     if tally.changes() == 0 {
         return match tally.none {
             0 => "Nothing to do: there are no resources.".to_owned(),
@@ -126,6 +149,7 @@ fn summary(plan: &Plan) -> String {
         (tally.read, "to read"),
         (tally.moved, "to move"),
         (tally.none, "unchanged"),
+        (tally.waiting, "waiting"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)
@@ -147,6 +171,11 @@ fn loss(loss: &Loss) -> String {
         (None, _) => "loses data".to_owned(),
     };
     if loss.allowed { format!("{said} (allowed by `allow_data_loss`)") } else { said }
+}
+
+/// The sign and the word of a step, in its colour.
+fn sign_of(step: &Step) -> String {
+    if step.waits { paint(WARNING, "… wait") } else { sign(step.action) }
 }
 
 /// The sign and the word of an action, in its colour.
@@ -207,7 +236,7 @@ fn in_full(out: &mut String, step: &Step, look: Look) {
     let reason = text::line(&reason);
     let fits =
         look.columns.is_none_or(|columns| INDENT + text::width(&key) + 2 + text::width(&reason) <= columns);
-    out.push_str(&format!("  {} {}", sign(step.action), paint(STRONG, &key)));
+    out.push_str(&format!("  {} {}", sign_of(step), paint(STRONG, &key)));
     if fits && !reason.is_empty() {
         out.push_str(&format!("  {}", paint(DIM, &reason)));
     }

@@ -60,6 +60,9 @@ pub(crate) struct Step {
     /// Whether the old one goes before the new one is made.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) delete_before_replace: bool,
+    /// Whether it waits for a resource that no document declares.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) waits: bool,
     /// Whether its data is lost, or may be.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) loses_data: bool,
@@ -123,6 +126,9 @@ pub(crate) struct Tally {
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) adopt: usize,
     pub(crate) none: usize,
+    /// Resources that wait for others that no document declares.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) waiting: usize,
     /// Resources that only get another name.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) moved: usize,
@@ -132,7 +138,7 @@ pub(crate) struct Tally {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(number: &usize) -> bool {
+pub(crate) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
@@ -153,6 +159,7 @@ impl Plan {
                 .as_ref()
                 .map(|urn| urn.key().map_or_else(|| urn.to_string(), |key| key.to_string())),
             delete_before_replace: step.delete_before_replace,
+            waits: step.waits,
             loses_data: step.loss().is_some(),
             loss: step.loss().map(Loss::new),
             reasons: step.reasons.iter().cloned().map(Into::into).collect(),
@@ -189,6 +196,7 @@ impl From<engine::Tally> for Tally {
             read: tally.read,
             adopt: tally.adopt,
             none: tally.none,
+            waiting: tally.waiting,
             moved: 0,
             loses_data: tally.loses_data,
         }

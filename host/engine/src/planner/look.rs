@@ -23,7 +23,13 @@ impl Planner<'_> {
         let urn = Urn::new(self.context, node.key);
         let record = self.recorded.current(&urn).filter(|record| exists(record)).cloned();
         if !self.is_in_scope(&urn) {
-            self.pass(node, urn, record);
+            let step = Step { left_out: true, ..Step::new(node.key.clone(), urn, Action::None) };
+            self.pass(node, step, record);
+            return None;
+        }
+        if let (Some(reasons), false) = (self.waiting.get(&id), self.validating) {
+            let step = Step::new(node.key.clone(), urn, Action::None);
+            self.pass(node, Step { waits: true, reasons: reasons.clone(), ..step }, record);
             return None;
         }
         if !self.dependencies_exist(node) {
@@ -114,12 +120,11 @@ impl Planner<'_> {
         })
     }
 
-    /// A resource that this run is not about: whoever depends on it reads what is recorded.
-    fn pass(&mut self, node: Node<'_>, urn: Urn, record: Option<Arc<Record>>) {
+    /// Leaves a resource alone. What depends on it reads what is recorded.
+    fn pass(&mut self, node: Node<'_>, step: Step, record: Option<Arc<Record>>) {
         if let Some(record) = &record {
             self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         }
-        let step = Step { left_out: true, ..Step::new(node.key.clone(), urn, Action::None) };
         self.settle(node.id, step, Work::Pass);
     }
 

@@ -53,6 +53,7 @@ pub async fn validate(
         context,
         recorded: &recorded,
         in_scope: &None,
+        waiting: &std::collections::HashMap::new(),
         forced: &std::collections::HashMap::new(),
         import: &std::collections::HashMap::new(),
         options: &options,

@@ -154,6 +154,7 @@ fn event_json(event: &Event) -> Value {
                 Phase::Observed { finding, .. } => ("observed", json!(finding.code())),
                 Phase::Succeeded { .. } => ("succeeded", Value::Null),
                 Phase::Failed { cause, .. } => ("failed", json!(cause.to_string())),
+                Phase::Waiting { reasons } => ("waiting", json!(reasons)),
                 Phase::Skipped { because } => ("skipped", json!(because.as_ref().map(ToString::to_string))),
             };
             json!({"key": key.as_str(), "action": action.as_str(), "phase": phase, "detail": detail})
