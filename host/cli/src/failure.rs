@@ -100,10 +100,9 @@ impl Failure {
                 Self::input("the plan is stale: the state changed since it was made")
                     .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
             }
-            purlin_host::Error::Departs(mut what) => {
-                let mut told = std::collections::HashSet::new();
-                what.retain(|line| told.insert(line.clone()));
-                Self::input(format!("what is asked for departs from the plan:\n  {}", what.join("\n  ")))
+            purlin_host::Error::Deviates(deviations) => {
+                let lines: String = deviations.iter().map(|one| format!("\n  {one}")).collect();
+                Self::input(format!("the documents deviate from the plan:{lines}"))
                     .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
             }
             purlin_host::Error::Component(message) => Self::input(message),

@@ -50,6 +50,6 @@ pub use planner::{
 };
 pub use purlin_sandbox::CancelToken;
 pub use rules::{Places, Rules, seal_outputs};
-pub use saved::{Line, Saved, departures, drawn};
+pub use saved::{Deviation, Differs, Line, Saved, deviations, drawn};
 pub use secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
 pub use workload::{PatchFault, PatchProblem, WorkloadDocument, WorkloadError, workload_document};

@@ -1,7 +1,8 @@
 //! Plans that are kept: what of a plan has to be kept so that just this plan can be carried out
 //! later, and how to tell that another is made in its place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::{Label, Urn, Value};
@@ -9,7 +10,7 @@ use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
 use crate::operate::record_of;
-use crate::plan::{Operation, Plan, Work};
+use crate::plan::{Action, Operation, Plan, Work};
 use crate::planner::Drawn;
 
 /// What is kept of a plan, besides the documents that it was made from. Made again from those, from
@@ -112,47 +113,79 @@ pub fn drawn(kept: Vec<Change>) -> Drawn {
     Arc::new(inputs.collect::<HashMap<_, _>>())
 }
 
-/// What people call the resource of an operation.
-fn resource(line: &Line) -> String {
-    match Urn::parse(&line.urn).ok().and_then(|urn| urn.key()) {
-        Some(key) => key.to_string(),
-        None => line.urn.clone(),
+/// One way in which a plan that is made again differs from the kept one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Deviation {
+    /// The resource's key; its URN where it has none.
+    pub resource: String,
+    /// How they differ.
+    pub how: Differs,
+}
+
+/// How a plan that is made again differs from the kept one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Differs {
+    /// It takes an action that the kept one does not take.
+    More {
+        /// The word for the action.
+        action: String,
+    },
+    /// It does not take an action that the kept one takes.
+    Less {
+        /// The word for the action.
+        action: String,
+    },
+    /// It changes the resource in another way.
+    Otherwise,
+    /// It loses the data of the resource, which the kept one keeps.
+    LosesData,
+}
+
+impl fmt::Display for Deviation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb =
+            |action: &str| if action == Action::None.as_str() { "leave alone" } else { action }.to_owned();
+        let resource = &self.resource;
+        match &self.how {
+            Differs::More { action } => write!(f, "the plan does not {} `{resource}`", verb(action)),
+            Differs::Less { action } => {
+                write!(
+                    f,
+                    "the plan would {} `{resource}`, which the documents no longer ask for",
+                    verb(action)
+                )
+            }
+            Differs::Otherwise => write!(f, "the plan changes `{resource}` in another way"),
+            Differs::LosesData => write!(f, "the plan does not lose the data of `{resource}`"),
+        }
     }
 }
 
-/// What a plan would do that the kept one does not say, and the other way round: a sentence each.
-pub fn departures(kept: &[Line], now: &[Line]) -> Vec<String> {
+/// Everything in which a plan that is made again differs from the kept one, each once.
+pub fn deviations(kept: &[Line], now: &[Line]) -> Vec<Deviation> {
     let key = |line: &Line| (line.urn.clone(), line.work.clone());
     let kept_lines: HashMap<_, _> = kept.iter().map(|line| (key(line), line)).collect();
     let now_lines: HashMap<_, _> = now.iter().map(|line| (key(line), line)).collect();
-    let mut departures = Vec::new();
+    let deviation = |line: &Line, how| {
+        let known = Urn::parse(&line.urn).ok().and_then(|urn| urn.key());
+        let resource = known.map_or_else(|| line.urn.clone(), |key| key.to_string());
+        Deviation { resource, how }
+    };
+    let mut all = Vec::new();
     for line in now {
-        match kept_lines.get(&key(line)) {
-            None => departures.push(format!("the plan does not {} `{}`", verb(line), resource(line))),
-            Some(kept) if kept.changes != line.changes || kept.action != line.action => {
-                departures.push(format!("the plan changes `{}` in another way", resource(line)));
-            }
-            Some(kept) if line.loses_data && !kept.loses_data => {
-                departures.push(format!("the plan does not lose the data of `{}`", resource(line)));
-            }
-            Some(_) => {}
-        }
+        let how = match kept_lines.get(&key(line)) {
+            None => Differs::More { action: line.action.clone() },
+            Some(kept) if kept.changes != line.changes || kept.action != line.action => Differs::Otherwise,
+            Some(kept) if line.loses_data && !kept.loses_data => Differs::LosesData,
+            Some(_) => continue,
+        };
+        all.push(deviation(line, how));
     }
-    for line in kept {
-        if !now_lines.contains_key(&key(line)) {
-            departures.push(format!(
-                "the plan would {} `{}`, which is not asked for any more",
-                verb(line),
-                resource(line)
-            ));
-        }
-    }
-    departures.dedup();
-    departures
-}
-
-fn verb(line: &Line) -> &str {
-    if line.action == "none" { "leave alone" } else { &line.action }
+    let gone = kept.iter().filter(|line| !now_lines.contains_key(&key(line)));
+    all.extend(gone.map(|line| deviation(line, Differs::Less { action: line.action.clone() })));
+    let mut known = HashSet::new();
+    all.retain(|deviation| known.insert(deviation.clone()));
+    all
 }
 
 fn name(work: &Work) -> String {

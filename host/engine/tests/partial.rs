@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Duration;
 
-use purlin_engine::{CancelToken, Cause, Event, Phase, PlanOptions};
+use purlin_engine::{CancelToken, Cause, Error, Event, Phase, PlanOptions};
 use purlin_model::driver::{Failure, Implements};
 use purlin_model::{Reason, Unfinished};
 use purlin_sandbox::CallError;
@@ -248,4 +248,15 @@ async fn a_run_that_is_cancelled_before_it_began_does_nothing() {
     let (_, summary) = platform.run(plan, cancel).await;
     assert!(summary.cancelled && summary.calls == 0);
     assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn invalid_inputs_are_the_same_diagnostics_in_a_run_and_in_a_plan() {
+    let platform = Platform::with(Implements { check: true, ..PLAIN });
+    let all = documents(&[("a", "v: check"), ("b", "fail: <a.v>")], &[]);
+    let summary = platform.up(&all).await;
+    let [(_, Cause::Call(failed))] = &summary.failed[..] else { panic!("{summary:#?}") };
+    let Err(Error::Documents(faults)) = platform.plan(&all).await else { panic!("refused") };
+    assert!(!faults.is_empty());
+    assert_eq!(failed.invalid, faults);
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_engine::{
-    CancelToken, PlanOptions, SecretFault, SecretRef, SecretStores, check_secrets, departures,
+    CancelToken, Deviation, Differs, PlanOptions, SecretFault, SecretRef, SecretStores, check_secrets,
+    deviations,
 };
 use purlin_model::{Context, Value};
 use secrecy::SecretString;
@@ -136,8 +137,8 @@ async fn a_changed_secret_is_a_change_and_departs_from_a_saved_plan() {
     let saved = changed.save();
     stores.set("a", "third-word");
     let later = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
-    let departed = departures(&saved.outline, &later.outline());
-    assert_eq!(departed, ["the plan changes `thing.default#shared.a` in another way"]);
+    let deviation = Deviation { resource: "thing.default#shared.a".into(), how: Differs::Otherwise };
+    assert_eq!(deviations(&saved.outline, &later.outline()), [deviation]);
 }
 
 #[tokio::test]

@@ -58,10 +58,10 @@ async fn what_is_drawn_while_planning_is_what_is_used() {
     let kept = PlanOptions { drawn: purlin_engine::drawn(saved.drawn), ..PlanOptions::default() };
     let again = platform.plan_with(&all, kept).await.expect("a plan");
     assert_eq!(drawn_in(&again), drawn);
-    assert_eq!(purlin_engine::departures(&saved.outline, &again.outline()), Vec::<String>::new());
+    assert!(purlin_engine::deviations(&saved.outline, &again.outline()).is_empty());
     let other = platform.plan(&all).await.expect("a plan");
     assert_ne!(drawn_in(&other), drawn);
-    assert_eq!(purlin_engine::departures(&saved.outline, &other.outline()).len(), 1);
+    assert_eq!(purlin_engine::deviations(&saved.outline, &other.outline()).len(), 1);
     assert!(platform.run(again, CancelToken::default()).await.1.is_success());
     let values = platform.record("shared.a").await.expect("made").inputs.values;
     assert_eq!(values.get("drawn"), drawn);
@@ -84,7 +84,7 @@ async fn what_is_drawn_beside_what_is_not_known_is_used_too() {
     let saved = plan.save();
     let kept = PlanOptions { drawn: purlin_engine::drawn(saved.drawn), ..PlanOptions::default() };
     let again = platform.plan_with(&all, kept).await.expect("a plan");
-    assert_eq!(purlin_engine::departures(&saved.outline, &again.outline()), Vec::<String>::new());
+    assert!(purlin_engine::deviations(&saved.outline, &again.outline()).is_empty());
     assert!(platform.run(again, CancelToken::default()).await.1.is_success());
     let values = platform.record("shared.b").await.expect("made").inputs.values;
     assert_eq!(values.get("drawn"), drawn);
@@ -98,7 +98,7 @@ async fn a_plan_that_was_kept_is_not_carried_out_for_other_documents() {
     let asked = documents(&[("a", "v: 2"), ("b", "v: 1")], &[]);
     let kept = platform.plan(&asked).await.expect("a plan").save().outline;
     let same = platform.plan(&asked).await.expect("a plan").outline();
-    assert!(purlin_engine::departures(&kept, &same).is_empty());
+    assert!(purlin_engine::deviations(&kept, &same).is_empty());
     for other in [
         documents(&[("a", "v: 2"), ("b", "v: 1"), ("c", "v: 1")], &[]),
         documents(&[("a", "v: 2")], &[]),
@@ -107,8 +107,8 @@ async fn a_plan_that_was_kept_is_not_carried_out_for_other_documents() {
         documents(&[("a", "v: 1"), ("b", "v: 1")], &[]),
     ] {
         let now = platform.plan(&other).await.expect("a plan");
-        let departures = purlin_engine::departures(&kept, &now.outline());
-        assert!(!departures.is_empty(), "{:?}", steps(&now));
+        let deviations = purlin_engine::deviations(&kept, &now.outline());
+        assert!(!deviations.is_empty(), "{:?}", steps(&now));
     }
 }
 

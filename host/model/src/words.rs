@@ -11,7 +11,7 @@ impl fmt::Display for Reason {
             Self::New => "it does not exist yet",
             Self::Gone => "it no longer exists",
             Self::InputsChanged => "its inputs changed",
-            Self::InputsMayChange => "its inputs may change with the values that they read",
+            Self::InputsMayChange => "its inputs may change",
             Self::InputsChangedBeforeCheck => "its inputs changed before the driver fills in defaults",
             Self::FoundDifferent => "it differs from the documents",
             Self::DefinitionChanged { before, now } => {

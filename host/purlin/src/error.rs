@@ -39,8 +39,8 @@ pub enum Error {
     #[error("the plan is stale: the state changed since it was made; plan again")]
     Stale,
     /// Something would be done that the plan does not say.
-    #[error("what is asked for departs from the plan: {}; plan again", .0.join("; "))]
-    Departs(Vec<String>),
+    #[error("the documents deviate from the plan: {}; plan again", list(.0))]
+    Deviates(Vec<purlin_engine::Deviation>),
     /// A component cannot be looked at, or is no driver.
     #[error("{0}")]
     Component(String),
@@ -87,7 +87,7 @@ impl Error {
             | Self::Component(_)
             | Self::NoCases { .. }
             | Self::Stale
-            | Self::Departs(_) => true,
+            | Self::Deviates(_) => true,
             Self::Engine(error) => matches!(
                 error,
                 purlin_engine::Error::Names(_)
@@ -110,4 +110,8 @@ impl From<purlin_engine::Error> for Error {
             other => Self::Engine(other),
         }
     }
+}
+
+fn list(deviations: &[purlin_engine::Deviation]) -> String {
+    deviations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

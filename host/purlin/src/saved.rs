@@ -129,7 +129,7 @@ impl Session<'_> {
     /// newer ones, which then may ask for nothing else.
     ///
     /// # Errors
-    /// [`Error::Stale`] when the state changed since; [`Error::Departs`] when something would be
+    /// [`Error::Stale`] when the state changed since; [`Error::Deviates`] when something would be
     /// done that the plan does not say, or the other way round.
     pub async fn replan(&self, saved: &SavedPlan, documents: &Documents) -> Result<Plan, Error> {
         let base: Base = self.base().await?;
@@ -139,7 +139,7 @@ impl Session<'_> {
         let base = base.with(decode_changes(&saved.kept.prelude)?)?;
         let changes = documents.changes.or(saved.kept.changes);
         let plan = self.purlin.plan_with(documents, changes, base, saved.options()?, false).await?;
-        let departures = purlin_engine::departures(&saved.kept.outline, &plan.outline());
-        if departures.is_empty() { Ok(plan) } else { Err(Error::Departs(departures)) }
+        let deviations = purlin_engine::deviations(&saved.kept.outline, &plan.outline());
+        if deviations.is_empty() { Ok(plan) } else { Err(Error::Deviates(deviations)) }
     }
 }

@@ -32,10 +32,10 @@ Examples:
 
 With `--format json`:
   {\"format\": 1,
-   \"steps\": [{\"key\", \"urn\", \"action\", \"reasons\", \"changes\": [{\"path\", \"before\", \"after\",
-             \"unknown\", \"secret\", \"replaces\"}]}],
+   \"steps\": [{\"key\", \"urn\", \"action\", \"reasons\": [{\"reason\", \"message\", …}],
+             \"changes\": [{\"path\", \"before\", \"after\", \"unknown\", \"secret\", \"replaces\"}]}],
    \"summary\": {\"create\", \"update\", \"replace\", \"delete\", \"none\"},
-   \"observed\": [{\"key\", \"message\", \"changes\"}]}
+   \"observed\": [{\"key\", \"finding\", \"message\", \"changes\"}]}
 and \"observed\" only where something was found that is not as recorded.")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -326,3 +326,38 @@ fn a_template_that_renders_no_yaml_is_found_in_the_plan() {
     assert!(ran.err.contains("it holds a secret, so it is not quoted"), "{}", ran.err);
     assert!(!ran.err.contains("top"), "{}", ran.err);
 }
+
+#[test]
+fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
+    let integer = |id: &str, values: &str| {
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: {id}}}\nspec:\n  type: {id}\n  driver: purlin/random\n  inputs:\n    values:\n      kind: integer\n{values}  criteria: [{{}}]\n"
+        )
+    };
+    let second = "      min: ${resources['first#shared.a'].outputs.value}\n      max: 5\n";
+    let project = Project::with(&[
+        ("first.yaml", &integer("first", "      min: 9\n      max: 9\n")),
+        ("second.yaml", &integer("second", second)),
+        (
+            "deploy.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  environment: {id: dev}\n  shared: {a: {type: first}, b: {type: second}}\n",
+        ),
+    ]);
+    let block = |text: &str| {
+        let lines = text.lines().map(str::trim).skip_while(|line| !line.contains("invalid input"));
+        let end = |line: &&str| !line.contains("reported by the driver");
+        let lines: Vec<String> = lines.take_while(end).map(str::to_owned).collect();
+        lines.join("\n")
+    };
+    // The number is drawn while the plan is carried out, and known to the next plan.
+    let events = project.run(&["up", "--yes", "--format", "json"]).status(1).events();
+    let error = &events.iter().find(|event| event["phase"] == "failed").expect("a failure")["error"];
+    let again = project.run(&["plan", "--format", "json"]).status(2).json();
+    assert_eq!(error["diagnostics"], again["error"]["diagnostics"]);
+    assert_eq!(error["diagnostics"][0]["message"], "invalid input `min`: is higher than `max`");
+    let planned = project.run(&["plan"]).status(2);
+    project.run(&["destroy", "--yes"]).status(0);
+    let ran = project.run(&["up", "--yes"]).status(1);
+    assert!(!block(&ran.err).is_empty());
+    assert_eq!(block(&ran.err), block(&planned.err), "{}\n{}", ran.err, planned.err);
+}

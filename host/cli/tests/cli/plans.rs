@@ -82,11 +82,11 @@ fn documents_may_ask_for_nothing_but_what_the_plan_says() {
     ] {
         world.write(other, "");
         let refused = world.run(&["apply", "--yes", "change.plan", "-f", "."]).status(2);
-        assert!(refused.err.contains("departs from the plan"), "{other}: {}", refused.err);
+        assert!(refused.err.contains("deviate from the plan"), "{other}: {}", refused.err);
         let lines: Vec<&str> = refused.err.lines().filter(|line| line.starts_with("  ")).collect();
         let mut once = lines.clone();
         once.dedup();
-        assert!(!lines.is_empty() && once == lines, "each departure once: {}", refused.err);
+        assert!(!lines.is_empty() && once == lines, "each deviation once: {}", refused.err);
         assert_eq!(world.effects(), (1, 0, 0));
     }
     // Without documents it is the plan's own that count.

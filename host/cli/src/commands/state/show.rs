@@ -18,12 +18,13 @@ Examples:
 
 Secrets are shown as `[secret]`.
 
-With `--format json`, as in the text; `pending`, `message` and `copies` only where there are such:
+With `--format json`, as in the text; `reason`, `message`, `pending` and `copies` only where there
+are such:
   {\"format\": 1,
-   \"resource\": {\"urn\", \"key\", \"status\", \"message\", \"pending\": {…}, \"driver\", \"driver_digest\",
-              \"definition\", \"name\", \"provider_id\", \"protect\", \"pinned\", \"retain\",
-              \"external\", \"tainted\", \"deleted_with\", \"holds_data\", \"created\", \"updated\",
-              \"deployment\",
+   \"resource\": {\"urn\", \"key\", \"status\", \"reason\", \"message\", \"pending\": {…}, \"driver\",
+              \"driver_digest\", \"definition\", \"name\", \"provider_id\", \"protect\",
+              \"pinned\", \"retain\", \"external\", \"tainted\", \"deleted_with\",
+              \"holds_data\", \"created\", \"updated\", \"deployment\",
               \"inputs\": {…}, \"outputs\": {…}, \"manifests\": […], \"dependencies\": [urn],
               \"dependents\": [urn], \"copies\": […]}}")]
 pub(super) struct Args {
