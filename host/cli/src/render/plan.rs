@@ -343,6 +343,7 @@ mod tests {
             action,
             moved_from: None,
             delete_before_replace: false,
+            waits: false,
             loses_data: false,
             loss: None,
             reasons: reasons.iter().cloned().map(Into::into).collect(),
