@@ -82,9 +82,13 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic
     let mut errors = Vec::new();
     for id in graph.order() {
         let Some(node) = graph.node(id) else { continue };
-        match evaluate::inputs(graph, node, &board, &closed) {
+        let resolved = graph.evaluate(id, &board).and_then(|resolved| {
+            let refs = evaluate::references(&resolved);
+            Ok((evaluate::inputs(node, resolved, &closed)?, refs))
+        });
+        match resolved {
             Err(faults) => errors.extend(faults),
-            Ok(inputs) => {
+            Ok((inputs, refs)) => {
                 let record = recorded.current(&Urn::new(graph.context(), node.key));
                 let outputs = record.map_or(Value::unknown(), |record| record.state.outputs.clone());
                 board.settle(id, Known::with_outputs(&inputs, outputs));
@@ -93,7 +97,6 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic
                     Some(range) => format!("{}@{range}", node.recipe.driver.name),
                 };
                 let definition = node.recipe.name.as_deref().unwrap_or("").to_owned();
-                let refs = evaluate::references(graph, node, &board);
                 asked.insert(node.key.clone(), ((driver, definition), inputs, refs));
             }
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use purlin_graph::{Graph, Node, NodeId, Provisioned};
+use purlin_graph::{Graph, Inputs as Resolved, Node, NodeId, Provisioned};
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Diagnostic, Value};
 
@@ -69,26 +69,17 @@ impl Provisioned for Board {
     }
 }
 
-/// The secrets that a node wants of stores, as far as they are known and its driver is granted
-/// them. Without `secret_refs` nothing is evaluated.
-pub(crate) fn wanted(graph: &Graph, node: Node<'_>, board: &Board, vault: &Vault) -> Vec<SecretRef> {
-    if node.recipe.secret_refs.is_none() {
-        return Vec::new();
-    }
-    // What is wrong is told when it is evaluated for good.
-    let refs = graph.evaluate(node.id, board).ok().and_then(|resolved| resolved.secret_refs);
-    let mut wanted = refs.as_ref().map(secrets::wanted).unwrap_or_default();
+/// The secrets of stores that resolved inputs name, as far as those are known and the driver is granted
+/// them.
+pub(crate) fn wanted(node: Node<'_>, resolved: &Resolved, vault: &Vault) -> Vec<SecretRef> {
+    let mut wanted = resolved.secret_refs.as_ref().map(secrets::wanted).unwrap_or_default();
     wanted.retain(|secret| vault.allows(&node.recipe.driver.name, &secret.store));
     wanted
 }
 
 /// Where the secrets of a node are kept: its `secret_refs` without secrets that stand in them.
-pub(crate) fn references(graph: &Graph, node: Node<'_>, board: &Board) -> Value {
-    if node.recipe.secret_refs.is_none() {
-        return Value::Null;
-    }
-    let refs = graph.evaluate(node.id, board).ok().and_then(|resolved| resolved.secret_refs);
-    refs.as_ref().map(secrets::references).unwrap_or_default()
+pub(crate) fn references(resolved: &Resolved) -> Value {
+    resolved.secret_refs.as_ref().map(secrets::references).unwrap_or_default()
 }
 
 /// The inputs of a node, with the secrets that it wants read from their stores.
@@ -98,18 +89,23 @@ pub(crate) async fn read_inputs(
     board: &Board,
     vault: &Vault,
 ) -> Result<Inputs, Vec<Diagnostic>> {
-    vault.read(wanted(graph, node, board, vault)).await;
-    inputs(graph, node, board, vault)
+    let resolved = graph.evaluate(node.id, board)?;
+    vault.read(wanted(node, &resolved, vault)).await;
+    inputs(node, resolved, vault)
 }
 
 /// The inputs of a node, as far as the board knows what it reads, and the vault what was read.
-pub(crate) fn inputs(
+pub(crate) fn known_inputs(
     graph: &Graph,
     node: Node<'_>,
     board: &Board,
     vault: &Vault,
 ) -> Result<Inputs, Vec<Diagnostic>> {
-    let resolved = graph.evaluate(node.id, board)?;
+    inputs(node, graph.evaluate(node.id, board)?, vault)
+}
+
+/// The inputs of a node, with the secrets that the vault has read.
+pub(crate) fn inputs(node: Node<'_>, resolved: Resolved, vault: &Vault) -> Result<Inputs, Vec<Diagnostic>> {
     let location = &node.recipe.location;
     let secrets = match resolved.secret_refs {
         Some(refs) => secrets::resolve(&refs, &node.recipe.driver.name, vault, location)?,

@@ -168,6 +168,7 @@ pub async fn plan(
             step_of: vec![u32::MAX; graph.len()],
             errors: Vec::new(),
             wanted: Vec::new(),
+            resolved: HashMap::new(),
             warnings: Vec::new(),
             graph: Arc::clone(&graph),
             context,
@@ -405,6 +406,8 @@ struct Planner<'a> {
     errors: Vec<Diagnostic>,
     /// Grants that are lacking.
     wanted: Vec<reach::Wanted>,
+    /// What the resources of this level that want secrets of stores evaluate to.
+    resolved: HashMap<NodeId, Result<purlin_graph::Inputs, Vec<Diagnostic>>>,
     warnings: Vec<Warning>,
     /// Nothing is planned, only documents are checked: no driver is asked for what exists.
     validating: bool,
@@ -445,12 +448,22 @@ impl Planner<'_> {
     }
 
     /// Reads what the resources of a level want of secret stores, all at once.
-    async fn read_secrets(&self, level: &[NodeId]) {
+    async fn read_secrets(&mut self, level: &[NodeId]) {
+        let graph = Arc::clone(&self.graph);
         let mut wanted = Vec::new();
-        for node in level.iter().filter_map(|id| self.graph.node(*id)) {
-            if node.recipe.secret_refs.is_some() && self.is_in_scope(&Urn::new(self.context, node.key)) {
-                wanted.extend(evaluate::wanted(&self.graph, node, &self.board, self.vault));
+        for node in level.iter().filter_map(|id| graph.node(*id)) {
+            let waits = self.waiting.contains_key(&node.id);
+            if node.recipe.secret_refs.is_none()
+                || waits
+                || !self.is_in_scope(&Urn::new(self.context, node.key))
+            {
+                continue;
             }
+            let resolved = graph.evaluate(node.id, &self.board);
+            if let Ok(resolved) = &resolved {
+                wanted.extend(evaluate::wanted(node, resolved, self.vault));
+            }
+            self.resolved.insert(node.id, resolved);
         }
         if !wanted.is_empty() {
             self.vault.read(wanted).await;

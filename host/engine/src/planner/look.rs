@@ -35,7 +35,8 @@ impl Planner<'_> {
         if !self.dependencies_exist(node) {
             return None;
         }
-        let mut inputs = match evaluate::inputs(&graph, node, &self.board, self.vault) {
+        let resolved = self.resolved.remove(&id).unwrap_or_else(|| graph.evaluate(id, &self.board));
+        let mut inputs = match resolved.and_then(|resolved| evaluate::inputs(node, resolved, self.vault)) {
             Ok(inputs) => inputs,
             Err(errors) => {
                 self.errors.extend(errors);

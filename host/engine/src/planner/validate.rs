@@ -48,6 +48,7 @@ pub async fn validate(
         step_of: vec![u32::MAX; graph.len()],
         errors: Vec::new(),
         wanted: Vec::new(),
+        resolved: std::collections::HashMap::new(),
         warnings: Vec::new(),
         graph: Arc::clone(&graph),
         context,
@@ -63,12 +64,27 @@ pub async fn validate(
         planner.level(level).await?;
     }
     faults.append(&mut planner.errors);
+    faults.extend(graph.missing().iter().map(missing));
     if !options.offline {
         for definition in unused(&graph, catalogue) {
             faults.extend(alone(definition, drivers, &options).await);
         }
     }
     Ok(rules::once(faults))
+}
+
+/// That a reference field names what no document declares. It may come with other documents, so this is
+/// no error (SPEC §7).
+fn missing(missing: &purlin_graph::Missing) -> Diagnostic {
+    let message = format!("no document declares {}", missing.target);
+    let fault = Diagnostic::warning("missing-target", message)
+        .at(&missing.location)
+        .spanning(missing.field.chars().count());
+    let fault = fault.fact("until one does, the resource that refers to it is not provisioned");
+    match &missing.near {
+        Some(near) => fault.help(format!("did you mean `{}`?", near.id())),
+        None => fault,
+    }
 }
 
 /// Definitions that no resource of a graph is made by.
