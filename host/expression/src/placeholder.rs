@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Access, ContextField, Path, Reference};
+use purlin_model::{Access, ContextField, Path, Pipe, Reference};
 
 use crate::descriptor::{Either, parse_either};
 use crate::dialect::Dialect;
@@ -54,10 +54,13 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
     }
     if let Some((function, argument)) = call(body) {
         let message = format!("`{function}(…)` is a function, and placeholders have none");
+        let is_pipe = Pipe::ALL.iter().any(|(known, _)| *known == function);
+        let piped = format!("write `${{{argument} | {function}}}`");
         let help = format!(
             "read the value itself, `${{{argument}}}`, and transform it where it is used: the driver \
              `purlin/template` has functions such as `{{{{ … | {function} }}}}`"
         );
+        let help = if is_pipe { piped } else { help };
         return Fault::new("no-functions", message, range.start..range.start + body.len(), help);
     }
     let near = nearest(root, dialect.roots().iter().map(|(known, _)| *known));

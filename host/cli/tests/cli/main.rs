@@ -17,6 +17,7 @@ mod lifecycle;
 mod lock;
 mod look;
 mod loss;
+mod manifests;
 mod paint;
 mod plans;
 mod project;

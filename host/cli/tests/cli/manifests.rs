@@ -1,0 +1,132 @@
+//! Folders of managed resources that refer to one another (SPEC §7).
+
+use crate::project::Project;
+
+const PLATFORM: &str = "\
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: aws}
+spec:
+  type: '*'
+  driver: purlin/echo
+  inputs: {values: {id: '${context.res.type}-${context.res.id}', spec: '${params}'}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: ResourceType
+metadata: {name: subnet}
+spec:
+  type: ec2/subnet
+  params:
+    type: object
+    properties:
+      vpcId: {type: string, x-reference: {type: ec2/vpc, output: id}}
+";
+
+const VPC: &str = "\
+apiVersion: ec2.aws.acme.dev/v1beta1
+kind: VPC
+metadata: {name: net}
+spec: {forProvider: {cidrBlock: 10.0.0.0/16}}
+";
+
+const SUBNET: &str = "\
+apiVersion: ec2.aws.acme.dev/v1beta1
+kind: Subnet
+metadata: {name: web, labels: {tier: web}}
+spec:
+  forProvider:
+    vpcIdRef: {name: net}
+    note: '${aws:username} stays as it is'
+";
+
+const INSTANCE: &str = "\
+apiVersion: ec2.aws.acme.dev/v1beta1
+kind: Instance
+metadata: {name: host}
+spec:
+  forProvider:
+    subnetIdSelector: {matchLabels: {tier: web}}
+    roleRef: {name: nobody, policy: {resolution: Optional}}
+";
+
+fn project(parts: &[(&str, &str)]) -> Project {
+    let project = Project::empty();
+    project.write(
+        "purlin.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {defaults: {app: shop, env: dev}}\n",
+    );
+    project.write("platform.yaml", PLATFORM);
+    for (name, text) in parts {
+        project.write(name, text);
+    }
+    project
+}
+
+fn done(project: &Project, arguments: &[&str], status: i32) -> Vec<String> {
+    let arguments: Vec<&str> = arguments.iter().chain(&["--format", "json"]).copied().collect();
+    let events = project.run(&arguments).status(status).events();
+    let succeeded = events.iter().filter(|event| event["phase"] == "succeeded");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    succeeded.map(|event| format!("{} {}", text(&event["action"]), text(&event["key"]))).collect()
+}
+
+#[test]
+fn a_folder_is_applied_in_order_and_deleted_the_other_way() {
+    let project = project(&[("a.yaml", INSTANCE), ("b.yaml", SUBNET), ("c.yaml", VPC)]);
+    let made = ["ec2/vpc.default#net", "ec2/subnet.default#web", "ec2/instance.default#host"];
+    let of = |action: &str, keys: &mut dyn Iterator<Item = &&str>| -> Vec<String> {
+        keys.map(|key| format!("{action} {key}")).collect()
+    };
+    let ours = |lines: Vec<String>| -> Vec<String> {
+        lines.into_iter().filter(|line| line.contains("ec2/")).collect()
+    };
+    assert_eq!(ours(done(&project, &["up", "--yes"], 0)), of("create", &mut made.iter()));
+    let outputs = project.run(&["outputs", "--format", "json"]).status(0).json();
+    let host = &outputs["resources"]["ec2/instance.default#host"]["spec"];
+    assert_eq!(*host, serde_json::json!({"subnetId": "ec2/subnet-web"}));
+    let web = &outputs["resources"]["ec2/subnet.default#web"]["spec"];
+    assert_eq!(*web, serde_json::json!({"vpcId": "ec2/vpc-net", "note": "${aws:username} stays as it is"}));
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+    assert_eq!(ours(done(&project, &["destroy", "--yes"], 0)), of("delete", &mut made.iter().rev()));
+}
+
+#[test]
+fn parts_may_come_in_any_order() {
+    let parts = [("a.yaml", INSTANCE), ("b.yaml", SUBNET), ("c.yaml", VPC)];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [2, 0, 1]] {
+        let project = project(&[]);
+        for (number, part) in order.iter().enumerate() {
+            project.write(parts[*part].0, parts[*part].1);
+            let whole = order[..=number].contains(&2)
+                && (order[..=number].contains(&1) || !order[..=number].contains(&0));
+            done(&project, &["up", "--yes"], i32::from(!whole));
+        }
+        let outputs = project.run(&["outputs", "--format", "json"]).status(0).json();
+        let host = &outputs["resources"]["ec2/instance.default#host"]["spec"]["subnetId"];
+        assert_eq!(*host, "ec2/subnet-web", "{order:?}");
+        project.run(&["plan", "--detailed-exitcode"]).status(0);
+    }
+}
+
+#[test]
+fn what_waits_says_for_what_to_the_end() {
+    let project = project(&[("a.yaml", INSTANCE), ("b.yaml", &SUBNET.replace("name: net", "name: nett"))]);
+    project.write("c.yaml", VPC);
+    let waits = "it waits for `ec2/subnet#web`, which waits for ec2/vpc `nett`, which no document declares";
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plan = project.run(&["plan"]).status(0);
+    assert!(joined(&plan.out).contains(waits), "{}", plan.out);
+    assert!(joined(&plan.out).contains("did you mean `net`?"), "{}", plan.out);
+    let up = project.run(&["up", "--yes"]).status(1);
+    assert!(joined(&up.err).contains(waits), "{}", up.err);
+    assert!(up.err.contains("2 waiting"), "{}", up.err);
+    let valid = project.run(&["validate"]).status(0);
+    assert!(valid.err.contains("no document declares ec2/vpc `nett`"), "{}{}", valid.out, valid.err);
+    // Nothing that was provisioned goes when what it refers to goes missing.
+    project.write("b.yaml", SUBNET);
+    project.run(&["up", "--yes"]).status(0);
+    project.write("b.yaml", SUBNET.replace("name: net", "name: gone"));
+    assert_eq!(done(&project, &["up", "--yes"], 1), Vec::<String>::new());
+    assert_eq!(project.run(&["state", "list"]).status(0).out.matches("ec2/").count(), 3);
+}
