@@ -51,7 +51,7 @@ pub use location::Location;
 pub use lock::{Digest, Lock, Pin};
 pub use manifest::{Attribute, Dependency, FieldReference, Manifest, Target, Which};
 pub use name::{Class, NameError, ResourceId, TypeName};
-pub use reason::{Finding, Reason, Unfinished};
+pub use reason::{Awaited, Finding, Reason, Unfinished};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
 pub use template::{Absent, Access, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template, Text};

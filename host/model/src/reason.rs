@@ -135,11 +135,27 @@ pub enum Reason {
     NewOneMayExist,
     /// A call that deletes it was interrupted, and may have succeeded.
     MayBeGone,
-    /// It waits for a resource that no document declares: its own reference field names that, or the
-    /// field of a resource that it depends on (SPEC §7).
+    /// It waits for a resource that cannot be provisioned now, and so is left alone (SPEC §7).
     Waits {
-        /// What it waits for in turn, the last of which has the field; empty where that is itself.
+        /// What it waits for in turn, beginning with what it depends on itself; empty where that is
+        /// `what`.
         through: Vec<Key>,
+        /// What there is to wait for.
+        #[serde(flatten)]
+        what: Awaited,
+    },
+    /// It is recorded as unfinished.
+    #[serde(untagged)]
+    Unfinished(Unfinished),
+}
+
+/// What a resource waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "for", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Awaited {
+    /// A resource that a reference field names and no document declares.
+    Missing {
         /// What the field names, in words.
         target: Arc<str>,
         /// The field as it was written, such as `vpcIdRef: net`.
@@ -149,9 +165,6 @@ pub enum Reason {
         /// A resource with a like name.
         near: Option<Key>,
     },
-    /// It is recorded as unfinished.
-    #[serde(untagged)]
-    Unfinished(Unfinished),
 }
 
 /// Why a resource that exists is not known to be as the last deployment wanted it.

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use crate::{By, Departure, FileNow, Finding, Key, Reason, Unfinished};
+use crate::{Awaited, By, Departure, FileNow, Finding, Key, Reason, Unfinished};
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let words = match self {
             Self::New => "it does not exist yet",
             Self::Gone => "it no longer exists",
             Self::InputsChanged => "its inputs changed",
@@ -59,15 +59,27 @@ impl fmt::Display for Reason {
             Self::MayExist => "its creation was interrupted, and it may exist",
             Self::NewOneMayExist => "its replacement was interrupted, and a new one may exist",
             Self::MayBeGone => "its deletion was interrupted, and it may be gone",
-            Self::Waits { through, target, field, at, near } => {
-                let way: String =
-                    through.iter().map(|key| format!("`{}`, which waits for ", short(key))).collect();
-                let near =
-                    near.as_ref().map(|near| format!("; did you mean `{}`?", near.id())).unwrap_or_default();
-                let what = format!("{target}, which no document declares (`{field}`, {at}{near})");
-                return write!(f, "it waits for {way}{what}");
+            Self::Waits { through, what } => {
+                f.write_str("it waits for ")?;
+                through.iter().try_for_each(|key| write!(f, "`{}`, which waits for ", short(key)))?;
+                return what.fmt(f);
             }
-        })
+        };
+        f.write_str(words)
+    }
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { target, field, at, near } => {
+                write!(f, "{target}, which no document declares (`{field}`, {at}")?;
+                if let Some(near) = near {
+                    write!(f, "; did you mean `{}`?", near.id())?;
+                }
+                f.write_str(")")
+            }
+        }
     }
 }
 
@@ -221,10 +233,12 @@ mod tests {
             MayBeGone,
             Waits {
                 through: vec![Key::parse("db.default#db").expect("a key")],
-                target: "vpc `net`".into(),
-                field: "vpcIdRef: net".into(),
-                at: "net.yaml:12:5".into(),
-                near: None,
+                what: Awaited::Missing {
+                    target: "vpc `net`".into(),
+                    field: "vpcIdRef: net".into(),
+                    at: "net.yaml:12:5".into(),
+                    near: None,
+                },
             },
         ]
     }

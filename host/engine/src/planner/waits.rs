@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use purlin_graph::{Graph, NodeId};
-use purlin_model::{Context, Key, Reason, Urn};
+use purlin_model::{Awaited, Context, Key, Reason, Urn};
 
 use crate::recorded::{Recorded, exists};
 
@@ -17,10 +17,12 @@ pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> Has
     for missing in graph.missing() {
         let reason = Reason::Waits {
             through: Vec::new(),
-            target: missing.target.to_string().into(),
-            field: missing.field.clone(),
-            at: missing.location.to_string().into(),
-            near: missing.near.clone(),
+            what: Awaited::Missing {
+                target: missing.target.to_string().into(),
+                field: missing.field.clone(),
+                at: missing.location.to_string().into(),
+                near: missing.near.clone(),
+            },
         };
         waiting.entry(missing.from).or_default().push(reason);
     }
@@ -62,12 +64,7 @@ fn via(reason: &Reason, key: &Key) -> Reason {
     reason
 }
 
-/// Whether two reasons wait for the same field.
+/// Whether two reasons wait for the same thing, by whatever way.
 fn is_same(a: &Reason, b: &Reason) -> bool {
-    match (a, b) {
-        (Reason::Waits { field, at, .. }, Reason::Waits { field: other, at: place, .. }) => {
-            field == other && at == place
-        }
-        _ => false,
-    }
+    matches!((a, b), (Reason::Waits { what, .. }, Reason::Waits { what: other, .. }) if what == other)
 }
