@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::manifest;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
 use crate::yaml::{self, Node};
@@ -46,13 +47,21 @@ pub fn held(text: &str) -> Vec<Held> {
     yaml::parse(&name, text, &mut |document| {
         let reader = Reader::new(&name, text, false);
         let Recognised::Ours(format) = recognise(&reader, &document.root) else { return };
+        if format == Format::Manifest {
+            found.extend(
+                manifest::items(&document.root)
+                    .into_iter()
+                    .map(|item| Held { kind: "manifest", name: manifest::name_of(item) }),
+            );
+            return;
+        }
         let kind = match format {
             Format::Definition { .. } => "Definition",
             Format::Score => "Score file",
             Format::Deployment => "Deployment",
             Format::DeploymentSet => "Deployment Set",
             Format::ResourceType => "ResourceType",
-            Format::Workspace | Format::Lock => return,
+            Format::Workspace | Format::Lock | Format::Manifest => return,
         };
         found.push(Held { kind, name: name_of(&document.root) });
     });
@@ -80,6 +89,10 @@ mod tests {
         let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\n";
         let all = format!("{definition}---\n{score}---\n{workspace}---\nmodules: {{a: {{}}}}\n");
         assert_eq!(names(&all), ["Definition `dns`", "Score file `web`", "Deployment Set"]);
+        let manifest = |name: &str| format!("{{apiVersion: example.org/v1, kind: A, metadata: {name}}}");
+        let (one, other) = (manifest("{name: b}"), manifest("{name: c, namespace: n}"));
+        let list = format!("{one}\n---\napiVersion: v1\nkind: List\nitems: [{other}]\n");
+        assert_eq!(names(&list), ["manifest `A b`", "manifest `A n/c`"]);
     }
 
     #[test]
@@ -90,7 +103,7 @@ mod tests {
             "---\n---\n",
             "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
             "{\"a\": 1}",
-            "apiVersion: example.org/v1\nkind: A\nmetadata: {name: b}\n",
+            "apiVersion: example.org/v1\nkind: A\nmetadata: {generateName: b}\n",
             "a: [",
         ] {
             assert_eq!(names(text), Vec::<String>::new(), "{text:?}");

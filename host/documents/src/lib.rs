@@ -15,6 +15,7 @@ mod lifecycle;
 mod load;
 mod locate;
 mod lock;
+mod manifest;
 mod names;
 mod near;
 mod plain;
@@ -33,6 +34,7 @@ mod tree;
 mod values;
 mod walk;
 mod workspace;
+mod x_reference;
 mod yaml;
 
 pub use attached::{AttachedFile, FileContent};

@@ -7,6 +7,7 @@
 //!     protect: true                     # fields right below `lifecycle`
 //!     retain: false
 //!     allow_data_loss: false
+//!     paused: false
 //!     delete_before_replace: false
 //!     ignore_changes: [values.size]
 //!     replace_on_changes: [/values/zone]
@@ -67,10 +68,11 @@ fn of_resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceLif
 }
 
 /// The fields of one resource, and before them those of a definition.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "protect",
     "retain",
     "allow_data_loss",
+    "paused",
     "delete_before_replace",
     "ignore_changes",
     "replace_on_changes",
@@ -129,6 +131,7 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
     };
     let (protect, retain) = (flag("protect"), flag("retain"));
     let allow_data_loss = flag("allow_data_loss");
+    let paused = flag("paused");
     let mut rest = Lifecycle { delete_before_replace: flag("delete_before_replace"), ..Lifecycle::default() };
     rest.ignore_changes = paths(reader, &mut fields, "ignore_changes");
     rest.replace_on_changes = paths(reader, &mut fields, "replace_on_changes");
@@ -155,7 +158,7 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
         }
     }
     fields.done_with(reader, &elsewhere);
-    LifecycleOptions { protect, retain, allow_data_loss, rest }
+    LifecycleOptions { protect, retain, allow_data_loss, paused, rest }
 }
 
 fn paths(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Vec<InputPath> {

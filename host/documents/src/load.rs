@@ -17,6 +17,7 @@ use crate::SourceMap;
 use crate::attached::{AttachedFile, FileContent, Files};
 use crate::held::ReadFrom;
 use crate::lock::LOCK_FILE;
+use crate::manifest::Draft;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
 use crate::walk::{Collector, Kept, Source, WORKSPACE_FILE};
@@ -126,7 +127,8 @@ impl Reading {
 
 /// Everything that was read, with all faults in the order of their places.
 fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
-    let Reading { assembly, sources, texts } = reading;
+    let Reading { mut assembly, sources, texts } = reading;
+    assembly.manifests();
     let mut loaded = Loaded { sources, texts, ..assembly.loaded };
     loaded.diagnostics.append(&mut faults);
     loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
@@ -223,7 +225,14 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
             Kept::Never => Files::Unread,
             Kept::All(files) => Files::Kept(&source.folder, files),
         };
-        let recognised = recognise(&reader, &document.root);
+        let recognised = match recognise(&reader, &document.root) {
+            // Whoever names a Score file means one, and may not be allowed to read another's.
+            Recognised::Ours(Format::Manifest) if source.named_at.is_some() => {
+                let fault = Diagnostic::error("not-a-document", "this is a manifest and not a Score file");
+                Recognised::Other(fault.at(&reader.at(&document.root.span)))
+            }
+            recognised => recognised,
+        };
         match recognised {
             Recognised::Ours(Format::Workspace | Format::Lock) => workspaces += 1,
             Recognised::Ours(_) | Recognised::Wrong(_) => ours += 1,
@@ -341,8 +350,8 @@ fn read_document(
             assembly.loaded.deployment.shared.extend(shared);
         }
         Format::ResourceType => {
-            if let Some(resource_type) = crate::resource_type::read(reader, root) {
-                assembly.resource_type(resource_type);
+            if let Some(written) = crate::resource_type::read(reader, root) {
+                assembly.resource_type(written);
             }
         }
         Format::Workspace => {
@@ -351,6 +360,11 @@ fn read_document(
                 Some(workspace) if source.governs => assembly.workspace(workspace),
                 Some(workspace) => reader.report(misplaced_workspace(&workspace.location)),
                 None => {}
+            }
+        }
+        Format::Manifest => {
+            for item in crate::manifest::items(root) {
+                assembly.drafts.push(Draft::new(reader.file, &source.text, item));
             }
         }
         // In force is the one beside the Workspace, which is read from there.

@@ -120,6 +120,13 @@ fn spot(
             fields.push(&["spec"]);
             around(&["spec"])
         }
+        Within::Manifest(_) => {
+            let root = around(&["apiVersion"]);
+            let spec = root.and_then(|root| root.get("spec"));
+            fields.extend(spec.map(|_| -> &[&str] { &["spec"] }));
+            fields.extend(spec.and_then(|spec| spec.get("forProvider")).map(|_| -> &[&str] { &["forProvider"] }));
+            root
+        }
     };
     let Some(mut node) = start else { return made(anchor.unwrap_or_default(), text, file) };
     let mut own = anchor;
@@ -132,7 +139,12 @@ fn spot(
     };
     let mut complete = true;
     let steps = fields.iter().map(|names| names.to_vec()).chain(segments.iter().map(|name| vec![*name]));
-    for names in steps {
+    for mut names in steps {
+        let references = match within {
+            Within::Manifest(_) => references_of(&names),
+            _ => Vec::new(),
+        };
+        names.extend(references.iter().map(String::as_str));
         let Some(index) = names.iter().find_map(|name| child(node, name)) else {
             complete = false;
             break;
@@ -153,6 +165,12 @@ fn spot(
     let span = own.filter(|_| !is_scalar || (key && complete)).unwrap_or(node.span);
     let block = complete && !key && matches!(node.kind, Kind::String(_, Style::Block));
     Spot { block, ..made(span, text, file) }
+}
+
+/// The reference fields that may fill a field of a manifest.
+fn references_of(names: &[&str]) -> Vec<String> {
+    let stems = names.iter().flat_map(|name| [Some(*name), name.strip_suffix('s')]).flatten();
+    stems.flat_map(|stem| ["Ref", "Refs", "Selector"].map(|end| format!("{stem}{end}"))).collect()
 }
 
 fn made(span: Span, text: &str, file: &Arc<str>) -> Spot {

@@ -22,6 +22,8 @@ pub(crate) enum Format {
     ResourceType,
     Workspace,
     Lock,
+    /// A managed resource, or a `kind: List` of these.
+    Manifest,
 }
 
 /// What a document turns out to be.
@@ -246,11 +248,14 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
 /// A group that is none of ours: a managed resource, if it has a kind and a name.
 fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str) -> Recognised {
     let named = root.get("metadata").and_then(|metadata| metadata.get("name")).is_some();
-    if root.get("kind").is_some() && named {
-        let message = "this is a managed resource, and this version does not deploy them yet";
-        return Recognised::Other(not_yet(reader, version, message));
+    let kind = root.get("kind").and_then(Node::as_str);
+    let is_list = kind == Some("List") && root.get("items").is_some_and(|node| matches!(node.kind, Kind::List(_)));
+    let is_manifest = root.get("kind").is_some() && named;
+    let shape = if is_manifest { shape::under_another_name(root) } else { shape::of(root) };
+    if (is_manifest || is_list) && shape.is_none() {
+        return Recognised::Ours(Format::Manifest);
     }
-    if let Some(shape) = shape::of(root) {
+    if let Some(shape) = shape {
         let message = format!("this looks like {}, and its `apiVersion` is `{text}`", shape.name);
         let fault = reader.about(&version.span, "unknown-version", message);
         return Recognised::Wrong(fault.help(format!("write {}", shape.head)));

@@ -5,6 +5,7 @@ mod deployment;
 mod driver_cases;
 mod lifecycle;
 mod lock;
+mod manifest;
 mod resource_type;
 mod score;
 mod workspace;
@@ -28,13 +29,15 @@ pub enum SchemaKind {
     Workspace,
     /// `kind: Lock`, the file `purlin.lock`.
     Lock,
+    /// A managed resource.
+    Manifest,
     /// The file `check.yaml` beside a driver.
     DriverCases,
 }
 
 impl SchemaKind {
     /// Every kind, with its name on the command line.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("definition", Self::Definition),
         ("score", Self::Score),
         ("deployment", Self::Deployment),
@@ -42,6 +45,7 @@ impl SchemaKind {
         ("resource-type", Self::ResourceType),
         ("workspace", Self::Workspace),
         ("lock", Self::Lock),
+        ("manifest", Self::Manifest),
         ("driver-cases", Self::DriverCases),
     ];
 
@@ -62,6 +66,7 @@ pub fn schema(kind: SchemaKind) -> Value {
         SchemaKind::ResourceType => resource_type::schema(),
         SchemaKind::Workspace => workspace::schema(),
         SchemaKind::Lock => lock::schema(),
+        SchemaKind::Manifest => manifest::schema(),
         SchemaKind::DriverCases => driver_cases::schema(),
     }
 }

@@ -70,6 +70,28 @@ pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
     None
 }
 
+/// What a manifest looks like whose kind is one of ours and whose group is not: others have kinds
+/// of these names, too, and bodies of another form.
+pub(crate) fn under_another_name(root: &Node<'_>) -> Option<Shape> {
+    let kind = root.get("kind").and_then(Node::as_str)?;
+    let spec = root.get("spec").filter(|spec| spec.get("forProvider").is_none());
+    let found = of(root)?;
+    let ours = match kind {
+        "Definition" => spec.is_some_and(|spec| spec.get("type").is_some() && spec.get("driver").is_some()),
+        "Deployment" => found == DEPLOYMENT,
+        "ResourceType" => spec.is_some_and(|spec| {
+            let schema = |name| spec.get(name).is_some_and(|node| node.entries().is_some());
+            spec.get("type").is_some() && (schema("params") || schema("outputs"))
+        }),
+        "Workspace" => spec.is_some_and(|spec| {
+            let drivers = spec.get("drivers").and_then(Node::entries).unwrap_or_default();
+            drivers.iter().any(|entry| entry.key.contains('/'))
+        }),
+        _ => false,
+    };
+    ours.then_some(found)
+}
+
 /// Whether something has the form of a request for a resource: a map with a `type`.
 pub(crate) fn is_request(node: &Node<'_>) -> bool {
     const KNOWN: [&str; 5] = ["type", "class", "id", "params", "metadata"];

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use purlin_documents::{Input, Loaded, load};
+use purlin_model::Reference;
 
 fn corpus() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
@@ -76,18 +77,69 @@ fn criteria_that_are_a_map_are_one_criterion() {
 #[test]
 fn what_is_not_deployed_yet_is_skipped_in_folders_and_refused_when_named() {
     let Some(corpus) = corpus() else { return };
-    for folder in ["manifests", "porter"] {
-        let loaded = load(&[Input::Path(corpus.join(folder))]);
-        let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
-        assert_eq!(codes(&loaded), [""; 0], "{shown}");
-        let notes =
-            loaded.diagnostics.iter().filter(|diagnostic| diagnostic.code == "not-supported-yet").count();
-        assert!(notes > 5, "{shown}");
-        let mut found = Vec::new();
-        files(&corpus.join(folder), &mut found);
-        let loaded = load(&[Input::Path(found[0].clone())]);
-        assert_eq!(codes(&loaded)[0], "not-supported-yet");
+    let loaded = load(&[Input::Path(corpus.join("porter"))]);
+    let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+    assert_eq!(codes(&loaded), [""; 0], "{shown}");
+    let notes = loaded.diagnostics.iter().filter(|diagnostic| diagnostic.code == "not-supported-yet").count();
+    assert!(notes > 5, "{shown}");
+    let mut found = Vec::new();
+    files(&corpus.join("porter"), &mut found);
+    let loaded = load(&[Input::Path(found[0].clone())]);
+    assert_eq!(codes(&loaded)[0], "not-supported-yet");
+}
+
+/// How many reference fields manifests have, each entry of a list for itself.
+fn references(loaded: &Loaded) -> usize {
+    let mut count = 0;
+    for manifest in &loaded.deployment.manifests {
+        manifest.params.placeholders(&mut |placeholder| {
+            assert!(matches!(placeholder.reference, Reference::Field(_)), "{placeholder:?}");
+            count += 1;
+            let place = &placeholder.location;
+            let line = loaded.sources.line(&place.file, place.line).expect("a line");
+            let rest: String = line.chars().skip(place.column as usize - 1).collect();
+            let (_, name) = placeholder.source.split_once(": ").expect("a name");
+            assert!(rest.starts_with(name) || name.contains('='), "{place}: {name} in {line}");
+        });
     }
+    count
+}
+
+#[test]
+fn every_manifest_loads_by_itself() {
+    let Some(corpus) = corpus() else { return };
+    let mut found = Vec::new();
+    files(&corpus.join("manifests"), &mut found);
+    let (mut manifests, mut fields, mut warnings) = (0, 0, BTreeMap::new());
+    for path in &found {
+        let loaded = load(&[Input::Path(path.clone())]);
+        let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+        assert_eq!(codes(&loaded), [""; 0], "{}\n{shown}", path.display());
+        manifests += loaded.deployment.manifests.len();
+        fields += references(&loaded);
+        for diagnostic in &loaded.diagnostics {
+            *warnings.entry(diagnostic.code).or_insert(0) += 1;
+        }
+    }
+    assert_eq!((found.len(), manifests, fields), (135, 179, 145));
+    assert_eq!(warnings, BTreeMap::from([("no-effect", 17)]));
+}
+
+#[test]
+fn manifests_that_are_given_twice_are_named() {
+    let Some(corpus) = corpus() else { return };
+    let loaded = load(&[Input::Path(corpus.join("manifests"))]);
+    let errors: Vec<_> = loaded.diagnostics.iter().filter(|fault| fault.is_error()).collect();
+    let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
+    assert!(errors.iter().all(|fault| fault.code == "duplicate-document" && fault.related.len() == 1), "{shown}");
+    assert_eq!(errors.len(), 12, "{shown}");
+    let named = |what: &str| errors.iter().filter(|fault| fault.message.contains(what)).count();
+    assert_eq!(named("the ProviderConfig `example` is given twice"), 6);
+    assert_eq!(named("the Secret `crossplane-system/my-docdb-creds` is given twice"), 1);
+    assert_eq!(named("the BucketPolicy `bucketpolicy-public` is given twice"), 1);
+    // Names end where they seem to: blanks behind them do not count.
+    let loaded = load(&[Input::Path(corpus.join("manifests/provider-aws/ec2/securitygroup.yaml"))]);
+    assert!(format!("{:?}", loaded.deployment.manifests[0].params).contains("\"vpcIdRef: sample-vpc\""));
 }
 
 #[test]

@@ -159,13 +159,55 @@ spec:
         type: string
 ";
 
-const ALL: [(&str, &str); 6] = [
+const MANIFESTS: &str = "apiVersion: zq.example.org/v1
+kind: ZqVpc
+metadata:
+  name: zq-net
+  labels:
+    zq-tier: zq-front
+spec:
+  forProvider:
+    zq-cidr: zq-range
+---
+apiVersion: zq.example.org/v1
+kind: ZqSubnet
+metadata:
+  name: zq-subnet
+  namespace: zq-shop
+spec:
+  dependsOn:
+    - kind: ZqVpc
+      name: zq-net
+      namespace: zq-other
+  forProvider:
+    zqVpcIdRef:
+      name: zq-net
+      namespace: zq-space
+    zqGroupRefs:
+      - name: zq-first
+      - name: zq-second
+    zqTableSelector:
+      matchLabels:
+        zq-tier: zq-front
+    password:
+      key: zq-key
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: zq-settings
+data:
+  zq-name: zq-value
+";
+
+const ALL: [(&str, &str); 7] = [
     ("definitions.yaml", DEFINITIONS),
     ("score.yaml", SCORE),
     ("deployment.yaml", DEPLOYMENT),
     ("set.yaml", DEPLOYMENT_SET),
     ("purlin.yaml", WORKSPACE),
     ("types.yaml", TYPES),
+    ("manifests.yaml", MANIFESTS),
 ];
 
 /// One slip of an editor.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use purlin_documents::{Input, Loaded, load};
 
-const SAMPLE: &str = r#"# A bit of everything.
+const SAMPLE: &str = r##"# A bit of everything.
 apiVersion: purlin.dev/v1
 kind: Definition
 metadata: {id: "d\u00e9f"}
@@ -54,7 +54,45 @@ spec: {drivers: {a/b: {source: ./x, limits: {memory: 1MiB}, grants: {dirs: [{hos
 apiVersion: purlin.dev/v1
 kind: ResourceType
 spec: {type: t, params: {type: object, properties: {a: {type: string, pattern: "^a+$"}}}}
-"#;
+---
+apiVersion: purlin.dev/v1
+kind: ResourceType
+spec:
+  type: ec2/subnet
+  manifest: [{group: ec2.aws.io, kind: Subnet}]
+  params:
+    properties:
+      vpcId: {x-reference: {type: ec2/vpc, output: id}}
+      path: {x-reference: {build: "/p/${ref.project}/${ref.name}"}}
+      nets: {type: array, items: {$ref: "#/$defs/net"}, x-reference: {type: net, field: netIdRefs}}
+    $defs: {net: {anyOf: [{$ref: "#/$defs/net"}, {type: string}]}}
+---
+apiVersion: ec2.aws.io/v1beta1
+kind: Subnet
+metadata:
+  name: front
+  namespace: shop
+  labels: {tier: front}
+  annotations: {crossplane.io/paused: "true", purlin.dev/protect: "true", crossplane.io/external-name: x}
+spec:
+  forProvider:
+    vpcId: x
+    vpcIdRef: {name: net, policy: {resolve: IfNotPresent, resolution: Optional}}
+    pathRef: {name: net, namespace: other}
+    groupIdRefs: [{name: a}, {name: b}]
+    nets: [a]
+    netIdSelector: {matchLabels: {tier: front}, matchControllerRef: false}
+    list: [{keyIdRef: {name: k}}, 'a ${b}']
+    passwordSecretRef: {name: x, namespace: y, key: z}
+  dependsOn: [{kind: ConfigMap, name: c, blocking: false}]
+  managementPolicies: [Observe, Create]
+  deletionPolicy: Delete
+  providerConfigRef: {name: p}
+---
+apiVersion: v1
+kind: List
+items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: "b"}}]
+"##;
 
 fn load_text(text: &str) -> Loaded {
     load(&[Input::Text { name: "-".into(), text: text.into() }])

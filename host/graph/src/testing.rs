@@ -121,6 +121,7 @@ pub(crate) fn wish(key: &str, json: &Json) -> ResourceLifecycle {
             protect: json["protect"].as_bool(),
             retain: None,
             allow_data_loss: None,
+            paused: json["paused"].as_bool(),
             rest,
         },
         location: Location::new(key, 6, 1),

@@ -42,6 +42,7 @@ impl Graph {
         let location = docs.location(&self.nodes, source)?;
         Some(match source {
             Source::Workload(_) => Within::Workload(location),
+            Source::Manifest(_) => Within::Manifest(location),
             _ => Within::Params(location),
         })
     }

@@ -1,5 +1,6 @@
 //! How a resource type is provisioned, and when (SPEC §3 [D]).
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::{Class, Location, Recipe, TypeName};
@@ -58,10 +59,30 @@ impl Criterion {
 pub struct ResourceType {
     /// The type.
     pub type_name: TypeName,
+    /// The kinds of manifests that are resources of this type (SPEC §7).
+    pub manifests: Vec<ManifestKind>,
     /// JSON Schema of what developers may ask for (`params`).
     pub params: Option<serde_json::Value>,
     /// JSON Schema of the outputs.
     pub outputs: Option<serde_json::Value>,
     /// Where it was written.
     pub location: Location,
+}
+
+/// A kind of manifest, whatever its version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ManifestKind {
+    /// The group of its `apiVersion`, empty for the core group.
+    pub group: Arc<str>,
+    /// Its `kind`.
+    pub kind: Arc<str>,
+}
+
+impl fmt::Display for ManifestKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.group {
+            "" => write!(f, "{} of the core group", self.kind),
+            group => write!(f, "{} of `{group}`", self.kind),
+        }
+    }
 }

@@ -36,7 +36,7 @@ mod workspace;
 
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
-pub use definition::{Criterion, Definition, ResourceType};
+pub use definition::{Criterion, Definition, ManifestKind, ResourceType};
 pub use departure::{By, Departure, FileNow};
 pub use deployment::{Deployment, ResourceRequest, Workload};
 pub use descriptor::{Descriptor, Direction, Hop, Part, Selector};

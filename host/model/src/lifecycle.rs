@@ -17,6 +17,8 @@ pub struct Lifecycle {
     pub retain: bool,
     /// Its data may be lost without asking a second time.
     pub allow_data_loss: bool,
+    /// No driver call is made for it, whatever the documents say about it.
+    pub paused: bool,
     /// `Some(true)`: the old one goes before the new one is made. `Some(false)`: that the new one
     /// is made first is demanded. `None`: as the driver demands, else the new one first.
     pub delete_before_replace: Option<bool>,
@@ -78,8 +80,10 @@ pub struct LifecycleOptions {
     pub retain: Option<bool>,
     /// See [`Lifecycle::allow_data_loss`].
     pub allow_data_loss: Option<bool>,
-    /// Everything that says by itself whether it was written; its `protect`, `retain` and
-    /// `allow_data_loss` are not looked at.
+    /// See [`Lifecycle::paused`].
+    pub paused: Option<bool>,
+    /// Everything that says by itself whether it was written; its `protect`, `retain`,
+    /// `allow_data_loss` and `paused` are not looked at.
     pub rest: Lifecycle,
 }
 
@@ -98,6 +102,7 @@ impl LifecycleOptions {
             protect: self.protect.unwrap_or(base.protect),
             retain: self.retain.unwrap_or(base.retain),
             allow_data_loss: self.allow_data_loss.unwrap_or(base.allow_data_loss),
+            paused: self.paused.unwrap_or(base.paused),
             delete_before_replace: rest.delete_before_replace.or(base.delete_before_replace),
             ignore_changes: joined(&base.ignore_changes, &rest.ignore_changes),
             replace_on_changes: joined(&base.replace_on_changes, &rest.replace_on_changes),
@@ -108,6 +113,19 @@ impl LifecycleOptions {
             import: id.import.clone(),
             observe: id.observe.clone(),
             id_location: id.id_location.clone(),
+        }
+    }
+
+    /// These wishes over those of another document about the same resource, which may in turn be
+    /// put over those of its definition.
+    #[must_use]
+    pub fn over_options(&self, base: &Self) -> Self {
+        Self {
+            protect: self.protect.or(base.protect),
+            retain: self.retain.or(base.retain),
+            allow_data_loss: self.allow_data_loss.or(base.allow_data_loss),
+            paused: self.paused.or(base.paused),
+            rest: Self { rest: self.rest.clone(), ..Self::default() }.over(&base.rest),
         }
     }
 }
@@ -152,6 +170,7 @@ mod tests {
             protect: Some(false),
             retain: None,
             allow_data_loss: Some(false),
+            paused: None,
             rest: Lifecycle {
                 delete_before_replace: Some(false),
                 ignore_changes: paths(&["/values/b"]),
@@ -165,5 +184,14 @@ mod tests {
         assert_eq!(merged.ignore_changes, paths(&["/values/a", "/values/b"]));
         assert_eq!(merged.import.as_deref(), Some("i-1"));
         assert_eq!(LifecycleOptions::default().over(&base), base);
+        let manifest = LifecycleOptions {
+            retain: Some(false),
+            paused: Some(true),
+            rest: Lifecycle { observe: Some("i-2".into()), ..Lifecycle::default() },
+            ..LifecycleOptions::default()
+        };
+        let both = options.over_options(&manifest);
+        assert_eq!(both.over(&base), options.over(&manifest.over(&base)));
+        assert_eq!((both.paused, both.rest.observe), (Some(true), None));
     }
 }

@@ -12,6 +12,9 @@ pub enum Within<'a> {
     Params(&'a Location),
     /// The params of the workload with this place: `/metadata/…`, `/spec/…`.
     Workload(&'a Location),
+    /// The params of the manifest with this place, which are its `forProvider`, its `spec` or all of
+    /// it. Of a field that a reference field fills, the place of that one is found.
+    Manifest(&'a Location),
     /// The `ResourceType` with this place: `/params/…`, `/outputs/…`, which are schemas.
     ResourceType(&'a Location),
 }
@@ -23,6 +26,7 @@ impl<'a> Within<'a> {
             Self::Definition(place)
             | Self::Params(place)
             | Self::Workload(place)
+            | Self::Manifest(place)
             | Self::ResourceType(place) => place,
         }
     }

@@ -49,5 +49,6 @@ fn kind_of(within: Within<'_>) -> u8 {
         Within::Params(_) => 1,
         Within::Workload(_) => 2,
         Within::ResourceType(_) => 3,
+        Within::Manifest(_) => 4,
     }
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use purlin_model::{
-    Definition, Diagnostic, Key, Location, ResourceLifecycle, ResourceType, Template, Workload, Workspace,
+    Definition, Diagnostic, Key, Location, ResourceLifecycle, Template, TypeName, Workload, Workspace,
 };
 
 use super::{Loaded, twice};
 use crate::deployment::{Part, Spec};
+use crate::manifest::{self, Claims, Draft};
+use crate::resource_type::Written;
+use crate::x_reference::Rules;
 
 /// A part of the context, and where it was written.
 type Field = fn(&mut Loaded) -> (&mut Option<Arc<str>>, &mut Option<Location>);
@@ -23,6 +26,10 @@ pub(super) struct Assembly {
     types: HashMap<Arc<str>, Location>,
     values: IndexMap<Arc<str>, Location>,
     lifecycles: HashMap<Key, Location>,
+    /// Manifests, which are understood when everything else is read.
+    pub(super) drafts: Vec<Draft>,
+    claims: Claims,
+    rules: HashMap<TypeName, Rules>,
 }
 
 impl Assembly {
@@ -42,10 +49,35 @@ impl Assembly {
         }
     }
 
-    pub(super) fn resource_type(&mut self, resource_type: ResourceType) {
+    pub(super) fn resource_type(&mut self, written: Written) {
+        let Written { resource_type, rules, manifests } = written;
         let (name, help) = (Arc::from(resource_type.type_name.as_str()), "keep one of them");
         if self.first("the resource type", &name, &resource_type.location, help, |this| &mut this.types) {
+            for (kind, place) in resource_type.manifests.iter().zip(&manifests) {
+                if let Err(fault) = self.claims.add(kind, &resource_type.type_name, place) {
+                    self.loaded.diagnostics.push(*fault);
+                }
+            }
+            self.rules.insert(resource_type.type_name.clone(), rules);
             self.loaded.resource_types.push(resource_type);
+        }
+    }
+
+    /// Makes resources of all manifests. What a Deployment says about the life of one overrides
+    /// what the manifest says.
+    pub(super) fn manifests(&mut self) {
+        let drafts = std::mem::take(&mut self.drafts);
+        let mut compiled = manifest::compile(&drafts, &self.claims, &self.rules);
+        self.loaded.diagnostics.append(&mut compiled.faults);
+        self.loaded.deployment.manifests.append(&mut compiled.manifests);
+        for own in compiled.lifecycle {
+            let wishes = &mut self.loaded.deployment.lifecycle;
+            let is_known = self.lifecycles.contains_key(&own.key);
+            let known = is_known.then(|| wishes.iter_mut().find(|wish| wish.key == own.key)).flatten();
+            match known {
+                Some(wish) => wish.options = wish.options.over_options(&own.options),
+                None => wishes.push(own),
+            }
         }
     }
 

@@ -61,6 +61,7 @@ fn fields(descriptor: &str) -> Value {
         "allow_data_loss": flag(
             "Deleting or replacing it may lose its data: `--allow-data-loss` is not needed for it."
         ),
+        "paused": flag("No driver call is made for it."),
         "delete_before_replace": flag(
             "True: the old one goes before the new one is made. False: the new one has to be made first. As the driver demands when left out."
         ),

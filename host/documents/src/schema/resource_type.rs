@@ -11,9 +11,21 @@ pub(super) fn schema() -> Value {
         "name": text("A name for people."),
         "description": text("What it is, in a sentence."),
     });
+    let manifest = closed(
+        "A kind of manifest, whatever its version.",
+        &["group", "kind"],
+        json!({
+            "group": {"description": "Group, without a version; empty for the core group.", "type": "string", "pattern": "^[^/]*$"},
+            "kind": text("Kind."),
+        }),
+    );
     let spec = json!({
         "type": {"description": "The type.", "type": "string", "pattern": TYPE},
-        "params": nested("JSON Schema of what developers may ask for."),
+        "manifest": {
+            "description": "The kinds of manifests that are resources of this type.",
+            "oneOf": [manifest.clone(), {"type": "array", "items": manifest}],
+        },
+        "params": nested("JSON Schema of what developers may ask for. A field that refers to another resource has `x-reference: {type, output}` or `{type, build}`."),
         "outputs": nested("JSON Schema of the outputs."),
     });
     let mut schema = closed(

@@ -50,6 +50,60 @@ fn every_schema_is_one() {
 }
 
 #[test]
+fn manifests() {
+    let good = json!({
+        "apiVersion": "ec2.aws.crossplane.io/v1beta1", "kind": "Subnet",
+        "metadata": {
+            "name": "front", "namespace": "shop", "labels": {"tier": "front"}, "uid": "x",
+            "annotations": {"purlin.dev/protect": "true", "crossplane.io/paused": "false", "example.org/a": "b"},
+        },
+        "spec": {
+            "forProvider": {"vpcIdRef": {"name": "net"}, "a": [1]},
+            "dependsOn": [{"name": "a"}, {"apiVersion": "x/v1", "kind": "K", "name": "a", "namespace": "b", "blocking": false, "optional": true}],
+            "deletionPolicy": "Orphan",
+            "managementPolicies": ["Observe", "Create"],
+            "providerConfigRef": {"name": "p"},
+        },
+    });
+    agree(
+        SchemaKind::Manifest,
+        true,
+        [
+            good.clone(),
+            with(&good, "/metadata/namespace", Value::Null),
+            with(&good, "/spec", json!({"anything": {"deletionPolicy": 3}})),
+            with(&with(&good, "/spec", Value::Null), "/data", json!({"a": 1})),
+            with(&good, "/spec/managementPolicies", json!([])),
+            with(&good, "/spec/managementPolicies", json!(["*"])),
+            with(&good, "/apiVersion", json!("v1")),
+        ],
+    );
+    agree(
+        SchemaKind::Manifest,
+        false,
+        [
+            with(&good, "/kind", Value::Null),
+            with(&good, "/kind", json!("a b")),
+            with(&good, "/metadata/name", Value::Null),
+            with(&good, "/metadata/name", json!("a/b")),
+            with(&good, "/metadata/namespace", json!("")),
+            with(&good, "/metadata/labels", json!({"a": 1})),
+            with(&good, "/metadata/annotations", json!({"purlin.dev/protect": "yes"})),
+            with(&good, "/metadata/annotations", json!({"purlin.dev/other": "yes"})),
+            with(&good, "/spec", json!([])),
+            with(&good, "/spec/forProvider", json!([])),
+            with(&good, "/spec/deletionPolicy", json!("Retain")),
+            with(&good, "/spec/managementPolicies", json!(["Update"])),
+            with(&good, "/spec/managementPolicies", json!(["*", "Update"])),
+            with(&good, "/spec/dependsOn", json!([{"kind": "K"}])),
+            with(&good, "/spec/dependsOn", json!([{"name": "a", "apiVersion": "x/v1"}])),
+            with(&good, "/spec/dependsOn", json!([{"name": "a", "more": 1}])),
+            with(&good, "/spec/providerConfigRef", json!({})),
+        ],
+    );
+}
+
+#[test]
 fn definitions() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "d"},

@@ -43,6 +43,28 @@ pub(crate) struct Entry<'t> {
 }
 
 impl<'t> Node<'t> {
+    /// The same, apart from the text that it was read from.
+    pub(crate) fn owned(&self) -> Node<'static> {
+        let kind = match &self.kind {
+            Kind::Null => Kind::Null,
+            Kind::Bool(value) => Kind::Bool(*value),
+            Kind::Number(value) => Kind::Number(value.clone()),
+            Kind::String(text, style) => Kind::String(Cow::Owned(text.clone().into_owned()), *style),
+            Kind::List(items) => Kind::List(items.iter().map(Self::owned).collect()),
+            Kind::Map(entries) => Kind::Map(
+                entries
+                    .iter()
+                    .map(|entry| Entry {
+                        key: entry.key.clone(),
+                        key_span: entry.key_span,
+                        value: entry.value.owned(),
+                    })
+                    .collect(),
+            ),
+        };
+        Node { kind, span: self.span }
+    }
+
     /// What kind of value it is, in a word for people.
     pub(crate) fn describe(&self) -> &'static str {
         match &self.kind {

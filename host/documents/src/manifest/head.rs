@@ -1,0 +1,271 @@
+//! What a manifest is called, and where its params stand.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purlin_model::{Diagnostic, Location, ManifestKind, ResourceId, Severity};
+
+use crate::near::slip;
+use crate::reader::Reader;
+use crate::yaml::{Entry, Kind, Node, Span};
+
+/// The head of a manifest.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) api_version: Arc<str>,
+    pub(super) kind: ManifestKind,
+    pub(super) namespace: Option<Arc<str>>,
+    pub(super) name: Arc<str>,
+    pub(super) id: ResourceId,
+    pub(super) labels: BTreeMap<Arc<str>, Arc<str>>,
+    /// The place of its name.
+    pub(super) location: Location,
+    /// The place of its kind.
+    pub(super) kind_location: Location,
+}
+
+/// Fields of `metadata` that Kubernetes keeps its books in.
+const METADATA: [&str; 13] = [
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "labels",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// The manifests of a `kind: List`; the document itself where it is none.
+pub(crate) fn items<'n, 't>(root: &'n Node<'t>) -> Vec<&'n Node<'t>> {
+    let is_list = root.get("kind").and_then(Node::as_str) == Some("List");
+    match root.get("items").map(|items| &items.kind) {
+        Some(Kind::List(items)) if is_list => items.iter().flat_map(self::items).collect(),
+        _ => vec![root],
+    }
+}
+
+/// How a manifest is called by people: `VPC shop/net`.
+pub(crate) fn name_of(root: &Node<'_>) -> Option<Arc<str>> {
+    let kind = root.get("kind")?.as_str()?;
+    let metadata = root.get("metadata")?;
+    let name = metadata.get("name")?.as_str()?;
+    Some(match metadata.get("namespace").and_then(Node::as_str) {
+        Some(namespace) if !namespace.is_empty() => format!("{kind} {namespace}/{name}").into(),
+        _ => format!("{kind} {name}").into(),
+    })
+}
+
+/// Reads the head of a manifest.
+pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
+    let api_version = needed(reader, root, root, "apiVersion", "a manifest")?;
+    let kind = needed(reader, root, root, "kind", "a manifest")?;
+    let metadata = root.get("metadata");
+    let Some(metadata) = metadata else {
+        missing(reader, root, "a manifest", "metadata");
+        return None;
+    };
+    let entries = reader.map(metadata, "`metadata`")?;
+    let known = ["name", "namespace"].into_iter().chain(METADATA);
+    for entry in entries {
+        if known.clone().any(|name| name == &*entry.key) {
+            continue;
+        }
+        let fault = reader.about(
+            &entry.key_span,
+            "unknown-field",
+            format!("`metadata` has no field `{}`", entry.key),
+        );
+        // A slip would change what the resource is called.
+        let fault = match slip(&entry.key, known.clone()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => Diagnostic { severity: Severity::Warning, ..fault }.help("remove it"),
+        };
+        reader.report(fault);
+    }
+    let (name, name_span) = needed(reader, root, metadata, "name", "`metadata`")?;
+    let namespace = match metadata.get("namespace") {
+        None => None,
+        Some(node) if node.is_null() => None,
+        Some(node) => {
+            let text = reader.text(node, "`metadata.namespace`")?;
+            Some((Arc::<str>::from(text), node.span))
+        }
+    };
+    let labels = metadata.get("labels").map(|node| strings(reader, node, "`labels`")).unwrap_or_default();
+    let group = api_version.0.split_once('/').map_or("", |(group, _)| group);
+    let mut fits = part(reader, &name, &name_span);
+    if let Some((namespace, span)) = &namespace {
+        fits &= part(reader, namespace, span);
+    }
+    let id = match &namespace {
+        Some((namespace, _)) => format!("{namespace}/{name}"),
+        None => name.to_string(),
+    };
+    if fits && id.starts_with("modules.") {
+        let message = format!("`{id}` cannot be the name of a manifest");
+        let fault = reader.about(&name_span, "bad-name", message);
+        reader.report(fault.help("ids that begin with `modules.` are those of workloads and their resources"));
+        fits = false;
+    }
+    let id = ResourceId::new(id).ok().filter(|_| fits)?;
+    Some(Head {
+        kind: ManifestKind { group: group.into(), kind: kind.0 },
+        api_version: api_version.0,
+        namespace: namespace.map(|(text, _)| text),
+        name,
+        id,
+        labels,
+        location: reader.at(&name_span),
+        kind_location: reader.at(&kind.1),
+    })
+}
+
+/// A text that has to be there.
+fn needed(
+    reader: &mut Reader<'_>,
+    root: &Node<'_>,
+    node: &Node<'_>,
+    name: &'static str,
+    what: &str,
+) -> Option<(Arc<str>, Span)> {
+    let Some(found) = node.get(name) else {
+        missing(reader, if node.entries().is_some() { node } else { root }, what, name);
+        return None;
+    };
+    let field = if what == "a manifest" { format!("`{name}`") } else { format!("`metadata.{name}`") };
+    Some((reader.text(found, &field)?.into(), found.span))
+}
+
+fn missing(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, name: &str) {
+    let span = node.entries().and_then(|entries| entries.first()).map_or(node.span, |entry| entry.key_span);
+    let fault = reader.about(&span, "missing-field", format!("{what} lacks `{name}`"));
+    reader.report(fault.help("a manifest has `apiVersion`, `kind` and `metadata.name`"));
+}
+
+/// Whether a name can be a part of an id.
+fn part(reader: &mut Reader<'_>, text: &str, span: &Span) -> bool {
+    let fits = !text.contains('/') && ResourceId::new(text).is_ok();
+    if !fits {
+        let fault =
+            reader.about(span, "bad-name", format!("`{text}` cannot be a name or a namespace of a manifest"));
+        reader.report(
+            fault.help("a name is printable, without spaces, `/`, `#`, `<`, `>`, quotes or brackets"),
+        );
+    }
+    fits
+}
+
+/// A map of strings: labels, annotations.
+pub(super) fn strings(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    what: &str,
+) -> BTreeMap<Arc<str>, Arc<str>> {
+    if node.is_null() {
+        return BTreeMap::new();
+    }
+    let entries = reader.map(node, what).unwrap_or_default();
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        match &entry.value.kind {
+            Kind::String(text, _) => {
+                found.insert(entry.key.clone(), Arc::from(text.as_ref()));
+            }
+            _ => {
+                let message = format!("`{}` takes a string, not {}", entry.key, entry.value.describe());
+                let fault = reader.about(&entry.value.span, "wrong-type", message);
+                let written = entry.value.span.slice(reader.text).trim();
+                reader.report(fault.help(match entry.value.kind {
+                    Kind::Bool(_) | Kind::Number(_) => format!("put it in quotes: \"{written}\""),
+                    _ => "write a string".to_owned(),
+                }));
+            }
+        }
+    }
+    found
+}
+
+/// Where the parts of a manifest stand.
+#[derive(Debug)]
+pub(super) struct Body<'n, 't> {
+    /// The entries of the params.
+    pub(super) params: Vec<&'n Entry<'t>>,
+    /// What stands beside `forProvider`; none where there is no `forProvider`.
+    pub(super) beside: Option<&'n [Entry<'t>]>,
+    /// What the manifest depends on.
+    pub(super) depends_on: Vec<&'n Node<'t>>,
+    pub(super) annotations: &'n [Entry<'t>],
+}
+
+impl<'n, 't> Body<'n, 't> {
+    /// A field beside `forProvider`.
+    pub(super) fn beside(&self, name: &str) -> Option<&'n Entry<'t>> {
+        self.beside?.iter().find(|entry| &*entry.key == name)
+    }
+}
+
+/// Finds the params and what stands beside them. What is neither is reported.
+pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &Head) -> Body<'n, 't> {
+    const HEAD: [&str; 5] = ["apiVersion", "kind", "metadata", "status", "dependsOn"];
+    let top = root.entries().unwrap_or_default();
+    let metadata = root.get("metadata");
+    let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
+    let annotations = match annotations {
+        Some(node) if !node.is_null() => reader.map(node, "`annotations`").unwrap_or_default(),
+        _ => &[],
+    };
+    let mut body = Body {
+        params: Vec::new(),
+        beside: None,
+        depends_on: root.get("dependsOn").into_iter().collect(),
+        annotations,
+    };
+    let Some(spec) = root.get("spec") else {
+        body.params.extend(top.iter().filter(|entry| !HEAD.contains(&&*entry.key)));
+        return body;
+    };
+    // Its params are `spec` alone, so that whatever else stands here would be lost.
+    if let Some(mut fields) = reader.fields(root, &format!("the {}", head.kind.kind)) {
+        HEAD.into_iter().chain(["spec"]).for_each(|name| {
+            fields.entry(name);
+        });
+        fields.done(reader);
+    }
+    if spec.is_null() {
+        return body;
+    }
+    let Some(mut fields) = reader.fields(spec, "`spec`") else { return body };
+    body.depends_on.extend(fields.entry("dependsOn").map(|entry| &entry.value));
+    let Some(provider) = fields.entry("forProvider") else {
+        let entries = spec.entries().unwrap_or_default();
+        body.params.extend(entries.iter().filter(|entry| &*entry.key != "dependsOn"));
+        return body;
+    };
+    for name in BESIDE {
+        fields.entry(name);
+    }
+    fields.done(reader);
+    body.beside = spec.entries();
+    if !provider.value.is_null() {
+        let entries = reader.map(&provider.value, "`forProvider`").unwrap_or_default();
+        body.params.extend(entries);
+    }
+    body
+}
+
+/// What may stand beside `forProvider`.
+const BESIDE: [&str; 7] = [
+    "deletionPolicy",
+    "initProvider",
+    "managementPolicies",
+    "providerConfigRef",
+    "providerRef",
+    "publishConnectionDetailsTo",
+    "writeConnectionSecretToRef",
+];

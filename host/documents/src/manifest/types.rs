@@ -1,0 +1,176 @@
+//! The type of each kind of manifest: by a `ResourceType`, else by convention.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use purlin_model::{Diagnostic, Location, ManifestKind, TypeName};
+
+use super::head::Head;
+
+/// The kinds of manifests that `ResourceType`s name.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    claims: HashMap<ManifestKind, (TypeName, Location)>,
+}
+
+impl Claims {
+    /// Adds one.
+    ///
+    /// # Errors
+    /// Where another `ResourceType` has it already.
+    pub(crate) fn add(
+        &mut self,
+        kind: &ManifestKind,
+        type_name: &TypeName,
+        place: &Location,
+    ) -> Result<(), Box<Diagnostic>> {
+        if let Some((other, first)) = self.claims.get(kind) {
+            let message = match other == type_name {
+                true => format!("the manifests {kind} are named twice"),
+                false => format!("the manifests {kind} are of two types: `{type_name}` here, `{other}` elsewhere"),
+            };
+            let fault = Diagnostic::error("manifest-of-two-types", message)
+                .at(place)
+                .spanning(kind.kind.chars().count())
+                .related(first, "first named here")
+                .help("keep one of them");
+            return Err(Box::new(fault));
+        }
+        self.claims.insert(kind.clone(), (type_name.clone(), place.clone()));
+        Ok(())
+    }
+
+    pub(super) fn get(&self, kind: &ManifestKind) -> Option<&TypeName> {
+        self.claims.get(kind).map(|(type_name, _)| type_name)
+    }
+}
+
+/// The type of each kind that there is; without those that have none, which are reported.
+pub(super) fn resolve<'a>(
+    heads: impl Iterator<Item = &'a Head>,
+    claims: &Claims,
+    faults: &mut Vec<Diagnostic>,
+) -> HashMap<ManifestKind, TypeName> {
+    let mut types = HashMap::new();
+    // Which kind has a type by convention, or any of those that a `ResourceType` gives it to.
+    let mut owners: HashMap<TypeName, (ManifestKind, Location)> = HashMap::new();
+    let mut claimed: Vec<_> = claims.claims.iter().collect();
+    claimed.sort_by_key(|(kind, _)| *kind);
+    for (kind, (type_name, place)) in claimed {
+        owners.entry(type_name.clone()).or_insert_with(|| (kind.clone(), place.clone()));
+    }
+    let mut seen = HashSet::new();
+    for head in heads {
+        if !seen.insert(&head.kind) {
+            continue;
+        }
+        if let Some(type_name) = claims.get(&head.kind) {
+            types.insert(head.kind.clone(), type_name.clone());
+            continue;
+        }
+        let Some(type_name) = by_convention(&head.kind) else {
+            let message = format!("`{}` cannot be the kind of a manifest", head.kind.kind);
+            let fault = Diagnostic::error("bad-name", message)
+                .at(&head.kind_location)
+                .spanning(head.kind.kind.chars().count());
+            faults.push(fault.help("a kind begins with a letter; letters and digits follow"));
+            continue;
+        };
+        if let Some((other, first)) = owners.get(&type_name) {
+            let message = format!("two kinds of manifests are of type `{type_name}`: {} and {other}", head.kind);
+            let fault = Diagnostic::error("type-collision", message)
+                .at(&head.kind_location)
+                .spanning(head.kind.kind.chars().count())
+                .related(first, "the other one")
+                .help(format!(
+                    "give one of them another type: a ResourceType with `manifest: {{group: \"{}\", kind: {}}}`",
+                    head.kind.group, head.kind.kind
+                ));
+            faults.push(fault);
+            continue;
+        }
+        owners.insert(type_name.clone(), (head.kind.clone(), head.kind_location.clone()));
+        types.insert(head.kind.clone(), type_name);
+    }
+    types
+}
+
+/// The first label of the group and the kind in kebab case; the kind alone in the core group.
+pub(super) fn by_convention(kind: &ManifestKind) -> Option<TypeName> {
+    let name = kebab(&kind.kind);
+    let text = match kind.group.split('.').next().unwrap_or_default() {
+        "" if !kind.group.is_empty() => return None,
+        "" => name,
+        label => format!("{label}/{name}"),
+    };
+    TypeName::new(text).ok().filter(|_| kind.kind.starts_with(|c: char| c.is_ascii_alphanumeric()))
+}
+
+/// `DBSubnetGroup` to `db-subnet-group`: a word begins with a capital behind a small letter or a
+/// digit, and with the last capital of several before a small letter.
+fn kebab(kind: &str) -> String {
+    let letters: Vec<char> = kind.chars().collect();
+    let mut text = String::with_capacity(kind.len() + 4);
+    for (index, letter) in letters.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|index| letters.get(index));
+        let after = letters.get(index + 1);
+        let begins = letter.is_uppercase()
+            && before.is_some_and(|before| {
+                before.is_lowercase()
+                    || before.is_numeric()
+                    || (before.is_uppercase() && after.is_some_and(|after| after.is_lowercase()))
+            });
+        if begins {
+            text.push('-');
+        }
+        text.extend(letter.to_lowercase());
+    }
+    text
+}
+
+/// The group of a manifest's provider: what is left without its first label.
+pub(super) fn provider(group: &str) -> Arc<str> {
+    match group.split_once('.') {
+        Some((_, rest)) if rest.contains('.') => rest.into(),
+        _ => group.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_in_kebab_case() {
+        for (kind, name) in [
+            ("VPC", "vpc"),
+            ("ConfigMap", "config-map"),
+            ("EKSCluster", "eks-cluster"),
+            ("DBSubnetGroup", "db-subnet-group"),
+            ("RDSInstance", "rds-instance"),
+            ("IAMRole", "iam-role"),
+            ("S3Bucket", "s3-bucket"),
+            ("Subnet", "subnet"),
+            ("OpenIDConnectProvider", "open-id-connect-provider"),
+            ("VPCPeeringConnection", "vpc-peering-connection"),
+            ("lower", "lower"),
+        ] {
+            assert_eq!(kebab(kind), name);
+        }
+    }
+
+    #[test]
+    fn types_by_convention() {
+        let by = |group: &str, kind: &str| {
+            by_convention(&ManifestKind { group: group.into(), kind: kind.into() }).map(|name| name.to_string())
+        };
+        assert_eq!(by("ec2.aws.crossplane.io", "VPC").as_deref(), Some("ec2/vpc"));
+        assert_eq!(by("", "ConfigMap").as_deref(), Some("config-map"));
+        assert_eq!(by("apps", "Deployment").as_deref(), Some("apps/deployment"));
+        assert_eq!(by("", "a b"), None);
+        assert_eq!(by(".io", "A"), None);
+        assert_eq!(by("a.io", "-"), None);
+        assert_eq!(&*provider("ec2.aws.crossplane.io"), "aws.crossplane.io");
+        assert_eq!(&*provider("example.org"), "example.org");
+    }
+}
