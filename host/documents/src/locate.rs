@@ -124,7 +124,9 @@ fn spot(
             let root = around(&["apiVersion"]);
             let spec = root.and_then(|root| root.get("spec"));
             fields.extend(spec.map(|_| -> &[&str] { &["spec"] }));
-            fields.extend(spec.and_then(|spec| spec.get("forProvider")).map(|_| -> &[&str] { &["forProvider"] }));
+            fields.extend(
+                spec.and_then(|spec| spec.get("forProvider")).map(|_| -> &[&str] { &["forProvider"] }),
+            );
             root
         }
     };

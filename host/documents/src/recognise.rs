@@ -249,7 +249,8 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
 fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str) -> Recognised {
     let named = root.get("metadata").and_then(|metadata| metadata.get("name")).is_some();
     let kind = root.get("kind").and_then(Node::as_str);
-    let is_list = kind == Some("List") && root.get("items").is_some_and(|node| matches!(node.kind, Kind::List(_)));
+    let is_list =
+        kind == Some("List") && root.get("items").is_some_and(|node| matches!(node.kind, Kind::List(_)));
     let is_manifest = root.get("kind").is_some() && named;
     let shape = if is_manifest { shape::under_another_name(root) } else { shape::of(root) };
     if (is_manifest || is_list) && shape.is_none() {

@@ -160,7 +160,8 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
             match path(text) {
                 Some(path) => Read::Output(path),
                 None => {
-                    let help = "write the name of an output, such as `id`, or a path, such as `endpoint.host`";
+                    let help =
+                        "write the name of an output, such as `id`, or a path, such as `endpoint.host`";
                     reader.wrong_value(&output.value.span, format!("`{text}` is not an output"), help);
                     return None;
                 }
@@ -224,7 +225,9 @@ fn parts(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<Part>> {
             false => "the placeholder has no `}`",
         };
         let fault = purlin_model::Diagnostic::error("placeholder", message).at(place).spanning(*length);
-        reader.report(fault.help("write `${ref.NAME}`: the target's `name` or `namespace`, a field of its params, or an output"));
+        reader.report(fault.help(
+            "write `${ref.NAME}`: the target's `name` or `namespace`, a field of its params, or an output",
+        ));
     }
     if faults.is_empty() && !parts.iter().any(|part| matches!(part, Part::Field(_))) {
         let help = "write `${ref.name}` where the name of the target belongs";
@@ -267,7 +270,8 @@ impl<'r> Place<'r> {
             return;
         }
         self.schemas.push((pointer.clone(), schema));
-        if let Some(target) = schema.get("$ref").and_then(Json::as_str).and_then(|text| text.strip_prefix('#'))
+        if let Some(target) =
+            schema.get("$ref").and_then(Json::as_str).and_then(|text| text.strip_prefix('#'))
             && let Some(found) = self.rules.schema.pointer(target)
         {
             self.add(target.to_owned(), found);

@@ -131,7 +131,10 @@ fn manifests_that_are_given_twice_are_named() {
     let loaded = load(&[Input::Path(corpus.join("manifests"))]);
     let errors: Vec<_> = loaded.diagnostics.iter().filter(|fault| fault.is_error()).collect();
     let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
-    assert!(errors.iter().all(|fault| fault.code == "duplicate-document" && fault.related.len() == 1), "{shown}");
+    assert!(
+        errors.iter().all(|fault| fault.code == "duplicate-document" && fault.related.len() == 1),
+        "{shown}"
+    );
     assert_eq!(errors.len(), 12, "{shown}");
     let named = |what: &str| errors.iter().filter(|fault| fault.message.contains(what)).count();
     assert_eq!(named("the ProviderConfig `example` is given twice"), 6);

@@ -104,7 +104,10 @@ apiVersion: v1\nkind: List\nitems:
 ";
     let found = manifests(text);
     let keys: Vec<_> = found.iter().map(|manifest| manifest.key().to_string()).collect();
-    assert_eq!(keys, ["ec2/vpc.default#shop/net", "config-map.default#settings", "apps/deployment.default#web"]);
+    assert_eq!(
+        keys,
+        ["ec2/vpc.default#shop/net", "config-map.default#settings", "apps/deployment.default#web"]
+    );
     let all: Vec<_> = found.iter().map(|manifest| show(&manifest.params)).collect();
     assert_eq!(all, [r#"{"cidr":"x"}"#, r#"{"data":{"a":"${b}"}}"#, r#"{"replicas":2}"#]);
     assert_eq!(found[0].labels.len(), 1);
@@ -119,7 +122,10 @@ fn params_are_for_provider_else_spec_else_everything() {
     };
     assert_eq!(of("spec: {forProvider: {a: 1}, deletionPolicy: Delete}"), r#"{"a":1}"#);
     assert_eq!(of("spec: {forProvider: }"), "{}");
-    assert_eq!(of("spec: {a: 1, dependsOn: [{name: x}], providerConfigRef: {name: p, kind: q}}").replace('"', ""), "{a:1,providerConfigRef:{name:p,kind:q}}");
+    assert_eq!(
+        of("spec: {a: 1, dependsOn: [{name: x}], providerConfigRef: {name: p, kind: q}}").replace('"', ""),
+        "{a:1,providerConfigRef:{name:p,kind:q}}"
+    );
     assert_eq!(of("rules: [1], status: {a: 1}, dependsOn: [{name: x}]"), r#"{"rules":[1]}"#);
     assert_eq!(of("spec: "), "{}");
 }
@@ -143,7 +149,10 @@ fn a_reference_fills_the_field_beside_it() {
     let keep = "policy: {resolve: IfNotPresent}";
     assert_eq!(params(&format!("{{vpcId: x, vpcIdRef: {{name: net, {keep}}}}}")), r#"{"vpcId":"x"}"#);
     assert_eq!(params(&format!("{{vpcIdRef: {{name: net, {keep}}}}}")), "{vpcId: <manifest `n/net` id>}");
-    assert_eq!(params(&format!("{{vpcId: '', vpcIdRef: {{name: net, {keep}}}}}")), "{vpcId: <manifest `n/net` id>}");
+    assert_eq!(
+        params(&format!("{{vpcId: '', vpcIdRef: {{name: net, {keep}}}}}")),
+        "{vpcId: <manifest `n/net` id>}"
+    );
     assert_eq!(
         params("{vpcIdRef: {name: net, policy: {resolution: Optional, resolve: Always}}}"),
         "{vpcId: <manifest `n/net` id?>}"
@@ -152,11 +161,16 @@ fn a_reference_fills_the_field_beside_it() {
 
 #[test]
 fn what_errors_show_of_a_reference() {
-    let loaded = read("apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec:\n  vpcIdRef:\n    name: net\n");
+    let loaded =
+        read("apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec:\n  vpcIdRef:\n    name: net\n");
     let mut seen = Vec::new();
     loaded.deployment.manifests[0].params.placeholders(&mut |placeholder| {
         let Some(Modifiers { .. }) = placeholder.modifiers.as_deref() else {
-            seen.push((placeholder.source.to_string(), placeholder.location.line, placeholder.location.column));
+            seen.push((
+                placeholder.source.to_string(),
+                placeholder.location.line,
+                placeholder.location.column,
+            ));
             return;
         };
     });
@@ -170,24 +184,39 @@ fn references_fill_a_list_in_their_order() {
     assert_eq!(params(&format!("{{subnetIdRefs: {two}}}")), format!("{{subnetIds: {list}}}"));
     assert_eq!(params(&format!("{{groupIDsRefs: {two}}}")), format!("{{groupIDs: {list}}}"));
     assert_eq!(params(&format!("{{subnetId: [z], subnetIdRefs: {two}}}")), format!("{{subnetId: {list}}}"));
-    assert_eq!(params(&format!("{{subnetId: z, subnetIdRefs: {two}}}")), format!("{{subnetId: \"z\", subnetIds: {list}}}"));
+    assert_eq!(
+        params(&format!("{{subnetId: z, subnetIdRefs: {two}}}")),
+        format!("{{subnetId: \"z\", subnetIds: {list}}}")
+    );
     assert_eq!(params(&format!("{{subnetIds: [z], subnetIdRefs: {two}}}")), format!("{{subnetIds: {list}}}"));
     let keep = "[{name: x, policy: {resolve: IfNotPresent}}]";
     assert_eq!(params(&format!("{{subnetIds: [z], subnetIdRefs: {keep}}}")), r#"{"subnetIds":["z"]}"#);
-    assert_eq!(params(&format!("{{subnetIds: [], subnetIdRefs: {keep}}}")), "{subnetIds: [<manifest `n/x` id>]}");
+    assert_eq!(
+        params(&format!("{{subnetIds: [], subnetIdRefs: {keep}}}")),
+        "{subnetIds: [<manifest `n/x` id>]}"
+    );
     assert_eq!(params("{subnetIdRefs: []}"), r#"{"subnetIdRefs":[]}"#);
 }
 
 #[test]
 fn selectors_choose_one_or_all() {
     let tier = "{matchLabels: {tier: db, a: b}, matchControllerRef: false}";
-    assert_eq!(params(&format!("{{vpcIdSelector: {tier}}}")), "{vpcId: <a manifest with `a: b`, `tier: db` id>}");
+    assert_eq!(
+        params(&format!("{{vpcIdSelector: {tier}}}")),
+        "{vpcId: <a manifest with `a: b`, `tier: db` id>}"
+    );
     let all = "<every manifest with `a: b`, `tier: db` id>";
     assert_eq!(params(&format!("{{vpcIds: [x], vpcIdSelector: {tier}}}")), format!("{{vpcIds: {all}}}"));
     assert_eq!(params(&format!("{{vpcIDsSelector: {tier}}}")), format!("{{vpcIDs: {all}}}"));
     // A reference by name wins.
-    assert_eq!(params(&format!("{{vpcIdSelector: {tier}, vpcIdRef: {{name: x}}}}")), "{vpcId: <manifest `n/x` id>}");
-    assert_eq!(params(&format!("{{vpcIdRefs: [{{name: x}}], vpcIdSelector: {tier}}}")), "{vpcIds: [<manifest `n/x` id>]}");
+    assert_eq!(
+        params(&format!("{{vpcIdSelector: {tier}, vpcIdRef: {{name: x}}}}")),
+        "{vpcId: <manifest `n/x` id>}"
+    );
+    assert_eq!(
+        params(&format!("{{vpcIdRefs: [{{name: x}}], vpcIdSelector: {tier}}}")),
+        "{vpcIds: [<manifest `n/x` id>]}"
+    );
     let optional = "{matchLabels: {a: b}, policy: {resolution: Optional}}";
     assert_eq!(params(&format!("{{vpcIdSelector: {optional}}}")), "{vpcId: <a manifest with `a: b` id?>}");
 }
@@ -200,7 +229,9 @@ fn only_values_of_that_shape_are_references() {
         "{roleRef: {apiGroup: a, kind: b, name: c}}",
         "{fooRef: {}, barRef: , bazSelector: {matchExpressions: [{key: a}]}}",
     ] {
-        let loaded = read(&format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec: {{forProvider: {plain}}}\n"));
+        let loaded = read(&format!(
+            "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec: {{forProvider: {plain}}}\n"
+        ));
         assert!(matches!(&*loaded.deployment.manifests[0].params, Template::Constant(_)), "{plain}");
         assert_eq!(loaded.diagnostics, [], "{plain}");
     }
@@ -218,11 +249,23 @@ fn only_values_of_that_shape_are_references() {
 #[test]
 fn a_resource_type_says_what_fields_refer_to() {
     assert_eq!(params_with("{vpcIdRef: {name: x}}", SUBNETS), "{vpcId: <ec2/vpc `n/x` network.id>}");
-    assert_eq!(params_with("{networkRef: {name: x}}", SUBNETS), "{network: /p/<net `n/x` field project>/n/<net `n/x` field name>}");
+    assert_eq!(
+        params_with("{networkRef: {name: x}}", SUBNETS),
+        "{network: /p/<net `n/x` field project>/n/<net `n/x` field name>}"
+    );
     assert_eq!(params_with("{groupIdRefs: [{name: x}]}", SUBNETS), "{groups: [<ec2/group `n/x` id>]}");
-    assert_eq!(params_with("{groupIdSelector: {matchLabels: {a: b}}}", SUBNETS), "{groups: <every ec2/group with `a: b` id>}");
-    assert_eq!(params_with("{groupSelector: {matchLabels: {}}}", SUBNETS), "{groups: <every ec2/group with  id>}");
-    assert_eq!(params_with("{nested: {list: [{keyIdRef: {name: k}}]}}", SUBNETS), "{nested: {list: [{keyId: <kms/key `n/k` arn>}]}}");
+    assert_eq!(
+        params_with("{groupIdSelector: {matchLabels: {a: b}}}", SUBNETS),
+        "{groups: <every ec2/group with `a: b` id>}"
+    );
+    assert_eq!(
+        params_with("{groupSelector: {matchLabels: {}}}", SUBNETS),
+        "{groups: <every ec2/group with  id>}"
+    );
+    assert_eq!(
+        params_with("{nested: {list: [{keyIdRef: {name: k}}]}}", SUBNETS),
+        "{nested: {list: [{keyId: <kms/key `n/k` arn>}]}}"
+    );
     let peers = "---\napiVersion: ec2.x/v1\nkind: Peer\nmetadata: {name: p2, namespace: n, labels: {a: b}}\n---\napiVersion: ec2.x/v1\nkind: Peer\nmetadata: {name: p1, namespace: n, labels: {a: b}}\n";
     assert_eq!(
         params_with("{peersSelector: {matchLabels: {a: b}}}", &format!("{SUBNETS}{peers}")),
@@ -233,18 +276,29 @@ fn a_resource_type_says_what_fields_refer_to() {
 #[test]
 fn a_resource_type_may_name_its_manifests() {
     let own = "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {type: net, manifest: [{group: ec2.a.io, kind: VPC}, {group: '', kind: Net}]}\n---\n";
-    let text = format!("{own}{{apiVersion: ec2.a.io/v1, kind: VPC, metadata: {{name: a}}}}\n---\n{{apiVersion: v7, kind: Net, metadata: {{name: b}}}}\n---\n{{apiVersion: ec2.b.io/v1, kind: VPC, metadata: {{name: a}}}}\n");
+    let text = format!(
+        "{own}{{apiVersion: ec2.a.io/v1, kind: VPC, metadata: {{name: a}}}}\n---\n{{apiVersion: v7, kind: Net, metadata: {{name: b}}}}\n---\n{{apiVersion: ec2.b.io/v1, kind: VPC, metadata: {{name: a}}}}\n"
+    );
     let keys: Vec<_> = manifests(&text).iter().map(|manifest| manifest.key().to_string()).collect();
     assert_eq!(keys, ["net.default#a", "net.default#b", "ec2/vpc.default#a"]);
 }
 
 #[test]
 fn types_that_collide() {
-    let one = |group: &str, name: &str| format!("apiVersion: {group}\nkind: VPC\nmetadata: {{name: {name}}}\n---\n");
+    let one = |group: &str, name: &str| {
+        format!("apiVersion: {group}\nkind: VPC\nmetadata: {{name: {name}}}\n---\n")
+    };
     faults(&format!("{}{}", one("ec2.a.io/v1", "a"), one("ec2.b.io/v1", "b")), &[("type-collision", "6:7")]);
     read(&format!("{}{}", one("ec2.a.io/v1", "a"), one("ec2.a.io/v2", "b")));
-    faults(&format!("{}{}", one("ec2.a.io/v1", "a"), one("ec2.a.io/v2", "a")), &[("duplicate-document", "7:18")]);
-    let own = |name: &str| format!("apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {{type: {name}, manifest: {{group: a.io, kind: B}}}}\n---\n");
+    faults(
+        &format!("{}{}", one("ec2.a.io/v1", "a"), one("ec2.a.io/v2", "a")),
+        &[("duplicate-document", "7:18")],
+    );
+    let own = |name: &str| {
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {{type: {name}, manifest: {{group: a.io, kind: B}}}}\n---\n"
+        )
+    };
     faults(&format!("{}{}", own("x"), own("y")), &[("manifest-of-two-types", "7:48")]);
     faults(&format!("{}{}", own("ec2/vpc"), one("ec2.b.io/v1", "b")), &[("type-collision", "6:7")]);
 }
@@ -259,19 +313,30 @@ fn faults_of_heads() {
     faults(&one("metadata: {name: a, labels: {b: 1}}"), &[("wrong-type", "3:33")]);
     faults(&one("metadata: {name: a}\nspec: {}\nspce: {a: b}"), &[("unknown-field", "5:1")]);
     faults(&one("metadata: {name: a}\nspec: {forProvider: {}, more: {}}"), &[("unknown-field", "4:25")]);
-    faults("apiVersion: v1\nkind: List\nitems: [{a: b}, {apiVersion: v1, kind: C}]\n", &[("missing-field", "3:9"), ("missing-field", "3:17")]);
+    faults(
+        "apiVersion: v1\nkind: List\nitems: [{a: b}, {apiVersion: v1, kind: C}]\n",
+        &[("missing-field", "3:9"), ("missing-field", "3:17")],
+    );
     faults("apiVersion: v1\nkind: a b\nmetadata: {name: a}\n", &[("bad-name", "2:7")]);
     // One of ours whose group is wrong altogether.
-    faults("apiVersion: example.org/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {app: a, env: b}\n", &[("unknown-version", "1:13")]);
+    faults(
+        "apiVersion: example.org/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {app: a, env: b}\n",
+        &[("unknown-version", "1:13")],
+    );
 }
 
 #[test]
 fn faults_of_reference_fields() {
-    let one = |provider: &str| format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec:\n  forProvider: {provider}\n");
+    let one = |provider: &str| {
+        format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec:\n  forProvider: {provider}\n")
+    };
     faults(&one("{aRef: {name: }}"), &[("wrong-type", "5:28")]);
     faults(&one("{aRef: {namespace: b}}"), &[("missing-field", "5:24")]);
     faults(&one("{aRef: {name: b, policy: {resolve: always}}}"), &[("wrong-value", "5:51")]);
-    faults(&one("{aRef: {name: b, policy: {resolution: Maybe, x: y}}}"), &[("wrong-value", "5:54"), ("unknown-field", "5:61")]);
+    faults(
+        &one("{aRef: {name: b, policy: {resolution: Maybe, x: y}}}"),
+        &[("wrong-value", "5:54"), ("unknown-field", "5:61")],
+    );
     faults(&one("{aRefs: [{name: b}, c]}"), &[("wrong-value", "5:36")]);
     faults(&one("{aSelector: {matchLabels: {}}}"), &[("missing-field", "5:42")]);
     faults(&one("{aSelector: {matchLabels: {b: c}, matchControllerRef: true}}"), &[("wrong-value", "5:70")]);
@@ -281,7 +346,11 @@ fn faults_of_reference_fields() {
 
 #[test]
 fn faults_of_x_reference() {
-    let one = |rule: &str| format!("apiVersion: purlin.dev/v1\nkind: ResourceType\nspec:\n  type: t\n  params:\n    properties:\n      a: {{x-reference: {rule}}}\n");
+    let one = |rule: &str| {
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec:\n  type: t\n  params:\n    properties:\n      a: {{x-reference: {rule}}}\n"
+        )
+    };
     for (rule, code, column) in [
         ("{typ: b}", "unknown-field", 25),
         ("{type: b c}", "bad-name", 31),
@@ -295,10 +364,13 @@ fn faults_of_x_reference() {
     ] {
         faults(&one(rule), &[(code, &format!("7:{column}"))]);
     }
-    let outputs = "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {type: t, outputs: {x-reference: {}}}\n";
+    let outputs =
+        "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {type: t, outputs: {x-reference: {}}}\n";
     faults(outputs, &[("misplaced-field", "3:27")]);
     // A property may have that name.
-    read("apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {type: t, params: {properties: {x-reference: {type: string}}}}\n");
+    read(
+        "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {type: t, params: {properties: {x-reference: {type: string}}}}\n",
+    );
 }
 
 #[test]
@@ -322,7 +394,9 @@ spec:
     let shown: Vec<_> = manifests(text)[0]
         .depends_on
         .iter()
-        .map(|entry| format!("{} {} {} {}", entry.target, entry.blocking, entry.optional, entry.location.line))
+        .map(|entry| {
+            format!("{} {} {} {}", entry.target, entry.blocking, entry.optional, entry.location.line)
+        })
         .collect();
     assert_eq!(
         shown,
@@ -334,7 +408,11 @@ spec:
             "aws/provider-config `p` true true 6",
         ]
     );
-    let one = |entry: &str| format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\ndependsOn: [{entry}]\n---\n{{apiVersion: x.y/v1, kind: K, metadata: {{name: k}}}}\n---\n{{apiVersion: z.y/v1, kind: K, metadata: {{name: k}}}}\n");
+    let one = |entry: &str| {
+        format!(
+            "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\ndependsOn: [{entry}]\n---\n{{apiVersion: x.y/v1, kind: K, metadata: {{name: k}}}}\n---\n{{apiVersion: z.y/v1, kind: K, metadata: {{name: k}}}}\n"
+        )
+    };
     faults(&one("{kind: K, name: k}"), &[("wrong-value", "4:20")]);
     faults(&one("{apiVersion: x.y/v1, name: k}"), &[("missing-field", "4:26")]);
     faults(&one("{nam: k}"), &[("missing-field", "4:14"), ("unknown-field", "4:14")]);
@@ -343,7 +421,9 @@ spec:
 }
 
 fn life(beside: &str, annotations: &str) -> (Option<LifecycleOptions>, Vec<&'static str>) {
-    let text = format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d, annotations: {{{annotations}}}}}\nspec: {{forProvider: {{}}, {beside}}}\n");
+    let text = format!(
+        "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d, annotations: {{{annotations}}}}}\nspec: {{forProvider: {{}}, {beside}}}\n"
+    );
     let loaded = read(&text);
     let options = loaded.deployment.lifecycle.first().map(|wish| wish.options.clone());
     (options, loaded.diagnostics.iter().map(|fault| fault.code).collect())
@@ -383,7 +463,9 @@ fn policies_of_a_life() {
     ] {
         assert_eq!(policy(beside), words, "{beside}");
     }
-    let one = |beside: &str| format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec: {{forProvider: {{}}, {beside}}}\n");
+    let one = |beside: &str| {
+        format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d}}\nspec: {{forProvider: {{}}, {beside}}}\n")
+    };
     faults(&one("managementPolicies: [Update]"), &[("wrong-value", "4:25")]);
     faults(&one("managementPolicies: ['*', Update]"), &[("wrong-value", "4:25")]);
     faults(&one("managementPolicies: [Watch]"), &[("wrong-value", "4:46")]);
@@ -400,7 +482,9 @@ fn annotations_of_a_life() {
     assert_eq!(life("", "crossplane.io/pausd: 'true'"), (None, vec!["no-effect"]));
     assert_eq!(life("", "example.org/note: x"), (None, vec![]));
     assert_eq!(life("writeConnectionSecretToRef: {name: s}", ""), (None, vec!["no-effect"]));
-    let one = |annotation: &str| format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d, annotations: {{{annotation}}}}}\n");
+    let one = |annotation: &str| {
+        format!("apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d, annotations: {{{annotation}}}}}\n")
+    };
     faults(&one("purlin.dev/paused: 'yes'"), &[("wrong-value", "3:54")]);
     faults(&one("purlin.dev/pause: 'true'"), &[("unknown-field", "3:35")]);
     // Without a name of its own, the name of the manifest counts.
@@ -458,7 +542,10 @@ items:
 fn a_score_file_is_no_manifest() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
-    write("a.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {workloads: [{score: x/secret.yaml}]}\n");
+    write(
+        "a.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {workloads: [{score: x/secret.yaml}]}\n",
+    );
     std::fs::create_dir(folder.path().join("x")).expect("a folder");
     write("x/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: hidden}\ndata: {a: b}\n");
     let loaded = load(&[Input::Path(folder.path().join("a.yaml"))]);
@@ -469,5 +556,8 @@ fn a_score_file_is_no_manifest() {
 
 #[test]
 fn nothing_is_made_of_a_constant() {
-    assert!(matches!(&*manifests("apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec: {a: '${x}'}\n")[0].params, Template::Constant(Value::Map(_))));
+    assert!(matches!(
+        &*manifests("apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec: {a: '${x}'}\n")[0].params,
+        Template::Constant(Value::Map(_))
+    ));
 }

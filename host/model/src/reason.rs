@@ -135,6 +135,8 @@ pub enum Reason {
     NewOneMayExist,
     /// A call that deletes it was interrupted, and may have succeeded.
     MayBeGone,
+    /// It is paused (`lifecycle.paused`): no driver is called for it.
+    Paused,
     /// It waits for a resource that cannot be provisioned now, and so is left alone (SPEC §7).
     Waits {
         /// What it waits for in turn, beginning with what it depends on itself; empty where that is
@@ -164,6 +166,11 @@ pub enum Awaited {
         at: Arc<str>,
         /// A resource with a like name.
         near: Option<Key>,
+    },
+    /// A resource that is paused and does not exist.
+    Paused {
+        /// Which.
+        key: Key,
     },
 }
 
@@ -258,6 +265,7 @@ impl Reason {
             Self::MayExist => "may-exist",
             Self::NewOneMayExist => "new-one-may-exist",
             Self::MayBeGone => "may-be-gone",
+            Self::Paused => "paused",
             Self::Waits { .. } => "waits",
         }
     }

@@ -59,6 +59,7 @@ impl fmt::Display for Reason {
             Self::MayExist => "its creation was interrupted, and it may exist",
             Self::NewOneMayExist => "its replacement was interrupted, and a new one may exist",
             Self::MayBeGone => "its deletion was interrupted, and it may be gone",
+            Self::Paused => "it is paused",
             Self::Waits { through, what } => {
                 f.write_str("it waits for ")?;
                 through.iter().try_for_each(|key| write!(f, "`{}`, which waits for ", short(key)))?;
@@ -79,6 +80,7 @@ impl fmt::Display for Awaited {
                 }
                 f.write_str(")")
             }
+            Self::Paused { key } => write!(f, "`{}`, which is paused and does not exist", short(key)),
         }
     }
 }
@@ -231,6 +233,7 @@ mod tests {
             MayExist,
             NewOneMayExist,
             MayBeGone,
+            Paused,
             Waits {
                 through: vec![Key::parse("db.default#db").expect("a key")],
                 what: Awaited::Missing {

@@ -86,12 +86,7 @@ fn entry(reader: &mut Reader<'_>, node: &Node<'_>, head: &Head, scope: &Scope<'_
     })
 }
 
-fn type_of(
-    reader: &mut Reader<'_>,
-    kind: &ManifestKind,
-    span: &Span,
-    scope: &Scope<'_>,
-) -> Option<TypeName> {
+fn type_of(reader: &mut Reader<'_>, kind: &ManifestKind, span: &Span, scope: &Scope<'_>) -> Option<TypeName> {
     let found = scope.type_of(kind);
     if found.is_none() {
         let message = format!("`{}` cannot be the kind of a manifest", kind.kind);
@@ -125,12 +120,7 @@ fn kind_alone(
 }
 
 /// The configuration of the provider, which is often not among the documents.
-fn provider(
-    reader: &mut Reader<'_>,
-    node: &Node<'_>,
-    head: &Head,
-    scope: &Scope<'_>,
-) -> Option<Dependency> {
+fn provider(reader: &mut Reader<'_>, node: &Node<'_>, head: &Head, scope: &Scope<'_>) -> Option<Dependency> {
     if node.is_null() {
         return None;
     }

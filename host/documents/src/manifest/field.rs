@@ -147,7 +147,9 @@ fn fits(reader: &mut Reader<'_>, node: &Node<'_>, field: &str, known: &[&'static
     let slips: Vec<_> = others
         .iter()
         .filter_map(|entry| Some((*entry, slip(&entry.key, known.iter().copied())?)))
-        .filter(|(entry, near)| node.get(near).is_none() && (node.get(main).is_some() || *near == main) && !entry.value.is_null())
+        .filter(|(entry, near)| {
+            node.get(near).is_none() && (node.get(main).is_some() || *near == main) && !entry.value.is_null()
+        })
         .collect();
     if slips.len() == others.len() {
         for (entry, near) in slips {
@@ -174,12 +176,7 @@ fn named(reader: &mut Reader<'_>, node: &Node<'_>, field: &str) -> Option<Named>
         return None;
     };
     let text = reader.text(name, "`name`")?;
-    Some(Named {
-        name: text.into(),
-        namespace: namespace?,
-        policy: policy?,
-        location: reader.at(&name.span),
-    })
+    Some(Named { name: text.into(), namespace: namespace?, policy: policy?, location: reader.at(&name.span) })
 }
 
 /// The namespace that a field names, if it names one; `None` where that is wrong.
@@ -205,7 +202,9 @@ fn labelled(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Labelled> {
     }
     let Some(labels) = node.get(LABELS) else {
         let fault = reader.about(&entry.key_span, "missing-field", format!("`{field}` lacks `matchLabels`"));
-        reader.report(fault.help("add the labels of the manifests that are meant: `matchLabels: {NAME: VALUE}`"));
+        reader.report(
+            fault.help("add the labels of the manifests that are meant: `matchLabels: {NAME: VALUE}`"),
+        );
         return None;
     };
     let before = reader.faults.len();

@@ -110,7 +110,8 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
     if fits && id.starts_with("modules.") {
         let message = format!("`{id}` cannot be the name of a manifest");
         let fault = reader.about(&name_span, "bad-name", message);
-        reader.report(fault.help("ids that begin with `modules.` are those of workloads and their resources"));
+        reader
+            .report(fault.help("ids that begin with `modules.` are those of workloads and their resources"));
         fits = false;
     }
     let id = ResourceId::new(id).ok().filter(|_| fits)?;
@@ -162,11 +163,7 @@ fn part(reader: &mut Reader<'_>, text: &str, span: &Span) -> bool {
 }
 
 /// A map of strings: labels, annotations.
-pub(super) fn strings(
-    reader: &mut Reader<'_>,
-    node: &Node<'_>,
-    what: &str,
-) -> BTreeMap<Arc<str>, Arc<str>> {
+pub(super) fn strings(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> BTreeMap<Arc<str>, Arc<str>> {
     if node.is_null() {
         return BTreeMap::new();
     }

@@ -25,9 +25,18 @@ const WITHOUT_EFFECT: [(&str, &str); 2] = [
 
 /// Fields beside `forProvider` that have no counterpart.
 const NO_WORD: [(&str, &str); 3] = [
-    ("initProvider", "write its values into `forProvider`, and add those that may differ to `lifecycle.ignore_changes` of a Deployment"),
-    ("publishConnectionDetailsTo", "Purlin keeps secret outputs in its state; other resources read them from there"),
-    ("writeConnectionSecretToRef", "Purlin keeps secret outputs in its state; other resources read them from there"),
+    (
+        "initProvider",
+        "write its values into `forProvider`, and add those that may differ to `lifecycle.ignore_changes` of a Deployment",
+    ),
+    (
+        "publishConnectionDetailsTo",
+        "Purlin keeps secret outputs in its state; other resources read them from there",
+    ),
+    (
+        "writeConnectionSecretToRef",
+        "Purlin keeps secret outputs in its state; other resources read them from there",
+    ),
 ];
 
 /// Reads the settings; `None` where the manifest has none.
@@ -72,7 +81,8 @@ fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
             PAUSED | OWN_PAUSED => {
                 // Of two, the one that pauses counts.
                 let paused = flag(reader, entry);
-                found.paused = paused.map_or(found.paused, |paused| Some(paused || found.paused == Some(true)));
+                found.paused =
+                    paused.map_or(found.paused, |paused| Some(paused || found.paused == Some(true)));
             }
             PROTECT => found.protect = flag(reader, entry),
             EXTERNAL_NAME => {
@@ -143,7 +153,8 @@ fn policies(
         Some(Chosen::Only(actions)) => {
             // What is said in full wins over the older field.
             if let (Some((true, span)), true) = (orphan, actions.delete) {
-                let message = "`deletionPolicy: Orphan` has no effect beside `managementPolicies` with `Delete`";
+                let message =
+                    "`deletionPolicy: Orphan` has no effect beside `managementPolicies` with `Delete`";
                 warn(reader, &span, message.to_owned(), "leave `Delete` out of `managementPolicies`");
             }
             actions

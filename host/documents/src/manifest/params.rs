@@ -101,8 +101,7 @@ impl Compiler<'_, '_, '_> {
                 Kind::List(items) => !items.is_empty(),
                 _ => true,
             };
-            (matches!(found.get(at), Some(Found::Data)) && says)
-                .then_some(matches!(node.kind, Kind::List(_)))
+            (matches!(found.get(at), Some(Found::Data)) && says).then_some(matches!(node.kind, Kind::List(_)))
         };
         let filled: Vec<(usize, &Field<'_>, Filled<'_>)> = fields
             .iter()
@@ -114,8 +113,11 @@ impl Compiler<'_, '_, '_> {
             let names = |form: &Form| !matches!(form, Form::Labels(_));
             let rivals = filled.iter().enumerate().filter(|(other, _)| *other != position);
             let mut rivals = rivals.map(|(other, (at, rival, goal))| (other, at, rival, goal));
-            let same = |rival: &Field<'_>, goal: &Filled<'_>| goal.name == target.name || rival.stem == field.stem;
-            if !names(&field.form) && rivals.clone().any(|(_, _, rival, goal)| names(&rival.form) && same(rival, goal)) {
+            let same =
+                |rival: &Field<'_>, goal: &Filled<'_>| goal.name == target.name || rival.stem == field.stem;
+            if !names(&field.form)
+                && rivals.clone().any(|(_, _, rival, goal)| names(&rival.form) && same(rival, goal))
+            {
                 // A reference by name makes a selector superfluous.
                 continue;
             }
@@ -177,7 +179,9 @@ impl Compiler<'_, '_, '_> {
         let (name, is_list) = match &field.form {
             Form::One(_) => (one, is_list(one)),
             Form::Several(_) if is_list(one) => (one, true),
-            Form::Several(_) if property(&several).is_some() || literal(&several).is_some() => (&*several, true),
+            Form::Several(_) if property(&several).is_some() || literal(&several).is_some() => {
+                (&*several, true)
+            }
             Form::Several(_) if written_list(one) => (one, true),
             Form::Several(_) => (&*several, true),
             Form::Labels(_) if property(one).is_some() => (one, is_list(one)),
@@ -227,7 +231,8 @@ impl Compiler<'_, '_, '_> {
             self.reader.report(fault.at(&labelled.location).help(help));
             return None;
         }
-        let source = format!("{key}: {}", if labels.is_empty() { "all".to_owned() } else { labels.join(", ") });
+        let source =
+            format!("{key}: {}", if labels.is_empty() { "all".to_owned() } else { labels.join(", ") });
         let namespace = labelled.namespace.clone().or_else(|| self.own.namespace.clone());
         let which = match filled.is_list {
             true => Which::AllLabelled(labelled.labels.clone()),

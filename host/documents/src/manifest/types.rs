@@ -27,7 +27,9 @@ impl Claims {
         if let Some((other, first)) = self.claims.get(kind) {
             let message = match other == type_name {
                 true => format!("the manifests {kind} are named twice"),
-                false => format!("the manifests {kind} are of two types: `{type_name}` here, `{other}` elsewhere"),
+                false => {
+                    format!("the manifests {kind} are of two types: `{type_name}` here, `{other}` elsewhere")
+                }
             };
             let fault = Diagnostic::error("manifest-of-two-types", message)
                 .at(place)
@@ -77,7 +79,8 @@ pub(super) fn resolve<'a>(
             continue;
         };
         if let Some((other, first)) = owners.get(&type_name) {
-            let message = format!("two kinds of manifests are of type `{type_name}`: {} and {other}", head.kind);
+            let message =
+                format!("two kinds of manifests are of type `{type_name}`: {} and {other}", head.kind);
             let fault = Diagnostic::error("type-collision", message)
                 .at(&head.kind_location)
                 .spanning(head.kind.kind.chars().count())
@@ -162,7 +165,8 @@ mod tests {
     #[test]
     fn types_by_convention() {
         let by = |group: &str, kind: &str| {
-            by_convention(&ManifestKind { group: group.into(), kind: kind.into() }).map(|name| name.to_string())
+            by_convention(&ManifestKind { group: group.into(), kind: kind.into() })
+                .map(|name| name.to_string())
         };
         assert_eq!(by("ec2.aws.crossplane.io", "VPC").as_deref(), Some("ec2/vpc"));
         assert_eq!(by("", "ConfigMap").as_deref(), Some("config-map"));

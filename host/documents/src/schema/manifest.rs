@@ -11,7 +11,8 @@ pub(super) fn schema() -> Value {
     let labels = |description: &str| json!({"description": description, "type": ["object", "null"], "additionalProperties": {"type": "string"}});
     let name = |description: &str| json!({"description": description, "type": "string", "pattern": NAME});
     let mut annotations = labels("Annotations. Those of Crossplane are read, too.");
-    let flag = |description: &str| json!({"description": description, "enum": ["true", "false", true, false]});
+    let flag =
+        |description: &str| json!({"description": description, "enum": ["true", "false", true, false]});
     annotations["additionalProperties"] = json!(true);
     annotations["properties"] = json!({
         "purlin.dev/paused": flag("No driver call is made for the resource."),

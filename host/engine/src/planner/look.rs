@@ -29,7 +29,8 @@ impl Planner<'_> {
         }
         if let (Some(reasons), false) = (self.waiting.get(&id), self.validating) {
             let step = Step::new(node.key.clone(), urn, Action::None);
-            self.pass(node, Step { waits: true, reasons: reasons.clone(), ..step }, record);
+            let waits = !reasons.contains(&Reason::Paused);
+            self.pass(node, Step { waits, reasons: reasons.clone(), ..step }, record);
             return None;
         }
         if !self.dependencies_exist(node) {

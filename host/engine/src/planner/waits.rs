@@ -1,4 +1,5 @@
-//! Which resources wait for something that no document declares (SPEC §7), and along which way.
+//! Which resources are left alone, as they are paused or wait for something that cannot be provisioned
+//! now (SPEC §7), and along which way.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,10 +11,13 @@ use crate::recorded::{Recorded, exists};
 /// Of how many missing resources a waiting one tells the way.
 const MOST_TOLD: usize = 10;
 
-/// The resources that cannot be provisioned now, each with its reasons: those with a reference field
-/// that names what is missing, and everything that needs one of them and was not provisioned before.
+/// The resources to leave alone, each with its reasons: those that are paused, those with a reference
+/// field that names what is missing, and everything that needs one of them while that does not exist.
 pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> HashMap<NodeId, Vec<Reason>> {
     let mut waiting: HashMap<NodeId, Vec<Reason>> = HashMap::new();
+    for node in graph.nodes().filter(|node| node.lifecycle.paused) {
+        waiting.insert(node.id, vec![Reason::Paused]);
+    }
     for missing in graph.missing() {
         let reason = Reason::Waits {
             through: Vec::new(),
@@ -24,7 +28,10 @@ pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> Has
                 near: missing.near.clone(),
             },
         };
-        waiting.entry(missing.from).or_default().push(reason);
+        let reasons = waiting.entry(missing.from).or_default();
+        if !reasons.contains(&Reason::Paused) {
+            reasons.push(reason);
+        }
     }
     // Breadth first, so that the shortest way is told.
     let mut sources: Vec<NodeId> = waiting.keys().copied().collect();
@@ -41,6 +48,9 @@ pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> Has
             waiting.get(&node).into_iter().flatten().map(|why| via(why, key)).collect();
         for dependent in graph.dependents(node) {
             let known = waiting.entry(*dependent).or_default();
+            if known.contains(&Reason::Paused) {
+                continue;
+            }
             let before = known.len();
             for reason in &reasons {
                 if known.len() < MOST_TOLD && !known.iter().any(|other| is_same(other, reason)) {
@@ -57,11 +67,13 @@ pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> Has
 
 /// The same wait, one resource further along.
 fn via(reason: &Reason, key: &Key) -> Reason {
-    let mut reason = reason.clone();
-    if let Reason::Waits { through, .. } = &mut reason {
-        through.insert(0, key.clone());
+    match reason {
+        Reason::Waits { through, what } => {
+            let through = [key].into_iter().chain(through).cloned().collect();
+            Reason::Waits { through, what: what.clone() }
+        }
+        _ => Reason::Waits { through: Vec::new(), what: Awaited::Paused { key: key.clone() } },
     }
-    reason
 }
 
 /// Whether two reasons wait for the same thing, by whatever way.
