@@ -340,7 +340,7 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
         ("second.yaml", &integer("second", second)),
         (
             "deploy.yaml",
-            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  environment: {id: dev}\n  shared: {a: {type: first}, b: {type: second}}\n",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  app: shop\n  env: dev\n  shared: {a: {type: first}, b: {type: second}}\n",
         ),
     ]);
     let block = |text: &str| {

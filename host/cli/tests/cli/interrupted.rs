@@ -128,7 +128,7 @@ fn a_refresh_settles_what_can_be_settled() {
         !world.real().is_empty() && world.is_pending(&thing("a"))
     });
     let said = world.run(&["refresh"]).status(0);
-    assert!(said.err.contains("thing.default#shared.a: it was made"), "{}", said.err);
+    assert!(said.err.contains("thing.default#shared.a: it was created"), "{}", said.err);
     world.run(&["plan", "--out", "up.plan"]).status(0);
     world.run(&["apply", "--yes", "up.plan"]).status(0);
     assert_eq!((world.effects().0, world.real().len()), (2, 2));

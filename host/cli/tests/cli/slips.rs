@@ -386,7 +386,7 @@ fn that_another_definition_makes_it_now_is_told() {
     project.write("other.yaml", other.replace("[{}]", "[{res_id: shared.a}]"));
     let ran = project.run(&["plan", "--verbose"]).status(0);
     assert!(
-        ran.out.contains("the definition `other` makes it now, and `settings` did before"),
+        ran.out.contains("its definition changes from `settings` to `other`"),
         "{}",
         ran.out
     );
