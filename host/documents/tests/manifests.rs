@@ -299,7 +299,7 @@ fn types_that_collide() {
             "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {{type: {name}, manifest: {{group: a.io, kind: B}}}}\n---\n"
         )
     };
-    faults(&format!("{}{}", own("x"), own("y")), &[("manifest-of-two-types", "7:48")]);
+    faults(&format!("{}{}", own("x"), own("y")), &[("manifest-of-two-types", "7:47")]);
     faults(&format!("{}{}", own("ec2/vpc"), one("ec2.b.io/v1", "b")), &[("type-collision", "6:7")]);
 }
 

@@ -65,7 +65,7 @@ spec:
       vpcId: {x-reference: {type: ec2/vpc, output: id}}
       path: {x-reference: {build: "/p/${ref.project}/${ref.name}"}}
       nets: {type: array, items: {$ref: "#/$defs/net"}, x-reference: {type: net, field: netIdRefs}}
-    $defs: {net: {anyOf: [{$ref: "#/$defs/net"}, {type: string}]}}
+    $defs: {net: {anyOf: [{properties: {more: {$ref: "#/$defs/net"}}}, {type: string}]}}
 ---
 apiVersion: ec2.aws.io/v1beta1
 kind: Subnet

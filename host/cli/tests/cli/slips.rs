@@ -385,11 +385,7 @@ fn that_another_definition_makes_it_now_is_told() {
     let other = SETTINGS.replace("id: settings", "id: other").replace("${params.content}", "other");
     project.write("other.yaml", other.replace("[{}]", "[{res_id: shared.a}]"));
     let ran = project.run(&["plan", "--verbose"]).status(0);
-    assert!(
-        ran.out.contains("its definition changes from `settings` to `other`"),
-        "{}",
-        ran.out
-    );
+    assert!(ran.out.contains("its definition changes from `settings` to `other`"), "{}", ran.out);
 }
 
 #[test]

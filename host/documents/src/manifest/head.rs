@@ -81,9 +81,12 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
             "unknown-field",
             format!("`metadata` has no field `{}`", entry.key),
         );
-        // A slip would change what the resource is called.
+        // A slip would change what the resource is called, and a map or list is most likely params at
+        // the wrong depth.
+        let is_deep = matches!(entry.value.kind, Kind::Map(_) | Kind::List(_));
         let fault = match slip(&entry.key, known.clone()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None if is_deep => fault.help("params stand under `spec`"),
             None => Diagnostic { severity: Severity::Warning, ..fault }.help("remove it"),
         };
         reader.report(fault);

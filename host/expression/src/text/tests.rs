@@ -249,7 +249,7 @@ fn modifiers_are_told_from_paths() {
         ("${params.x ?? 1 2}", "placeholder", 16),
         ("${params.x???}", "placeholder", 12),
         ("${? | upper}", "placeholder", 2),
-        ("${params.x ?? 'a}", "placeholder", 14),
+        ("${params.x ?? 'a}", "quoting", 14),
     ] {
         let at_column = |at: usize| Location::new("t", 1, at as u32);
         let faults = parse_text(text, Definition, &at_column).expect_err(text);
