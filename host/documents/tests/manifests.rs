@@ -111,7 +111,7 @@ apiVersion: v1\nkind: List\nitems:
     let all: Vec<_> = found.iter().map(|manifest| show(&manifest.params)).collect();
     assert_eq!(all, [r#"{"cidr":"x"}"#, r#"{"data":{"a":"${b}"}}"#, r#"{"replicas":2}"#]);
     assert_eq!(found[0].labels.len(), 1);
-    assert_eq!((found[1].location.line, found[1].location.column), (9, 54));
+    assert_eq!((found[1].location.line, found[1].location.column), (9, 56));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn only_values_of_that_shape_are_references() {
         assert_eq!(loaded.diagnostics, [], "{plain}");
     }
     let text = "apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec: {forProvider: {fooRef: {nmae: x}, barSelector: {matchLabel: {a: b}}}}\n";
-    faults(text, &[("unknown-field", "4:29"), ("unknown-field", "4:53")]);
+    faults(text, &[("unknown-field", "4:31"), ("unknown-field", "4:55")]);
     assert_eq!(load_text(text).diagnostics[0].severity, Severity::Warning);
     // Kubernetes' own kinds have fields of that shape.
     let pods = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: d}\nspec: {podSelector: {matchLabels: {a: b}}, envFrom: [{secretRef: {name: x}}], fooRef: {name: x}}\n";
@@ -307,7 +307,7 @@ fn types_that_collide() {
 fn faults_of_heads() {
     let one = |rest: &str| format!("apiVersion: a.b/v1\nkind: C\n{rest}\n");
     faults(&one("metadata: {name: a/b}"), &[("bad-name", "3:18")]);
-    faults(&one("metadata: {name: }"), &[("wrong-type", "3:17")]);
+    faults(&one("metadata: {name: }"), &[("wrong-type", "3:16")]);
     faults(&one("metadata: {name: modules.a}"), &[("bad-name", "3:18")]);
     faults(&one("metadata: {name: a, namespce: b}"), &[("unknown-field", "3:21")]);
     faults(&one("metadata: {name: a, labels: {b: 1}}"), &[("wrong-type", "3:33")]);
@@ -315,7 +315,7 @@ fn faults_of_heads() {
     faults(&one("metadata: {name: a}\nspec: {forProvider: {}, more: {}}"), &[("unknown-field", "4:25")]);
     faults(
         "apiVersion: v1\nkind: List\nitems: [{a: b}, {apiVersion: v1, kind: C}]\n",
-        &[("missing-field", "3:9"), ("missing-field", "3:17")],
+        &[("missing-field", "3:10"), ("missing-field", "3:18")],
     );
     faults("apiVersion: v1\nkind: a b\nmetadata: {name: a}\n", &[("bad-name", "2:7")]);
     // One of ours whose group is wrong altogether.

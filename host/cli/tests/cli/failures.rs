@@ -340,14 +340,12 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
         ("second.yaml", &integer("second", second)),
         (
             "deploy.yaml",
-            "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  app: shop\n  env: dev\n  shared: {a: {type: first}, b: {type: second}}\n",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  env: dev\n  shared: {a: {type: first}, b: {type: second}}\n",
         ),
     ]);
     let block = |text: &str| {
-        let lines = text.lines().map(str::trim).skip_while(|line| !line.contains("invalid input"));
-        let end = |line: &&str| !line.contains("reported by the driver");
-        let lines: Vec<String> = lines.take_while(end).map(str::to_owned).collect();
-        lines.join("\n")
+        let lines = text.lines().skip_while(|line| !line.starts_with("error[invalid-inputs]"));
+        lines.take_while(|line| !line.contains("= note: ")).collect::<Vec<_>>().join("\n")
     };
     // The number is drawn while the plan is carried out, and known to the next plan.
     let events = project.run(&["up", "--yes", "--format", "json"]).status(1).events();
