@@ -52,6 +52,7 @@ pub enum Phase {
 
 /// Something that happened.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "the summary comes once in a run")]
 pub enum Event {
     /// To a resource.
     Resource {

@@ -145,6 +145,9 @@ fn seal_leaves(value: Value) -> Value {
 /// A template in its scope, by identity.
 type TextId = (*const Template, Scope);
 
+/// What a text becomes: nothing where an optional placeholder leaves it out.
+type Filled = Result<Option<Value>, Box<Diagnostic>>;
+
 /// One evaluation.
 struct Run<'a> {
     graph: &'a Graph,
@@ -153,7 +156,7 @@ struct Run<'a> {
     /// The owner's params, once they are there.
     own: RefCell<Option<Value>>,
     /// Text that others stand for, filled in once.
-    texts: RefCell<HashMap<TextId, Result<Option<Value>, Box<Diagnostic>>>>,
+    texts: RefCell<HashMap<TextId, Filled>>,
     depth: Cell<usize>,
     /// How much may still be read.
     left: Cell<usize>,
