@@ -503,10 +503,10 @@ fn what_is_missing_or_wrong_is_told() {
     workspace.run(&["up", "--yes"]).expect(1).says(&target);
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).expect(1).says("`access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.secret_access_key`: does not belong");
+    workspace.run(&["up", "--yes"]).expect(1).says("`secret_access_key`: does not belong");
     assert_eq!(policies(&moto), Vec::<String>::new());
     // The same documents go through with the right key.
     workspace.write("secrets/key", &moto.key.1);

@@ -691,8 +691,7 @@ fn who_may_not_is_told_why() {
     let mut wrong = inputs.clone();
     wrong["secrets"] = json!({"token": "wrong-token-of-nobody"});
     give(&workspace, &wrong);
-    let done =
-        workspace.run(&["up", "--yes"]).expect(1).says("does not know who asks (401").says("`secrets.token`");
+    let done = workspace.run(&["up", "--yes"]).expect(1).says("does not know who asks (401").says("`token`");
     assert!(!done.to_string().contains("wrong-token-of-nobody"), "{done}");
     wrong["secrets"] = json!({"token": READER});
     give(&workspace, &wrong);

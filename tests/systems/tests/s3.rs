@@ -536,7 +536,7 @@ fn temporary_credentials_come_with_their_token() {
     workspace.write("secrets/id", &text("AccessKeyId"));
     workspace.write("secrets/key", &text("SecretAccessKey"));
     workspace.write("secrets/token", "not-the-token");
-    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.session_token`");
+    workspace.run(&["up", "--yes"]).expect(1).says("`session_token`");
     workspace.write("secrets/token", &text("SessionToken"));
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(moto.buckets(), ["by-token"]);
@@ -556,10 +556,10 @@ fn what_is_missing_or_wrong_is_told() {
     // Keys that are nobody's, or no pair.
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).says("`secrets.access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).expect(1).says("`access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    let told = workspace.run(&["up", "--yes"]).expect(1).says("`secrets.secret_access_key`: does not belong");
+    let told = workspace.run(&["up", "--yes"]).expect(1).says("`secret_access_key`: does not belong");
     assert!(!told.stderr.contains("notthesecret"), "{told}");
     // Keys that may do less.
     let document = json!({"Version": "2012-10-17", "Statement": [
