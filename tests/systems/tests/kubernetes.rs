@@ -181,7 +181,7 @@ fn what_others_changed_is_found_and_repaired() {
 
     // Deleted by hand: made anew.
     k8s.delete("deployments", "default", "web");
-    workspace.purlin(&["refresh"]).says("it no longer exists");
+    workspace.purlin(&["refresh"]).says("it is gone");
     up(&workspace);
     assert!(k8s.get("deployments", "default", "web").is_some());
     assert_eq!(k8s.made("deployments", "default", "web"), 2);
@@ -691,7 +691,8 @@ fn who_may_not_is_told_why() {
     let mut wrong = inputs.clone();
     wrong["secrets"] = json!({"token": "wrong-token-of-nobody"});
     give(&workspace, &wrong);
-    let done = workspace.run(&["up", "--yes"]).expect(1).says("does not know who asks (401").says("`token`");
+    let done =
+        workspace.run(&["up", "--yes"]).expect(1).says("does not know who asks (401").says("`secrets.token`");
     assert!(!done.to_string().contains("wrong-token-of-nobody"), "{done}");
     wrong["secrets"] = json!({"token": READER});
     give(&workspace, &wrong);
@@ -828,7 +829,7 @@ fn kubectl_and_purlin_see_the_same_cluster() {
     workspace.purlin(&["up", "--yes", "--refresh"]);
     unchanged(&workspace);
     run(&["delete", "deployment", "web", "--wait=false"]).expect(0).says("deleted");
-    workspace.purlin(&["refresh"]).says("it no longer exists");
+    workspace.purlin(&["refresh"]).says("it is gone");
     run(&["get", "deployment", "web"]).expect(1).says("NotFound");
     workspace.write("theirs.json", &map("theirs", &json!({"a": "b"})).to_string());
     run(&["create", "--validate=false", "-f", "theirs.json"]).expect(0).says("created");
