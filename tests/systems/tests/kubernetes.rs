@@ -181,7 +181,7 @@ fn what_others_changed_is_found_and_repaired() {
 
     // Deleted by hand: made anew.
     k8s.delete("deployments", "default", "web");
-    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
     up(&workspace);
     assert!(k8s.get("deployments", "default", "web").is_some());
     assert_eq!(k8s.made("deployments", "default", "web"), 2);
@@ -443,7 +443,7 @@ fn what_is_made_in_part_is_finished_or_deleted() {
     workspace
         .run(&["up", "--yes"])
         .expect(1)
-        .says("values.manifests.1.spec.template.metadata.labels")
+        .says("invalid input `manifests.1.spec.template.metadata.labels`")
         .says("does not match");
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
 }
@@ -806,12 +806,13 @@ fn kubectl_and_purlin_see_the_same_cluster() {
     let Some(seen) = kubectl(&k8s, &workspace, &["get", "deployment", "web", "-o", "json"]) else { return };
     assert_eq!(seen.expect(0).json()["spec"]["replicas"], 2);
 
-    // It applies by the same rules: the field is ours, and a conflict until it is forced.
-    workspace.write("other.json", &deployment("web", "shop:1", 4).to_string());
-    let apply = ["apply", "--server-side", "--validate=false", "-f", "other.json"];
+    // It applies by the same rules: the field is ours, and a conflict until it is forced. What
+    // kubectl applies lies in a hidden folder: any other manifest would be a resource of ours.
+    workspace.write(".kubectl/other.json", &deployment("web", "shop:1", 4).to_string());
+    let apply = ["apply", "--server-side", "--validate=false", "-f", ".kubectl/other.json"];
     let run = |arguments: &[&str]| kubectl(&k8s, &workspace, arguments).expect("kubectl is there");
     run(&apply).expect(1).says("conflict with \"purlin\"").says(".spec.replicas");
-    run(&["apply", "--server-side", "--validate=false", "--force-conflicts", "-f", "other.json"])
+    run(&["apply", "--server-side", "--validate=false", "--force-conflicts", "-f", ".kubectl/other.json"])
         .expect(0)
         .says("serverside-applied");
     assert_eq!(k8s.get("deployments", "default", "web").expect("there")["spec"]["replicas"], 4);
@@ -829,10 +830,10 @@ fn kubectl_and_purlin_see_the_same_cluster() {
     workspace.purlin(&["up", "--yes", "--refresh"]);
     unchanged(&workspace);
     run(&["delete", "deployment", "web", "--wait=false"]).expect(0).says("deleted");
-    workspace.purlin(&["refresh"]).says("it is gone");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
     run(&["get", "deployment", "web"]).expect(1).says("NotFound");
-    workspace.write("theirs.json", &map("theirs", &json!({"a": "b"})).to_string());
-    run(&["create", "--validate=false", "-f", "theirs.json"]).expect(0).says("created");
+    workspace.write(".kubectl/theirs.json", &map("theirs", &json!({"a": "b"})).to_string());
+    run(&["create", "--validate=false", "-f", ".kubectl/theirs.json"]).expect(0).says("created");
     assert_eq!(k8s.get("configmaps", "default", "theirs").expect("there")["data"]["a"], "b");
 }
 
