@@ -210,7 +210,7 @@ fn fail(cause: &Cause, documents: Option<&Documents>) -> Fail {
         _ => Vec::new(),
     };
     let mut fail = Fail {
-        code: cause::code(cause),
+        code: cause.code(),
         message: cause.to_string(),
         kind: cause::kind(cause),
         driver: None,

@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use crate::error::{Cause, Error};
 use crate::evaluate::Board;
 use crate::event::{Event, Phase, Summary};
+use crate::obstacles;
 use crate::operate::{self, Outcome};
 use crate::plan::{Action, Plan, Step, Work};
 use crate::recorded::Recorded;
@@ -116,6 +117,11 @@ impl Shared {
     /// What is recorded now.
     pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// Whether the records still fit each other.
+    fn verify(&self) -> Result<(), Error> {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).verify()
     }
 
     /// Whether another record says that it is the same real thing.
@@ -277,8 +283,16 @@ async fn run(shared: Arc<Shared>) -> Summary {
     summary.unknown = std::mem::take(&mut *shared.unknown());
     summary.unknown.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     summary.unknown.dedup();
-    let recorded = shared.recorded.read().unwrap_or_else(PoisonError::into_inner);
-    summary.integrity = recorded.verify().err().map(|error| error.to_string());
+    summary.integrity = shared.verify().err().map(|error| error.to_string());
+    let obstacles = match summary.halted {
+        None => obstacles::changes(&shared.plan, &summary, (shared.clock)()),
+        Some(_) => Vec::new(),
+    };
+    if !obstacles.is_empty()
+        && let Err(error) = shared.store.commit(obstacles).await
+    {
+        summary.halted = Some(Cause::from(error));
+    }
     summary
 }
 

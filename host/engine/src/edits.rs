@@ -34,6 +34,9 @@ pub fn forget(snapshot: Snapshot, urn: &Urn) -> Result<Vec<Change>, Error> {
         return Err(Error::InUse { urn: urn.clone(), dependents: dependents.into_iter().collect() });
     }
     changes.extend(ids.into_iter().map(Change::Remove));
+    if recorded.unmet(urn).is_some() {
+        changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
+    }
     if changes.is_empty() { Err(Error::Unknown(urn.clone())) } else { Ok(changes) }
 }
 
@@ -137,6 +140,7 @@ mod tests {
                 pending(Operation::Delete(lost.clone())),
                 pending(Operation::Create(Box::new(record("new", &["a"])))),
             ],
+            unmet: Vec::new(),
             held: None,
         };
         assert!(Recorded::new(snapshot.clone()).is_err());

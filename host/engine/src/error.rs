@@ -134,6 +134,24 @@ pub enum Cause {
     NoDriver(std::sync::Arc<str>),
 }
 
+impl Cause {
+    /// A stable short name of the kind of failure, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Inputs(_) => "inputs",
+            Self::Call(failed) => failed.code(),
+            Self::State(_) => "state",
+            Self::MoreThanPlanned { .. } => "more-than-planned",
+            Self::Inconsistent { .. } => "inconsistent",
+            Self::Outputs { .. } => "outputs",
+            Self::Workload { .. } => "workload-patch",
+            Self::NotFound(_) => "not-found",
+            Self::Undecided => "undecided",
+            Self::NoDriver(_) => "no-driver",
+        }
+    }
+}
+
 impl From<purlin_state::Error> for Cause {
     fn from(error: purlin_state::Error) -> Self {
         Self::State(std::sync::Arc::new(error))

@@ -79,6 +79,26 @@ impl From<CallError> for CallFailed {
 }
 
 impl CallFailed {
+    /// A stable short name of the kind of failure, for programs.
+    pub fn code(&self) -> &'static str {
+        match &self.error {
+            CallError::Failure(failure) => match failure {
+                Failure::InvalidInputs(_) => "invalid-inputs",
+                Failure::Denied { .. } => "denied",
+                Failure::NotFound(_) => "not-found",
+                Failure::Conflict(_) => "conflict",
+                Failure::RetryAfter { .. } => "retry-after",
+                Failure::Partial { .. } => "partial",
+                Failure::Failed(_) => "failed",
+            },
+            CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
+            CallError::MemoryLimit { .. } => "memory-limit",
+            CallError::OutputLimit { .. } | CallError::PlanLimit { .. } => "output-limit",
+            CallError::Cancelled => "cancelled",
+            _ => "driver",
+        }
+    }
+
     /// The places of the inputs that the driver reports as wrong.
     pub fn pointers(&self) -> impl Iterator<Item = &str> {
         let wrong = match &self.error {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::Urn;
-use purlin_state::{Change, Intent, Operation, Record, RecordId, Snapshot};
+use purlin_state::{Change, Intent, Operation, Record, RecordId, Snapshot, Unmet};
 
 use crate::error::Error;
 use crate::recorded::Recorded;
@@ -61,6 +61,13 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
             changes.push(Change::Intend(Box::new(intent)));
         }
     }
+    // Of two that change places, the one must not take away the other's.
+    let unmet = || names.iter().filter_map(|(old, new)| Some((old, new, recorded.unmet(old)?)));
+    changes.extend(unmet().map(|(old, ..)| Change::Obstruct { urn: old.clone(), unmet: None }));
+    changes.extend(unmet().map(|(_, new, unmet)| {
+        let unmet = Unmet { urn: new.clone(), ..Unmet::clone(unmet) };
+        Change::Obstruct { urn: new.clone(), unmet: Some(Box::new(unmet)) }
+    }));
     changes
 }
 

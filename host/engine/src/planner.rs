@@ -68,6 +68,9 @@ pub struct PlanOptions {
     /// Resources that exist and are to be taken over, named as in [`Scope`], each with the
     /// driver's id.
     pub import: Vec<(String, Arc<str>)>,
+    /// Resources to leave alone in this run, each with the reason. Resources that need one of them
+    /// wait while it does not exist.
+    pub held: Arc<HashMap<Urn, Reason>>,
     /// Takes over what is to be taken over, and changes nothing else.
     pub import_only: bool,
     /// What drivers' `check` returned when the plan was first made, so that what it drew then is
@@ -92,6 +95,7 @@ impl Default for PlanOptions {
             scope: Scope::default(),
             replace: Vec::new(),
             import: Vec::new(),
+            held: Arc::default(),
             import_only: false,
             drawn: Drawn::default(),
             rules: Arc::default(),
@@ -156,7 +160,7 @@ pub async fn plan(
         true => Vault::closed(),
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
-    let waiting = waits::find(&graph, context, &recorded);
+    let waiting = waits::find(&graph, context, &recorded, &options.held);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
             board: Board::new(graph.len()),

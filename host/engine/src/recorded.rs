@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
-use purlin_state::{Intent, Operation, Record, RecordId, Snapshot, Status};
+use purlin_state::{Intent, Operation, Record, RecordId, Snapshot, Status, Unmet};
 
 use crate::error::Error;
 
@@ -15,6 +15,7 @@ pub(crate) struct Recorded {
     current: HashMap<Urn, Arc<Record>>,
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
+    unmet: BTreeMap<Urn, Arc<Unmet>>,
     /// The records by driver and provider id.
     things: HashMap<String, Vec<Arc<Record>>>,
 }
@@ -34,6 +35,8 @@ impl Recorded {
         }
         recorded.pending =
             snapshot.pending.into_iter().map(|intent| (intent.id(), Arc::new(intent))).collect();
+        let by_urn = |unmet: Unmet| (unmet.urn.clone(), Arc::new(unmet));
+        recorded.unmet = snapshot.unmet.into_iter().map(by_urn).collect();
         recorded.verify()?;
         Ok(recorded)
     }
@@ -132,6 +135,16 @@ impl Recorded {
         self.pending.values()
     }
 
+    /// What is in the way of a resource, recorded or not, since the last run that was about it.
+    pub(crate) fn unmet(&self, urn: &Urn) -> Option<&Arc<Unmet>> {
+        self.unmet.get(urn)
+    }
+
+    /// All resources that are not as the documents want them, by URN.
+    pub(crate) fn all_unmet(&self) -> impl Iterator<Item = &Arc<Unmet>> {
+        self.unmet.values()
+    }
+
     /// Current records, in no order.
     pub(crate) fn all_current(&self) -> impl Iterator<Item = &Arc<Record>> {
         self.current.values()
@@ -217,6 +230,12 @@ impl Recorded {
             Change::Settle(id) => {
                 self.pending.remove(&id);
             }
+            Change::Obstruct { urn, unmet: Some(unmet) } => {
+                self.unmet.insert(urn, Arc::new(*unmet));
+            }
+            Change::Obstruct { urn, unmet: None } => {
+                self.unmet.remove(&urn);
+            }
             Change::Deployed { .. } | Change::Hold { .. } => {}
         }
     }
@@ -226,7 +245,8 @@ impl Recorded {
         let mut records: Vec<Record> = self.records().map(|record| Record::clone(record)).collect();
         records.sort_by_cached_key(Record::id);
         let pending = self.pending.values().map(|intent| Intent::clone(intent)).collect();
-        Snapshot { records, pending, held: None }
+        let unmet = self.unmet.values().map(|unmet| Unmet::clone(unmet)).collect();
+        Snapshot { records, pending, unmet, held: None }
     }
 
     /// By which a plan knows the state that it was made from.

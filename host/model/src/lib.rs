@@ -5,6 +5,7 @@
 //! these types in `purlin-documents` and `purlin-expression`; after that nothing is a string that
 //! means something else.
 
+mod condition;
 mod context;
 mod dangerous;
 mod definition;
@@ -34,6 +35,7 @@ mod within;
 mod words;
 mod workspace;
 
+pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
 pub use definition::{Criterion, Definition, ManifestKind, ResourceType};
@@ -51,7 +53,7 @@ pub use location::Location;
 pub use lock::{Digest, Lock, Pin};
 pub use manifest::{Attribute, Dependency, FieldReference, Manifest, Target, Which};
 pub use name::{Class, NameError, ResourceId, TypeName};
-pub use reason::{Awaited, Finding, Reason, Unfinished};
+pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
 pub use template::{Absent, Access, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template, Text};

@@ -138,17 +138,62 @@ pub enum Reason {
     /// It is paused (`lifecycle.paused`): no driver is called for it.
     Paused,
     /// It waits for a resource that cannot be provisioned now, and so is left alone (SPEC §7).
-    Waits {
-        /// What it waits for in turn, beginning with what it depends on itself; empty where that is
-        /// `what`.
-        through: Vec<Key>,
-        /// What there is to wait for.
-        #[serde(flatten)]
-        what: Awaited,
+    Waits(Wait),
+    /// An operation on it failed a short time ago, and it is tried again later.
+    BackedOff {
+        /// The failure, without secrets.
+        #[serde(rename = "error")]
+        message: Arc<str>,
+    },
+    /// It was changed outside of Purlin, and the workspace has that reported, not repaired
+    /// (`reconcile.drift: report`).
+    DriftReported,
+    /// It is to be deleted or replaced, and nobody could be asked for consent.
+    NeedsConsent {
+        /// Which of the two.
+        action: Arc<str>,
     },
     /// It is recorded as unfinished.
     #[serde(untagged)]
     Unfinished(Unfinished),
+}
+
+/// A wait for something that cannot be provisioned now, and the way there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Wait {
+    /// The resources on the way, beginning with the one that is depended on directly; empty where that
+    /// is `what`.
+    pub through: Vec<Key>,
+    /// How many further resources, at the end of the way, `through` leaves out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
+    /// What there is to wait for.
+    #[serde(flatten)]
+    pub what: Awaited,
+}
+
+/// The longest way that a wait names whole: a chain of thousands of resources would take the square of
+/// its length otherwise.
+const LONGEST_WAY: usize = 32;
+
+impl Wait {
+    /// A wait without a way.
+    pub fn directly(what: Awaited) -> Self {
+        Self { through: Vec::new(), left_out: 0, what }
+    }
+
+    /// The same wait of a resource that depends on `key`.
+    #[must_use]
+    pub fn via(&self, key: &Key) -> Self {
+        let kept = self.through.len().min(LONGEST_WAY - 1);
+        let through = [key].into_iter().chain(self.through.iter().take(kept)).cloned().collect();
+        Self { through, left_out: self.left_out + self.through.len() - kept, what: self.what.clone() }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What a resource waits for.
@@ -169,6 +214,19 @@ pub enum Awaited {
     },
     /// A resource that is paused and does not exist.
     Paused {
+        /// Which.
+        key: Key,
+    },
+    /// A resource on which an operation failed.
+    Failed {
+        /// Which.
+        key: Key,
+        /// The failure, without secrets.
+        #[serde(rename = "error")]
+        message: Arc<str>,
+    },
+    /// A resource that takes consent to be replaced.
+    NeedsConsent {
         /// Which.
         key: Key,
     },
@@ -266,7 +324,10 @@ impl Reason {
             Self::NewOneMayExist => "new-one-may-exist",
             Self::MayBeGone => "may-be-gone",
             Self::Paused => "paused",
-            Self::Waits { .. } => "waits",
+            Self::Waits(_) => "waits",
+            Self::BackedOff { .. } => "backed-off",
+            Self::DriftReported => "drift-reported",
+            Self::NeedsConsent { .. } => "needs-consent",
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Awaited, By, Departure, FileNow, Finding, Key, Reason, Unfinished};
+use crate::{Awaited, By, Departure, FileNow, Finding, Key, Obstacle, Reason, Unfinished, Wait};
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,13 +60,50 @@ impl fmt::Display for Reason {
             Self::NewOneMayExist => "its replacement was interrupted, and a new one may exist",
             Self::MayBeGone => "its deletion was interrupted, and it may be gone",
             Self::Paused => "it is paused",
-            Self::Waits { through, what } => {
-                f.write_str("it waits for ")?;
-                through.iter().try_for_each(|key| write!(f, "`{}`, which waits for ", short(key)))?;
-                return what.fmt(f);
+            Self::Waits(wait) => return wait.fmt(f),
+            Self::BackedOff { message } => return write!(f, "it is tried again later: {message}"),
+            Self::DriftReported => "it was changed outside of Purlin, and is left so (`drift: report`)",
+            Self::NeedsConsent { action } => {
+                return write!(f, "{}, which takes consent: run `purlin up`", to_be(action));
             }
         };
         f.write_str(words)
+    }
+}
+
+/// An operation that is still to come.
+fn to_be(action: &str) -> &'static str {
+    match action {
+        "delete" => "it is to be deleted",
+        "replace" => "it is to be replaced",
+        _ => "it is to be changed",
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it waits for ")?;
+        self.through.iter().try_for_each(|key| write!(f, "`{}`, which waits for ", short(key)))?;
+        if self.left_out > 0 {
+            write!(f, "{} more, the last of which waits for ", self.left_out)?;
+        }
+        self.what.fmt(f)
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed { message, .. } => f.write_str(message),
+            Self::Waits { waits } | Self::Beside { waits } => {
+                waits.iter().enumerate().try_for_each(|(index, wait)| {
+                    let between = if index > 0 { "; " } else { "" };
+                    write!(f, "{between}{wait}")
+                })
+            }
+            Self::NeedsConsent { action } => Reason::NeedsConsent { action: action.clone() }.fmt(f),
+            Self::Paused => Reason::Paused.fmt(f),
+        }
     }
 }
 
@@ -81,6 +118,10 @@ impl fmt::Display for Awaited {
                 f.write_str(")")
             }
             Self::Paused { key } => write!(f, "`{}`, which is paused and does not exist", short(key)),
+            Self::Failed { key, message } => write!(f, "`{}`, which failed: {message}", short(key)),
+            Self::NeedsConsent { key } => {
+                write!(f, "`{}`, which is to be replaced and takes consent", short(key))
+            }
         }
     }
 }
@@ -234,15 +275,19 @@ mod tests {
             NewOneMayExist,
             MayBeGone,
             Paused,
-            Waits {
+            BackedOff { message: "no route".into() },
+            DriftReported,
+            NeedsConsent { action: "replace".into() },
+            Waits(Wait {
                 through: vec![Key::parse("db.default#db").expect("a key")],
+                left_out: 0,
                 what: Awaited::Missing {
                     target: "vpc `net`".into(),
                     field: "vpcIdRef: net".into(),
                     at: "net.yaml:12:5".into(),
                     near: None,
                 },
-            },
+            }),
         ]
     }
 
@@ -256,6 +301,17 @@ mod tests {
                  net.yaml:12:5)"
             )
         );
+    }
+
+    #[test]
+    fn a_long_way_is_cut_and_says_so() {
+        let key = |index: usize| Key::parse(&format!("t.default#k{index}")).expect("a key");
+        let mut wait = Wait::directly(Awaited::Paused { key: key(0) });
+        (1..=100).for_each(|index| wait = wait.via(&key(index)));
+        assert_eq!((wait.through.len(), wait.left_out), (32, 68));
+        let words = wait.to_string();
+        assert!(words.starts_with("it waits for `t#k100`, which waits for `t#k99`"), "{words}");
+        assert!(words.ends_with("68 more, the last of which waits for `t#k0`, which is paused and does not exist"));
     }
 
     #[test]

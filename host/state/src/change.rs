@@ -1,6 +1,6 @@
 //! What a commit consists of, and what a store gives back.
 
-use purlin_model::Label;
+use purlin_model::{Label, Obstacle, Urn};
 
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
@@ -32,6 +32,14 @@ pub enum Change {
         /// leaves what is stored under [`Deployment::documents`] as it is.
         documents: Option<Vec<u8>>,
     },
+    /// A resource, recorded or not, is not as the documents want it; with `None` it is. Replaces an
+    /// earlier obstacle of it.
+    Obstruct {
+        /// Its URN.
+        urn: Urn,
+        /// What is in its way.
+        unmet: Option<Box<Unmet>>,
+    },
     /// Closes an environment to deployments until it is opened again with `None`.
     Hold {
         /// Which.
@@ -48,10 +56,22 @@ impl Change {
             Self::Put(record) => record.id().to_string(),
             Self::Remove(id) | Self::Checkpoint { id, .. } | Self::Settle(id) => id.to_string(),
             Self::Intend(intent) => intent.id().to_string(),
+            Self::Obstruct { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
             Self::Hold { environment, .. } => environment.to_string(),
         }
     }
+}
+
+/// A resource that is not as the documents want it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// The stable logical name.
+    pub urn: Urn,
+    /// What is in its way.
+    pub obstacle: Obstacle,
+    /// Since when, milliseconds since 1970. An obstacle that changes only its words keeps its time.
+    pub since: u64,
 }
 
 /// Everything that is recorded in an environment.
@@ -61,6 +81,9 @@ pub struct Snapshot {
     pub records: Vec<Record>,
     /// Calls whose outcome is not known, sorted by [`Intent::id`].
     pub pending: Vec<Intent>,
+    /// Resources that are not as the documents want them, sorted by URN: found by the last run that
+    /// was about each.
+    pub unmet: Vec<Unmet>,
     /// Who closed it, if anybody.
     pub held: Option<Holder>,
 }

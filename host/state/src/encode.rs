@@ -85,6 +85,13 @@ impl Writes {
                 self.remove(keyspace::of(Kind::Intent, id));
                 self.remove(keyspace::of(Kind::Checkpoint, id));
             }
+            Change::Obstruct { urn, unmet } => {
+                let id = RecordId::current(urn.clone());
+                match unmet {
+                    Some(unmet) => self.put(key(Kind::Unmet, &id)?, codec::encode_unmet(unmet, keys)?),
+                    None => self.remove(keyspace::of(Kind::Unmet, &id)),
+                }
+            }
             Change::Deployed { environment, deployment, documents } => {
                 self.deployed(environment, deployment, documents.as_deref(), keys)?;
             }

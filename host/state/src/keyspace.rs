@@ -5,6 +5,7 @@
 //! r │ environment, 16 bytes │ rest of the URN [│ copy]   a record
 //! i │ environment │ the same                             an intent
 //! k │ environment │ the same                             what a driver said meanwhile
+//! u │ environment │ the same                             what is in the way of a resource
 //! h │ environment │ number, 8 │ id, 16 [│ documents, 32]  a deployment
 //! d │ digest, 32 bytes │ environment                     documents
 //! l │ environment                                        who closed it
@@ -35,6 +36,7 @@ pub(crate) enum Kind {
     Record = b'r',
     Intent = b'i',
     Checkpoint = b'k',
+    Unmet = b'u',
     Deployment = b'h',
     Documents = b'd',
     Hold = b'l',
@@ -99,7 +101,7 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
     let rest = key.get(17..).unwrap_or_default();
     let prefix = environment.map(Environment::urn_prefix).unwrap_or_default();
     match key.first() {
-        Some(b'r' | b'i' | b'k') => format!("{prefix}{}", String::from_utf8_lossy(rest)),
+        Some(b'r' | b'i' | b'k' | b'u') => format!("{prefix}{}", String::from_utf8_lossy(rest)),
         Some(b'h') => match deployment_number(key) {
             Some(number) => format!("deployment {number}"),
             None => "a deployment".into(),

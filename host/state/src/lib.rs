@@ -27,7 +27,7 @@ mod snapshot;
 mod store;
 mod table;
 
-pub use change::{Change, Snapshot};
+pub use change::{Change, Snapshot, Unmet};
 pub use codec::{decode_changes, encode_changes};
 pub use deployment::{Deployment, Outcome};
 pub use environment::Environment;

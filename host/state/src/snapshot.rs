@@ -5,7 +5,7 @@ use std::thread;
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
-use crate::{Deployment, Environment, Error, Intent, Record, Snapshot, codec};
+use crate::{Deployment, Environment, Error, Intent, Record, RecordId, Snapshot, Unmet, codec};
 
 /// So many records are worth a thread.
 const SHARE: usize = 256;
@@ -16,6 +16,7 @@ pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring)
     let place = keyspace::place(environment);
     let of = |kind| keyspace::prefix(kind, &place);
     let (records, intents, hold) = (of(Kind::Record), of(Kind::Intent), of(Kind::Hold));
+    let unmet = of(Kind::Unmet);
     let mut records = read_records(&table.range(&records).collect::<Vec<_>>(), environment, keys)?;
     // Long names are not stored in this order.
     records.sort_by(|a, b| a.urn.cmp(&b.urn).then(a.superseded.cmp(&b.superseded)));
@@ -36,11 +37,22 @@ pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring)
     });
     let mut pending = pending.collect::<Result<Vec<Intent>, Error>>()?;
     pending.sort_by_cached_key(Intent::id);
+    let unmet = table.range(&unmet).map(|(key, value)| {
+        let name = keyspace::describe(key, Some(environment));
+        let unmet = codec::decode_unmet(value, &name, keys)?;
+        let id = RecordId::current(unmet.urn.clone());
+        match keyspace::of(Kind::Unmet, &id).as_deref() == Some(key) {
+            true => Ok(unmet),
+            false => Err(misplaced(name, unmet.urn.as_str())),
+        }
+    });
+    let mut unmet = unmet.collect::<Result<Vec<Unmet>, Error>>()?;
+    unmet.sort_by(|a, b| a.urn.cmp(&b.urn));
     let held = match table.get(&hold) {
         Some(value) => Some(codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)), keys)?),
         None => None,
     };
-    Ok(Snapshot { records, pending, held })
+    Ok(Snapshot { records, pending, unmet, held })
 }
 
 fn read_records(

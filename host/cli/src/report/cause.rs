@@ -13,41 +13,6 @@ use crate::text;
 /// Where inputs are written, by the definition's place and a pointer into `{values, secrets, params}`.
 pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Spot>;
 
-/// A stable short name of the kind of failure, for programs.
-pub(crate) fn code(cause: &Cause) -> &'static str {
-    match cause {
-        Cause::Inputs(_) => "inputs",
-        Cause::Call(failed) => call_code(&failed.error),
-        Cause::State(_) => "state",
-        Cause::MoreThanPlanned { .. } => "more-than-planned",
-        Cause::Inconsistent { .. } => "inconsistent",
-        Cause::Outputs { .. } => "outputs",
-        Cause::Workload { .. } => "workload-patch",
-        Cause::NotFound(_) => "not-found",
-        Cause::Undecided => "undecided",
-        Cause::NoDriver(_) => "no-driver",
-    }
-}
-
-fn call_code(error: &CallError) -> &'static str {
-    match error {
-        CallError::Failure(failure) => match failure {
-            Failure::InvalidInputs(_) => "invalid-inputs",
-            Failure::Denied { .. } => "denied",
-            Failure::NotFound(_) => "not-found",
-            Failure::Conflict(_) => "conflict",
-            Failure::RetryAfter { .. } => "retry-after",
-            Failure::Partial { .. } => "partial",
-            Failure::Failed(_) => "failed",
-        },
-        CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
-        CallError::MemoryLimit { .. } => "memory-limit",
-        CallError::OutputLimit { .. } | CallError::PlanLimit { .. } => "output-limit",
-        CallError::Cancelled => "cancelled",
-        _ => "driver",
-    }
-}
-
 /// What went wrong underneath, where the host saw it: `connection-refused` where [`code`] says
 /// `retry-after`. The code itself where it did not.
 pub(crate) fn kind(cause: &Cause) -> &'static str {
@@ -55,9 +20,9 @@ pub(crate) fn kind(cause: &Cause) -> &'static str {
         Cause::Call(failed) => match connection(failed) {
             Some(trouble) => trouble.problem.code(),
             None if failed.lacking.is_some() && is_denied(&failed.error) => "not-granted",
-            None => code(cause),
+            None => cause.code(),
         },
-        _ => code(cause),
+        _ => cause.code(),
     }
 }
 
@@ -97,13 +62,13 @@ pub(crate) fn faults(cause: &Cause, locate: Locate<'_>) -> Vec<Diagnostic> {
         }
         Cause::MoreThanPlanned { reasons } => {
             let mut fault = Diagnostic::error(
-                code(cause),
+                cause.code(),
                 "the resource would have to be replaced, and the plan says update",
             );
             fault.notes.extend(reasons.iter().map(ToString::to_string));
             vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
         }
-        cause => vec![Diagnostic::error(code(cause), cause.to_string())],
+        cause => vec![Diagnostic::error(cause.code(), cause.to_string())],
     }
 }
 

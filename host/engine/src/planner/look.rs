@@ -29,7 +29,8 @@ impl Planner<'_> {
         }
         if let (Some(reasons), false) = (self.waiting.get(&id), self.validating) {
             let step = Step::new(node.key.clone(), urn, Action::None);
-            let waits = !reasons.contains(&Reason::Paused);
+            // Others are left alone on purpose.
+            let waits = !reasons.iter().any(|why| matches!(why, Reason::Paused | Reason::DriftReported));
             self.pass(node, Step { waits, reasons: reasons.clone(), ..step }, record);
             return None;
         }

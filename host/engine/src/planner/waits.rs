@@ -1,35 +1,45 @@
-//! Which resources are left alone, as they are paused or wait for something that cannot be provisioned
-//! now (SPEC §7), and along which way.
+//! Which resources are left alone, as they are paused, held back, or wait for a resource that cannot be
+//! provisioned now (SPEC §7), and along which way.
 
 use std::collections::{HashMap, VecDeque};
 
 use purlin_graph::{Graph, NodeId};
-use purlin_model::{Awaited, Context, Key, Reason, Urn};
+use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
+use purlin_state::Status;
 
 use crate::recorded::{Recorded, exists};
 
 /// Of how many missing resources a waiting one tells the way.
 const MOST_TOLD: usize = 10;
 
-/// The resources to leave alone, each with its reasons: those that are paused, those with a reference
-/// field that names what is missing, and everything that needs one of them while that does not exist.
-pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> HashMap<NodeId, Vec<Reason>> {
+/// The resources to leave alone, each with its reasons: those that are paused or held back, those with
+/// a reference field that names a missing resource, and everything that needs one of them while that
+/// does not exist.
+pub(super) fn find(
+    graph: &Graph,
+    context: &Context,
+    recorded: &Recorded,
+    held: &HashMap<Urn, Reason>,
+) -> HashMap<NodeId, Vec<Reason>> {
     let mut waiting: HashMap<NodeId, Vec<Reason>> = HashMap::new();
-    for node in graph.nodes().filter(|node| node.lifecycle.paused) {
-        waiting.insert(node.id, vec![Reason::Paused]);
+    for node in graph.nodes() {
+        if node.lifecycle.paused {
+            waiting.insert(node.id, vec![Reason::Paused]);
+        } else if !held.is_empty()
+            && let Some(reason) = held.get(&Urn::new(context, node.key))
+        {
+            waiting.insert(node.id, vec![reason.clone()]);
+        }
     }
     for missing in graph.missing() {
-        let reason = Reason::Waits {
-            through: Vec::new(),
-            what: Awaited::Missing {
-                target: missing.target.to_string().into(),
-                field: missing.field.clone(),
-                at: missing.location.to_string().into(),
-                near: missing.near.clone(),
-            },
-        };
+        let reason = Reason::Waits(Wait::directly(Awaited::Missing {
+            target: missing.target.to_string().into(),
+            field: missing.field.clone(),
+            at: missing.location.to_string().into(),
+            near: missing.near.clone(),
+        }));
         let reasons = waiting.entry(missing.from).or_default();
-        if !reasons.contains(&Reason::Paused) {
+        if !is_held(reasons) {
             reasons.push(reason);
         }
     }
@@ -39,16 +49,17 @@ pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> Has
     let mut open: VecDeque<NodeId> = sources.into();
     while let Some(node) = open.pop_front() {
         let Some(key) = graph.key(node) else { continue };
-        let is_recorded = recorded.current(&Urn::new(context, key)).is_some_and(|record| exists(record));
-        if is_recorded {
+        let record = recorded.current(&Urn::new(context, key)).filter(|record| exists(record));
+        let failed = waiting.get(&node).is_some_and(|reasons| reasons.iter().any(is_failure));
+        if record.is_some_and(|record| !failed || record.status == Status::Ready) {
             // Others read what is recorded.
             continue;
         }
         let reasons: Vec<Reason> =
-            waiting.get(&node).into_iter().flatten().map(|why| via(why, key)).collect();
+            waiting.get(&node).into_iter().flatten().map(|why| Reason::Waits(via(why, key))).collect();
         for dependent in graph.dependents(node) {
             let known = waiting.entry(*dependent).or_default();
-            if known.contains(&Reason::Paused) {
+            if is_held(known) {
                 continue;
             }
             let before = known.len();
@@ -65,18 +76,27 @@ pub(super) fn find(graph: &Graph, context: &Context, recorded: &Recorded) -> Has
     waiting
 }
 
-/// The same wait, one resource further along.
-fn via(reason: &Reason, key: &Key) -> Reason {
-    match reason {
-        Reason::Waits { through, what } => {
-            let through = [key].into_iter().chain(through).cloned().collect();
-            Reason::Waits { through, what: what.clone() }
-        }
-        _ => Reason::Waits { through: Vec::new(), what: Awaited::Paused { key: key.clone() } },
-    }
+/// Whether a resource is left alone for its own sake, whatever it waits for.
+fn is_held(reasons: &[Reason]) -> bool {
+    reasons.iter().any(|reason| !matches!(reason, Reason::Waits(_)))
+}
+
+fn is_failure(reason: &Reason) -> bool {
+    matches!(reason, Reason::BackedOff { .. })
+}
+
+/// The wait of a resource that depends on `key`.
+fn via(reason: &Reason, key: &Key) -> Wait {
+    let key = key.clone();
+    Wait::directly(match reason {
+        Reason::Waits(wait) => return wait.via(&key),
+        Reason::BackedOff { message } => Awaited::Failed { key, message: message.clone() },
+        Reason::NeedsConsent { .. } => Awaited::NeedsConsent { key },
+        _ => Awaited::Paused { key },
+    })
 }
 
 /// Whether two reasons wait for the same thing, by whatever way.
 fn is_same(a: &Reason, b: &Reason) -> bool {
-    matches!((a, b), (Reason::Waits { what, .. }, Reason::Waits { what: other, .. }) if what == other)
+    matches!((a, b), (Reason::Waits(a), Reason::Waits(b)) if a.what == b.what)
 }

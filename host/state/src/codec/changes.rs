@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use super::value::Source;
 use super::wire::{Reader, get_id, get_label, put_bytes, put_id, put_label, put_number, put_optional};
-use super::{Fault, entries, v2, v3, v4};
+use super::{Fault, entries, unmet, v2, v3, v4};
 use crate::{Change, Intent, Record, RecordId};
 
 const PUT: u8 = 1;
@@ -14,6 +14,7 @@ const CHECKPOINT: u8 = 4;
 const SETTLE: u8 = 5;
 const DEPLOYED: u8 = 6;
 const HOLD: u8 = 7;
+const OBSTRUCT: u8 = 8;
 
 /// The version of this format.
 const VERSION: u8 = 3;
@@ -67,6 +68,14 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
             entries::put_environment(out, environment);
             entries::put_deployment(out, deployment)?;
             put_optional(out, documents.as_deref(), put_bytes);
+        }
+        Change::Obstruct { urn, unmet } => {
+            out.push(OBSTRUCT);
+            put_id(out, &RecordId::current(urn.clone()))?;
+            out.push(u8::from(unmet.is_some()));
+            if let Some(unmet) = unmet {
+                unmet::put(out, unmet)?;
+            }
         }
         Change::Hold { environment, holder } => {
             out.push(HOLD);
@@ -124,6 +133,14 @@ fn get_one(source: &mut Source<'_>, record: Get<Record>, intent: Get<Intent>) ->
             let deployment = Box::new(entries::get_deployment(reader, number)?);
             let documents = reader.optional(|reader| reader.bytes().map(Into::into))?;
             Change::Deployed { environment, deployment, documents }
+        }
+        OBSTRUCT => {
+            let urn = get_id(reader)?.urn;
+            let unmet = match reader.flag()? {
+                true => Some(Box::new(unmet::get(reader, urn.clone())?)),
+                false => None,
+            };
+            Change::Obstruct { urn, unmet }
         }
         HOLD => Change::Hold {
             environment: entries::get_environment(reader)?,

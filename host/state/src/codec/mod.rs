@@ -10,6 +10,7 @@
 mod changes;
 mod entries;
 mod envelope;
+mod unmet;
 mod v1;
 mod v2;
 mod v3;
@@ -28,13 +29,14 @@ use self::envelope::{KIND, Stored, UNSEALED, VERSION, assemble};
 use self::value::Source;
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
-use crate::{Change, Deployment, Environment, Error, Holder, Intent, Record};
+use crate::{Change, Deployment, Environment, Error, Holder, Intent, Record, RecordId, Unmet};
 
 const RECORD: u8 = b'r';
 const INTENT: u8 = b'i';
 const CHECKPOINT: u8 = b'k';
 const DEPLOYMENT: u8 = b'h';
 const DOCUMENTS: u8 = b'd';
+const UNMET: u8 = b'u';
 const HOLD: u8 = b'l';
 const KEY: u8 = b'm';
 const BLOB: u8 = b'b';
@@ -96,6 +98,12 @@ pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Encod
         Ok(())
     };
     seal(DOCUMENTS, "the documents", &keys.data()?, place, documents)
+}
+
+/// Writes what is in the way of a resource.
+pub(crate) fn encode_unmet(unmet: &Unmet, keys: &Keyring) -> Result<Encoded, Error> {
+    let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(unmet.urn.clone()));
+    pack(UNMET, unmet.urn.as_str(), keys, false, place, |body| unmet::put(body, unmet))
 }
 
 /// Writes who closed an environment.
@@ -307,6 +315,14 @@ fn digested(stored: &Stored<'_>, name: &str, keys: &Keyring) -> Result<([u8; 32]
     }
 }
 
+/// Reads what is in the way of a resource. Versions before the fourth did not have it.
+pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Unmet, Error> {
+    Stored::open(bytes, name)?.read(UNMET, name, keys, |place, body| {
+        let id = wire::get_id(place)?;
+        unmet::get(&mut body.sealed, id.urn)
+    })
+}
+
 /// Reads who closed an environment.
 pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Holder, Error> {
     let stored = Stored::open(bytes, name)?;
@@ -385,6 +401,7 @@ pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> 
         Some(CHECKPOINT) => encode_checkpoint(&decode_checkpoint(bytes, name, from)?, to),
         Some(DOCUMENTS) => encode_documents(&digested(&stored, name, from)?.1, to),
         Some(HOLD) => encode_hold(&decode_hold(bytes, name, from)?, to),
+        Some(UNMET) => encode_unmet(&decode_unmet(bytes, name, from)?, to),
         _ => Err(damaged(name, KIND)),
     };
     sealed.map(|sealed| sealed.bytes)

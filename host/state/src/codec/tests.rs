@@ -1,7 +1,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
-use purlin_model::{Label, Map, Unfinished, Unknown, Urn, Value};
+use purlin_model::{Awaited, Key, Label, Map, Obstacle, Unfinished, Unknown, Urn, Value, Wait};
 
 use super::value::Part;
 use super::*;
@@ -106,6 +106,32 @@ fn holder() -> impl Strategy<Value = Holder> {
     })
 }
 
+fn obstacle() -> impl Strategy<Value = Obstacle> {
+    let text = || ".{0,9}".prop_map(Arc::<str>::from);
+    let key = || "[a-z]{1,5}".prop_map(|id| Key::parse(&format!("db.default#{id}")).expect("a key"));
+    let what = prop_oneof![
+        (text(), text(), text(), proptest::option::of(key()))
+            .prop_map(|(target, field, at, near)| Awaited::Missing { target, field, at, near }),
+        key().prop_map(|key| Awaited::Paused { key }),
+        (key(), text()).prop_map(|(key, message)| Awaited::Failed { key, message }),
+        key().prop_map(|key| Awaited::NeedsConsent { key }),
+    ];
+    let wait = (vec(key(), 0..3), 0usize..9, what).prop_map(|(through, left_out, what)| Wait {
+        through,
+        left_out,
+        what,
+    });
+    let waits = vec(wait, 0..3).boxed();
+    prop_oneof![
+        (text(), text(), text())
+            .prop_map(|(action, code, message)| Obstacle::Failed { action, code, message }),
+        waits.clone().prop_map(|waits| Obstacle::Waits { waits }),
+        text().prop_map(|action| Obstacle::NeedsConsent { action }),
+        Just(Obstacle::Paused),
+        waits.prop_map(|waits| Obstacle::Beside { waits }),
+    ]
+}
+
 fn deployment() -> impl Strategy<Value = Deployment> {
     let steps = vec((urn(), "[a-z]{0,4}".prop_map(Into::into), any::<bool>()), 0..5);
     let outcome = prop::sample::select(vec![
@@ -167,6 +193,10 @@ fn change() -> impl Strategy<Value = Change> {
         ),
         (environment(), proptest::option::of(holder()))
             .prop_map(|(environment, holder)| Change::Hold { environment, holder }),
+        (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, unmet)| {
+            let unmet = unmet.map(|(obstacle, since)| Unmet { urn: id.urn.clone(), obstacle, since });
+            Change::Obstruct { urn: id.urn, unmet: unmet.map(Box::new) }
+        }),
     ]
 }
 
@@ -197,6 +227,10 @@ proptest! {
                 let encoded = encode_intent(&intent, &keys).expect("writes");
                 prop_assert_eq!(decode_intent(&encoded.bytes, "", &keys).expect("reads"), *intent);
                 prop_assert!(decode(&encoded.bytes, "", &keys).is_err());
+            }
+            Change::Obstruct { unmet: Some(unmet), .. } => {
+                let encoded = encode_unmet(&unmet, &keys).expect("writes");
+                prop_assert_eq!(decode_unmet(&encoded.bytes, "", &keys).expect("reads"), *unmet);
             }
             Change::Deployed { environment, deployment, .. } => {
                 // Without a key at first, and with one.

@@ -1,0 +1,210 @@
+//! What a run leaves behind about resources that are not as the documents want them (SPEC §7): worked
+//! out once at its end, and written down where it differs from before.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use purlin_graph::{Graph, NodeId};
+use purlin_model::{Awaited, Key, Obstacle, Reason, Urn, Wait};
+use purlin_state::{Change, Unmet};
+
+use crate::error::Cause;
+use crate::event::Summary;
+use crate::plan::{Action, Plan, Step};
+
+/// Characters of a failure that are kept.
+const LONGEST: usize = 2_000;
+/// Of how many resources one tells that it waits for them.
+const MOST_TOLD: usize = 10;
+
+/// The changes of obstacles after a run.
+pub(crate) fn changes(plan: &Plan, summary: &Summary, now: u64) -> Vec<Change> {
+    let mut found = found(plan, summary);
+    if found.is_empty() && plan.recorded.all_unmet().next().is_none() {
+        return Vec::new();
+    }
+    let cut: HashSet<&Key> =
+        summary.skipped.iter().filter(|(_, because)| because.is_none()).map(|(key, _)| key).collect();
+    let unknown: HashSet<&Key> = summary.unknown.iter().collect();
+    let mut changes: BTreeMap<&Urn, Option<Box<Unmet>>> = BTreeMap::new();
+    for step in plan.steps.iter().filter(|step| !step.left_out && !cut.contains(&step.key)) {
+        let before = plan.recorded.unmet(&step.urn);
+        let now_there = found.remove(&step.key);
+        match (before, now_there) {
+            (Some(before), None) if is_over(&before.obstacle, step, plan) && !unknown.contains(&step.key) => {
+                changes.insert(&step.urn, None);
+            }
+            (Some(before), Some(obstacle)) if before.obstacle == obstacle => {}
+            (before, Some(obstacle)) => {
+                let since = before.filter(|before| before.obstacle.is_like(&obstacle));
+                let since = since.map_or(now, |before| before.since);
+                let unmet = Unmet { urn: step.urn.clone(), obstacle, since };
+                changes.insert(&step.urn, Some(Box::new(unmet)));
+            }
+            _ => {}
+        }
+    }
+    // Resources that the documents no longer ask for, and that were never made.
+    if let Some(graph) = &plan.graph
+        && !plan.steps.iter().any(|step| step.left_out)
+    {
+        debug_assert!(graph.len() <= plan.steps.len(), "a step for each resource");
+        let known: HashSet<&Urn> = plan.steps.iter().map(|step| &step.urn).collect();
+        let strays = plan.recorded.all_unmet().map(|unmet| &unmet.urn);
+        let strays = strays.filter(|urn| !known.contains(urn) && plan.recorded.current(urn).is_none());
+        changes.extend(strays.map(|urn| (urn, None)));
+    }
+    let change = |(urn, unmet): (&Urn, Option<Box<Unmet>>)| Change::Obstruct { urn: urn.clone(), unmet };
+    changes.into_iter().map(change).collect()
+}
+
+/// Whether a step that went well ends an obstacle. A look at a resource ends only the failure of an
+/// earlier look: an update that failed is still to be done.
+fn is_over(obstacle: &Obstacle, step: &Step, plan: &Plan) -> bool {
+    if step.reasons.iter().any(|reason| matches!(reason, Reason::BackedOff { .. })) {
+        return false;
+    }
+    if plan.graph.is_some() || step.action != Action::Read {
+        return true;
+    }
+    matches!(obstacle, Obstacle::Failed { action, .. } if **action == *Action::Read.as_str())
+}
+
+/// The obstacles that a run found, by key.
+fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
+    let mut found: HashMap<Key, Obstacle> = HashMap::new();
+    for step in &plan.steps {
+        let mut waits = Vec::new();
+        for reason in &step.reasons {
+            match reason {
+                Reason::Waits(wait) => waits.push(wait.clone()),
+                Reason::Paused => {
+                    found.insert(step.key.clone(), Obstacle::Paused);
+                }
+                Reason::NeedsConsent { action } => {
+                    let obstacle = Obstacle::NeedsConsent { action: action.clone() };
+                    found.insert(step.key.clone(), obstacle);
+                }
+                _ => {}
+            }
+        }
+        if !waits.is_empty() {
+            found.insert(step.key.clone(), Obstacle::Waits { waits });
+        }
+    }
+    for (key, waits) in blocked(plan, summary) {
+        found.insert(key, Obstacle::Waits { waits });
+    }
+    let of_failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
+    let steps = plan.steps.iter().filter(|step| of_failed.contains(&step.key));
+    let actions: HashMap<&Key, Action> = steps.map(|step| (&step.key, step.action)).collect();
+    for (key, cause) in &summary.failed {
+        let action = actions.get(key).copied().unwrap_or(Action::Update);
+        found.insert(key.clone(), failed(action, cause));
+    }
+    let beside = beside(plan, &found);
+    for (key, waits) in beside {
+        found.entry(key).or_insert(Obstacle::Beside { waits });
+    }
+    found
+}
+
+fn failed(action: Action, cause: &Cause) -> Obstacle {
+    Obstacle::Failed {
+        action: action.as_str().into(),
+        code: cause.code().into(),
+        message: message(cause),
+    }
+}
+
+fn message(cause: &Cause) -> Arc<str> {
+    let message = cause.to_string();
+    match message.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
+        None => message.into(),
+    }
+}
+
+/// What each resource that was not tried waits for: the failures in its way, each with the whole way.
+fn blocked(plan: &Plan, summary: &Summary) -> HashMap<Key, Vec<Wait>> {
+    let mut blocked: HashMap<Key, Vec<Wait>> = HashMap::new();
+    let awaited = |key: &Key, cause: &Cause| {
+        Wait::directly(Awaited::Failed { key: key.clone(), message: message(cause) })
+    };
+    let causes: HashMap<&Key, &Cause> = summary.failed.iter().map(|(key, cause)| (key, cause)).collect();
+    let Some(graph) = &plan.graph else {
+        // What is only deleted waits for its dependents, the other way round.
+        for (key, because) in &summary.skipped {
+            if let Some(cause) = because.as_ref().and_then(|because| causes.get(because).zip(Some(because))) {
+                blocked.entry(key.clone()).or_default().push(awaited(cause.1, cause.0));
+            }
+        }
+        return blocked;
+    };
+    let skipped: HashSet<&Key> = summary.skipped.iter().map(|(key, _)| key).collect();
+    for (failed, cause) in &summary.failed {
+        let Some(from) = node_of(plan, graph, failed) else { continue };
+        // Breadth first, so that the shortest way is told.
+        let mut ways: HashMap<NodeId, Wait> = HashMap::from([(from, awaited(failed, cause))]);
+        let mut open = VecDeque::from([from]);
+        while let Some(node) = open.pop_front() {
+            let Some(way) = ways.get(&node) else { continue };
+            let way = match graph.key(node).filter(|_| node != from) {
+                Some(key) => way.via(key),
+                None => way.clone(),
+            };
+            for dependent in graph.dependents(node) {
+                let Some(key) = graph.key(*dependent).filter(|key| skipped.contains(key)) else { continue };
+                if ways.contains_key(dependent) {
+                    continue;
+                }
+                let waits = blocked.entry(key.clone()).or_default();
+                if waits.len() < MOST_TOLD {
+                    waits.push(way.clone());
+                }
+                ways.insert(*dependent, way.clone());
+                open.push_back(*dependent);
+            }
+        }
+    }
+    for (key, because) in &summary.skipped {
+        // Deletions, which wait for their dependents.
+        if let (false, Some(because)) = (blocked.contains_key(key), because)
+            && let Some(cause) = causes.get(because)
+        {
+            blocked.insert(key.clone(), vec![awaited(because, cause)]);
+        }
+    }
+    blocked
+}
+
+fn node_of(plan: &Plan, graph: &Graph, key: &Key) -> Option<NodeId> {
+    let step = plan.steps.iter().position(|step| step.key == *key)?;
+    let own = |operation: &&crate::plan::Operation| operation.step as usize == step;
+    let node = plan.operations.iter().filter(own).find_map(|operation| operation.node);
+    node.filter(|node| graph.key(*node).is_some())
+}
+
+/// Resources that are done, and that are ready only together with others that are not.
+fn beside(plan: &Plan, found: &HashMap<Key, Obstacle>) -> HashMap<Key, Vec<Wait>> {
+    let mut beside: HashMap<Key, Vec<Wait>> = HashMap::new();
+    let Some(graph) = &plan.graph else { return beside };
+    for (from, to) in graph.beside() {
+        let (Some(from), Some(to)) = (graph.key(*from), graph.key(*to)) else { continue };
+        let waits = match found.get(to) {
+            Some(Obstacle::Failed { message, .. }) => {
+                vec![Wait::directly(Awaited::Failed { key: to.clone(), message: message.clone() })]
+            }
+            Some(Obstacle::Waits { waits }) => waits.iter().map(|wait| wait.via(to)).collect(),
+            Some(Obstacle::NeedsConsent { .. }) => {
+                vec![Wait::directly(Awaited::NeedsConsent { key: to.clone() })]
+            }
+            Some(Obstacle::Paused) if plan.recorded.current(&Urn::new(&plan.context, to)).is_none() => {
+                vec![Wait::directly(Awaited::Paused { key: to.clone() })]
+            }
+            _ => continue,
+        };
+        beside.entry(from.clone()).or_default().extend(waits);
+    }
+    beside
+}

@@ -1,0 +1,229 @@
+//! How each resource of an environment stands: the conditions of SPEC §7, from the state alone.
+
+use std::collections::BTreeMap;
+
+use purlin_model::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Unfinished, Urn};
+use purlin_state::{Intent, Operation, Record, Snapshot, Status, Unmet};
+
+/// The code of a failure to resolve inputs.
+const UNRESOLVED: &str = "inputs";
+
+/// All that is recorded about one resource.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// The stable logical name.
+    pub urn: &'a Urn,
+    /// Its current record; none where it was never made.
+    pub record: Option<&'a Record>,
+    /// A call on it whose outcome is not known.
+    pub pending: Option<&'a Intent>,
+    /// What the last run that was about it found in its way.
+    pub unmet: Option<&'a Unmet>,
+}
+
+/// How a resource stands, in one word: the worst of its conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stand {
+    /// The last operation on it failed.
+    Failed,
+    /// A call was interrupted, and its outcome is not known.
+    Interrupted,
+    /// It exists only in part.
+    Incomplete,
+    /// It waits for other resources.
+    Waiting,
+    /// It takes consent to go on.
+    NeedsConsent,
+    /// Others changed it.
+    Drifted,
+    /// It does not exist.
+    Missing,
+    /// It is there, and resources that it is ready together with are not.
+    NotReady,
+    /// It is paused.
+    Paused,
+    /// It is as the documents want it.
+    Ready,
+}
+
+impl Stand {
+    /// The word, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Incomplete => "incomplete",
+            Self::Waiting => "waiting",
+            Self::NeedsConsent => "needs-consent",
+            Self::Drifted => "drifted",
+            Self::Missing => "missing",
+            Self::NotReady => "not-ready",
+            Self::Paused => "paused",
+            Self::Ready => "ready",
+        }
+    }
+}
+
+/// Every resource of a snapshot, sorted by URN: the recorded ones, those under way, and those that
+/// could not be made yet.
+pub fn standings(snapshot: &Snapshot) -> Vec<Standing<'_>> {
+    let mut all: BTreeMap<&Urn, Standing<'_>> = BTreeMap::new();
+    let nothing = |urn| Standing { urn, record: None, pending: None, unmet: None };
+    for record in snapshot.records.iter().filter(|record| record.superseded.is_none()) {
+        all.entry(&record.urn).or_insert_with(|| nothing(&record.urn)).record = Some(record);
+    }
+    for intent in &snapshot.pending {
+        let urn = match &intent.operation {
+            Operation::Create(record) | Operation::Update(record) => &record.urn,
+            Operation::Delete(id) => &id.urn,
+        };
+        all.entry(urn).or_insert_with(|| nothing(urn)).pending = Some(intent);
+    }
+    for unmet in &snapshot.unmet {
+        all.entry(&unmet.urn).or_insert_with(|| nothing(&unmet.urn)).unmet = Some(unmet);
+    }
+    all.into_values().collect()
+}
+
+impl Standing<'_> {
+    /// The three conditions, in the order of [`ConditionType`].
+    pub fn conditions(&self) -> [Condition; 3] {
+        [self.references(), self.synced(), self.ready()]
+    }
+
+    /// How it stands, in one word: the worst of its conditions.
+    pub fn stand(&self) -> Stand {
+        let [references, synced, ready] = self.conditions();
+        match (synced.reason, ready.reason) {
+            (ConditionReason::ReconcilePaused, _) => Stand::Paused,
+            (ConditionReason::ReconcileError, _) => Stand::Failed,
+            (ConditionReason::Interrupted, _) => Stand::Interrupted,
+            _ if !references.holds() => Stand::Waiting,
+            (ConditionReason::NeedsConsent, _) => Stand::NeedsConsent,
+            (_, ConditionReason::Incomplete) => Stand::Incomplete,
+            (_, ConditionReason::Missing) => Stand::Missing,
+            (ConditionReason::Drifted, _) => Stand::Drifted,
+            (_, ConditionReason::DependencyNotReady) => Stand::NotReady,
+            _ => Stand::Ready,
+        }
+    }
+
+    fn obstacle(&self) -> Option<&Obstacle> {
+        self.unmet.map(|unmet| &unmet.obstacle)
+    }
+
+    fn since(&self) -> Option<u64> {
+        self.unmet.map(|unmet| unmet.since)
+    }
+
+    fn updated(&self) -> Option<u64> {
+        self.record.map(|record| record.updated)
+    }
+
+    fn references(&self) -> Condition {
+        let of = |status, reason, message, since| Condition {
+            kind: ConditionType::ReferencesResolved,
+            status,
+            reason,
+            message,
+            since,
+        };
+        match self.obstacle() {
+            Some(obstacle @ Obstacle::Waits { .. }) => of(
+                ConditionStatus::False,
+                ConditionReason::ReferencesBlocked,
+                obstacle.to_string(),
+                self.since(),
+            ),
+            // The fault is in `Synced`, which has priority.
+            Some(Obstacle::Failed { code, message, .. }) if **code == *UNRESOLVED => of(
+                ConditionStatus::Unknown,
+                ConditionReason::ReconcileError,
+                message.to_string(),
+                self.since(),
+            ),
+            _ => of(ConditionStatus::True, ConditionReason::ReferencesFound, String::new(), self.updated()),
+        }
+    }
+
+    fn synced(&self) -> Condition {
+        let of = |status, reason, message, since| Condition {
+            kind: ConditionType::Synced,
+            status,
+            reason,
+            message,
+            since,
+        };
+        let not = |reason, message: String| of(ConditionStatus::False, reason, message, self.since());
+        match self.obstacle() {
+            Some(Obstacle::Paused) => return not(ConditionReason::ReconcilePaused, String::new()),
+            Some(Obstacle::Failed { action, message, .. }) => {
+                return not(ConditionReason::ReconcileError, format!("{action}: {message}"));
+            }
+            _ => {}
+        }
+        if let Some(intent) = self.pending {
+            let what = match intent.operation {
+                Operation::Create(_) => "its creation was interrupted",
+                Operation::Update(_) => "its update was interrupted",
+                Operation::Delete(_) => "its deletion was interrupted",
+            };
+            let since = Some(intent.since);
+            return of(ConditionStatus::Unknown, ConditionReason::Interrupted, what.into(), since);
+        }
+        match self.obstacle() {
+            Some(Obstacle::Waits { .. }) => {
+                let status = ConditionStatus::Unknown;
+                return of(status, ConditionReason::ReconcileWaiting, String::new(), self.since());
+            }
+            Some(obstacle @ Obstacle::NeedsConsent { .. }) => {
+                return not(ConditionReason::NeedsConsent, obstacle.to_string());
+            }
+            _ => {}
+        }
+        match self.record.map(|record| &record.status) {
+            Some(Status::Partial(unfinished)) => {
+                let reason = match unfinished {
+                    Unfinished::Drifted => ConditionReason::Drifted,
+                    _ => ConditionReason::ReconcileWaiting,
+                };
+                of(ConditionStatus::False, reason, unfinished.to_string(), self.updated())
+            }
+            Some(Status::Absent) | None => {
+                of(ConditionStatus::False, ConditionReason::Missing, String::new(), self.updated())
+            }
+            Some(Status::Ready) => {
+                of(ConditionStatus::True, ConditionReason::ReconcileSuccess, String::new(), self.updated())
+            }
+        }
+    }
+
+    fn ready(&self) -> Condition {
+        let of = |status, reason, message, since| Condition {
+            kind: ConditionType::Ready,
+            status,
+            reason,
+            message,
+            since,
+        };
+        match self.record {
+            Some(Record { status: Status::Absent, .. }) | None => {
+                let since = self.updated().or(self.since());
+                return of(ConditionStatus::False, ConditionReason::Missing, String::new(), since);
+            }
+            Some(Record { status: Status::Partial(unfinished), .. }) if *unfinished != Unfinished::Drifted => {
+                let message = unfinished.to_string();
+                return of(ConditionStatus::False, ConditionReason::Incomplete, message, self.updated());
+            }
+            Some(_) => {}
+        }
+        match self.obstacle() {
+            Some(obstacle @ Obstacle::Beside { .. }) => {
+                let reason = ConditionReason::DependencyNotReady;
+                of(ConditionStatus::False, reason, obstacle.to_string(), self.since())
+            }
+            _ => of(ConditionStatus::True, ConditionReason::Available, String::new(), self.updated()),
+        }
+    }
+}

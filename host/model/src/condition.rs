@@ -1,0 +1,130 @@
+//! How a resource stands, as conditions with a reason and a message (SPEC §7), and the obstacles that
+//! they are made from.
+//!
+//! An [`Obstacle`] is data that a run writes into the state. Conditions are never stored: they follow
+//! from the record, the calls whose outcome is not known, and the obstacle.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::Wait;
+
+/// What keeps a resource from being as the documents want it, found by the last run that was about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "obstacle", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// An operation on it failed.
+    Failed {
+        /// The operation: a word for the action, such as `create`.
+        action: Arc<str>,
+        /// A stable short name of the cause, such as `conflict`.
+        code: Arc<str>,
+        /// The cause in the words of the host or the driver, without secrets.
+        message: Arc<str>,
+    },
+    /// It waits for other resources, and so nothing was done about it.
+    Waits {
+        /// For which, with the whole way to each.
+        waits: Vec<Wait>,
+    },
+    /// It takes consent that nobody could be asked for.
+    NeedsConsent {
+        /// The operation: `replace` or `delete`.
+        action: Arc<str>,
+    },
+    /// It is paused.
+    Paused,
+    /// It is there, and resources that it is ready together with are not (`blocking: false`).
+    Beside {
+        /// Which, with the way to the cause of each.
+        waits: Vec<Wait>,
+    },
+}
+
+impl Obstacle {
+    /// Whether two obstacles are of one kind: then the later one goes on where the earlier began.
+    pub fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// The types of conditions, in the order in which they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum ConditionType {
+    /// Every value that it reads from other resources is there.
+    ReferencesResolved,
+    /// The real thing is as the documents want it, as far as the last run could tell.
+    Synced,
+    /// It exists and can be used.
+    Ready,
+}
+
+/// Whether a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub enum ConditionStatus {
+    /// It does.
+    True,
+    /// It does not.
+    False,
+    /// That is not known.
+    Unknown,
+}
+
+/// Why a condition has its status: a stable name for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub enum ConditionReason {
+    /// `ReferencesResolved`: all are there.
+    ReferencesFound,
+    /// `ReferencesResolved`: a target is missing or not ready.
+    ReferencesBlocked,
+    /// `Synced`: the last run succeeded.
+    ReconcileSuccess,
+    /// `Synced`: the last run failed.
+    ReconcileError,
+    /// `Synced`: it is paused.
+    ReconcilePaused,
+    /// `Synced`: nothing is done before its references are resolved.
+    ReconcileWaiting,
+    /// `Synced`: a deletion or replacement takes consent.
+    NeedsConsent,
+    /// `Synced`: others changed it.
+    Drifted,
+    /// `Synced`, `Ready`: a call was interrupted.
+    Interrupted,
+    /// `Ready`: it exists.
+    Available,
+    /// `Ready`: it exists only in part.
+    Incomplete,
+    /// `Ready`: a resource that it is ready together with is not.
+    DependencyNotReady,
+    /// `Ready`: it does not exist.
+    Missing,
+}
+
+/// A condition of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// Which.
+    #[serde(rename = "type")]
+    pub kind: ConditionType,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// Why, for programs.
+    pub reason: ConditionReason,
+    /// Why, for people; empty where the reason says all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Since when, in milliseconds since 1970; none where that is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+}
+
+impl Condition {
+    /// Whether it holds.
+    pub fn holds(&self) -> bool {
+        self.status == ConditionStatus::True
+    }
+}
