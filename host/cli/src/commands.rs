@@ -21,6 +21,7 @@ mod refresh;
 mod rollback;
 mod schema;
 mod state;
+mod status;
 mod up;
 mod validate;
 
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Rollback(rollback::Args),
     History(history::Args),
     Diff(diff::Args),
+    Status(status::Args),
     Outputs(outputs::Args),
     Export(export::Args),
     State(state::Args),
@@ -97,6 +99,8 @@ impl Command {
             Self::Rollback(args) => events(args.format.format),
             Self::History(args) => document(args.format.format),
             Self::Diff(args) => document(args.format.format),
+            Self::Status(args) if args.watches() => events(args.format.format),
+            Self::Status(args) => document(args.format.format),
             Self::Outputs(args) => document(args.format.format),
             Self::Export(args) => document(args.format.format),
             Self::State(args) => document(args.format()),
@@ -122,6 +126,7 @@ impl Command {
             Self::Rollback(_) => "rollback",
             Self::History(_) => "history",
             Self::Diff(_) => "diff",
+            Self::Status(_) => "status",
             Self::Outputs(_) => "outputs",
             Self::Export(_) => "export",
             Self::State(_) => "state",
@@ -150,6 +155,7 @@ impl Command {
             Self::Rollback(args) => rollback::run(&args, app).await,
             Self::History(args) => history::run(&args, app).await,
             Self::Diff(args) => diff::run(&args, app).await,
+            Self::Status(args) => status::run(&args, app).await,
             Self::Outputs(args) => outputs::run(&args, app).await,
             Self::Export(args) => export::run(&args, app).await,
             Self::State(args) => state::run(&args, app).await,

@@ -12,6 +12,7 @@ pub(crate) mod inspect;
 pub(crate) mod mermaid;
 pub(crate) mod plan;
 pub(crate) mod state;
+pub(crate) mod status;
 pub(crate) mod svg;
 pub(crate) mod table;
 pub(crate) mod tree;

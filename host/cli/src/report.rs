@@ -16,6 +16,7 @@ pub(crate) mod lacking;
 pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod state;
+pub(crate) mod status;
 pub(crate) mod worded;
 
 /// The version of every JSON document that the program writes.

@@ -69,6 +69,14 @@ impl Ui {
         columns(error_terminal())
     }
 
+    /// Lines of the terminal that standard output is; none where it is no terminal.
+    pub(crate) fn rows(&self) -> Option<usize> {
+        let out = io::stdout();
+        let size = terminal_size::terminal_size_of(&out);
+        let rows = size.map(|(_, Height(rows))| usize::from(rows)).filter(|rows| *rows > 0);
+        out.is_terminal().then(|| rows.unwrap_or(24))
+    }
+
     /// Writes data. Once nobody reads any more, nothing is written, and that is no fault.
     pub(crate) fn data(&self, text: &str) {
         self.write(|out| anstream::AutoStream::auto(out).write_all(text.as_bytes()));

@@ -10,6 +10,7 @@
 //!   defaults: {org: acme, app: shop, env: dev, env_type: development, namespace: dev}
 //!   environments:                       # see `environments`
 //!     prod: {type: production, values: {domain: example.com}, protect: true}
+//!   reconcile: {interval: 10m, drift: repair}   # see `reconcile`
 //!   parallelism: 10
 //!   drivers:
 //!     acme/postgres:
@@ -27,6 +28,7 @@
 mod driver;
 mod environments;
 mod grants;
+mod reconcile;
 mod stores;
 
 use std::path::{Path, PathBuf};
@@ -68,6 +70,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     }
     if let Some(node) = fields.get(reader, "environments") {
         workspace.environments = environments::read(reader, node);
+    }
+    if let Some(node) = fields.get(reader, "reconcile") {
+        workspace.reconcile = reconcile::read(reader, node);
     }
     workspace.parallelism =
         fields.get(reader, "parallelism").and_then(|node| count(reader, node, "`parallelism`"));

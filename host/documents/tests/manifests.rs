@@ -478,7 +478,12 @@ fn annotations_of_a_life() {
     let options = options.expect("options");
     assert_eq!((options.paused, options.protect, codes), (Some(true), Some(true), vec![]));
     assert_eq!(life("", "crossplane.io/external-name: x"), (None, vec!["no-effect"]));
-    assert_eq!(life("", "crossplane.io/poll-interval: 1m"), (None, vec!["no-effect"]));
+    // LIFE-11, LIFE-12, LIFE-13: how often it is read, and a request to read it at once.
+    let (options, codes) = life("", "crossplane.io/poll-interval: 1m, purlin.dev/reconcile-requested-at: now");
+    let rest = options.expect("options").rest;
+    assert_eq!(rest.poll_interval, Some(std::time::Duration::from_secs(60)));
+    assert_eq!((rest.reconcile_requested.as_deref(), codes), (Some("now"), vec![]));
+    assert_eq!(life("", "crossplane.io/poll-interval: abc"), (None, vec!["no-effect"]));
     assert_eq!(life("", "crossplane.io/pausd: 'true'"), (None, vec!["no-effect"]));
     assert_eq!(life("", "example.org/note: x"), (None, vec![]));
     assert_eq!(life("writeConnectionSecretToRef: {name: s}", ""), (None, vec!["no-effect"]));

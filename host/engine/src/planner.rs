@@ -45,8 +45,8 @@ use crate::workload;
 pub use base::{Base, Scratch};
 pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find};
-pub use scope::Scope;
-pub use upkeep::{recover, refresh};
+pub use scope::{Scope, fits};
+pub use upkeep::{read, recover, refresh};
 pub use validate::validate;
 
 /// How a plan is made.

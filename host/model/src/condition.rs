@@ -22,6 +22,7 @@ pub enum Obstacle {
         /// A stable short name of the cause, such as `conflict`.
         code: Arc<str>,
         /// The cause in the words of the host or the driver, without secrets.
+        #[serde(rename = "error")]
         message: Arc<str>,
     },
     /// It waits for other resources, and so nothing was done about it.

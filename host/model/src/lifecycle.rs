@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::{Descriptor, InputPath, Key, Location, Urn};
 
@@ -42,6 +43,10 @@ pub struct Lifecycle {
     pub observe: Option<Arc<str>>,
     /// Where `import` or `observe` was written; some where one of them is.
     pub id_location: Option<Location>,
+    /// How often it is read while it is kept (`purlin reconcile --watch`), if it says so itself.
+    pub poll_interval: Option<Duration>,
+    /// Any text: once it changes, the resource is read at once.
+    pub reconcile_requested: Option<Arc<str>>,
 }
 
 /// A former name of a resource.
@@ -113,6 +118,12 @@ impl LifecycleOptions {
             import: id.import.clone(),
             observe: id.observe.clone(),
             id_location: id.id_location.clone(),
+            poll_interval: rest.poll_interval.or(base.poll_interval),
+            reconcile_requested: rest
+                .reconcile_requested
+                .as_ref()
+                .or(base.reconcile_requested.as_ref())
+                .cloned(),
         }
     }
 

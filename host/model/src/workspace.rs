@@ -26,10 +26,51 @@ pub struct Workspace {
     /// The environments that there are, by id. Where any is declared, others are mistakes until
     /// somebody says otherwise.
     pub environments: IndexMap<Arc<str>, DeclaredEnvironment>,
+    /// How `purlin reconcile` keeps resources.
+    pub reconcile: Reconcile,
     /// Driver calls at the same time, the engine's choice when none is written.
     pub parallelism: Option<usize>,
     /// What was approved of drivers: `purlin.lock` beside the file, where there is one.
     pub lock: Option<Lock>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// How resources are kept as the documents want them (SPEC §7).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reconcile {
+    /// How often each resource is read; 10 minutes when none is written, never under a second.
+    pub interval: Option<Duration>,
+    /// What happens to a resource that others changed; it is repaired when nothing is written.
+    pub drift: Option<Drift>,
+    /// Whether resources that left the documents are deleted without asking.
+    pub delete: bool,
+    /// Whether resources are replaced without asking, where that takes deleting the old one.
+    pub replace: bool,
+    /// Whether that goes for resources that hold data, too.
+    pub data_loss: bool,
+    /// Other settings for some resources; the last that fits one counts.
+    pub rules: Vec<ReconcileRule>,
+}
+
+/// What happens to a resource that others changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Drift {
+    /// It is changed back.
+    Repair,
+    /// It is left so, and that is said.
+    Report,
+}
+
+/// Settings for some resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReconcileRule {
+    /// Which: a key, without its class where that is `default`, or a pattern with `*`.
+    pub resources: Arc<str>,
+    /// How often each is read.
+    pub interval: Option<Duration>,
+    /// What happens to one that others changed.
+    pub drift: Option<Drift>,
     /// Where it was written.
     pub location: Location,
 }

@@ -75,11 +75,62 @@ impl Session<'_> {
         Ok(Deploying {
             run,
             entry: counted.then_some(entry),
+            only_done: false,
             urns,
             environment,
             store,
             clock: self.purlin.clock(),
             ending: None,
+            written: None,
+        })
+    }
+
+    /// Carries out a plan of a watch. All passes over the same documents share one entry of the
+    /// history, `entry`, which says the last of each resource, so that a watch of days does not grow
+    /// it; a pass in which nothing was done leaves it as it is.
+    ///
+    /// # Errors
+    /// As [`Self::deploy`].
+    pub(crate) async fn keep(
+        &self,
+        plan: Plan,
+        documents: &Documents,
+        cancel: CancelToken,
+        entry: Option<Deployment>,
+    ) -> Result<Deploying, Error> {
+        let environment = self.environment().clone();
+        let entry = match entry {
+            Some(entry) => entry,
+            None => {
+                let archive = documents.archive();
+                let digest: [u8; 32] = Sha256::digest(&archive).into();
+                let last = self.purlin.store().await?.last_from_documents(&environment).await?;
+                if last.is_none_or(|last| last.documents != Some(digest)) {
+                    return self.deploy(plan, Some(documents), cancel).await;
+                }
+                Deployment {
+                    id: Arc::clone(&plan.context.deployment),
+                    number: 0,
+                    holder: self.purlin.holder(),
+                    ended: None,
+                    outcome: Outcome::Unfinished,
+                    steps: Vec::new(),
+                    documents: Some(digest),
+                }
+            }
+        };
+        let urns = plan.steps.iter().map(|step| (step.key.clone(), step.urn.clone())).collect();
+        let run = self.apply(plan, cancel).await?;
+        Ok(Deploying {
+            run,
+            entry: Some(entry),
+            only_done: true,
+            urns,
+            environment,
+            store: self.purlin.store().await?,
+            clock: self.purlin.clock(),
+            ending: None,
+            written: None,
         })
     }
 }
@@ -162,16 +213,25 @@ impl Purlin {
 pub struct Deploying {
     run: Run,
     entry: Option<Deployment>,
+    /// Whether the entry is written only where something was done.
+    only_done: bool,
     urns: BTreeMap<Key, Urn>,
     environment: Environment,
     store: Arc<dyn Store>,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     ending: Option<Ending>,
+    /// The entry as it was written.
+    written: Option<Deployment>,
 }
 
 type Ending = (Pin<Box<dyn Future<Output = Result<(), purlin_state::Error>> + Send>>, Option<Summary>);
 
 impl Deploying {
+    /// The entry of the history that it was written under, once it is over.
+    pub(crate) fn into_entry(self) -> Option<Deployment> {
+        self.written
+    }
+
     fn note(&mut self, event: &Event) {
         let (Some(entry), Event::Resource { key, action, phase }) = (&mut self.entry, event) else { return };
         let done = match phase {
@@ -180,6 +240,13 @@ impl Deploying {
             _ => return,
         };
         if let (Some(urn), true) = (self.urns.get(key), *action != Action::None) {
+            if self.only_done {
+                if !done {
+                    return;
+                }
+                entry.steps.retain(|(known, ..)| known != urn);
+                entry.ended = None;
+            }
             entry.steps.push((urn.clone(), action.as_str().into(), done));
         }
     }
@@ -189,6 +256,12 @@ impl Deploying {
             self.ending = Some((Box::pin(std::future::ready(Ok(()))), Some(summary)));
             return;
         };
+        // Its end was taken away by whatever was done in this pass.
+        if self.only_done && (entry.steps.is_empty() || entry.ended.is_some()) {
+            self.written = Some(entry);
+            self.ending = Some((Box::pin(std::future::ready(Ok(()))), Some(summary)));
+            return;
+        }
         entry.ended = Some((self.clock)());
         entry.outcome = if summary.cancelled {
             Outcome::Cancelled
@@ -197,6 +270,7 @@ impl Deploying {
         } else {
             Outcome::Failed
         };
+        self.written = Some(entry.clone());
         let change = Change::Deployed {
             environment: self.environment.clone(),
             deployment: Box::new(entry),

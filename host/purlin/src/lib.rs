@@ -45,6 +45,7 @@ mod last;
 mod losses;
 mod outputs;
 mod probed;
+mod reconcile;
 mod saved;
 mod secrets;
 mod session;
@@ -63,6 +64,7 @@ pub use error::Error;
 pub use history::Deploying;
 pub use last::LastDeployed;
 pub use outputs::{Outputs, outputs};
+pub use reconcile::{Keeper, Pass, Schedule};
 pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 

@@ -100,6 +100,16 @@ impl Session<'_> {
         Ok(purlin_engine::refresh(context, base, &**self.purlin.registry()?, scope).await?)
     }
 
+    /// The same for the resources that `wanted` says, from what is given.
+    pub(crate) async fn plan_reads(
+        &self,
+        context: &Context,
+        base: Base,
+        wanted: &(dyn Fn(&Urn) -> bool + Sync),
+    ) -> Result<Plan, Error> {
+        Ok(purlin_engine::read(context, base, &**self.purlin.registry()?, wanted).await?)
+    }
+
     /// Plans to make the environment what the documents say. No effects.
     ///
     /// # Errors

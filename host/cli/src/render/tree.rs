@@ -1,5 +1,7 @@
-//! A graph as a tree: from what nobody depends on downwards. What several share is shown in full
-//! once and referred to afterwards.
+//! A graph as a tree: from the resources without dependents downwards. A branch that several share is
+//! shown in full once and referred to afterwards.
+
+use std::fmt::Write as _;
 
 use crate::report::graph::Graph;
 use crate::style::{DIM, STRONG, paint};
@@ -8,36 +10,69 @@ use crate::text;
 /// Below this depth a branch goes on as a tree of its own, further down.
 const DEEP: usize = 24;
 
-/// The tree as lines of text, each with an end.
+/// A node of a tree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    /// Its line, painted.
+    pub(crate) name: String,
+    /// Harmless lines below it, each broken where the terminal ends.
+    pub(crate) notes: Vec<String>,
+    /// Where it stands among those without dependents.
+    pub(crate) rank: (u8, String),
+    /// What it depends on: by index, and a painted remark.
+    pub(crate) below: Vec<(usize, String)>,
+    /// Whether it is only counted. Whatever depends on a shown one is shown.
+    pub(crate) hidden: bool,
+}
+
+/// The tree of a graph.
 pub(crate) fn render(graph: &Graph) -> String {
-    let below = graph.dependencies();
-    let mut has_dependents = vec![false; graph.nodes.len()];
-    for (node, _) in below.iter().flatten() {
+    let edge = |(node, edge): &(usize, usize)| {
+        let kinds = graph.edges[*edge].kinds.join(", ");
+        (*node, format!("  {}", paint(DIM, format!("[{kinds}]"))))
+    };
+    let nodes = graph.nodes.iter().zip(graph.dependencies()).map(|(node, below)| {
+        let recipe = node.definition.as_deref().unwrap_or(&node.driver);
+        let recipe = paint(DIM, format!("  {}", text::line(recipe)));
+        Node {
+            name: format!("{}{recipe}", paint(STRONG, text::line(&node.key))),
+            // Workloads first: they are what developers know.
+            rank: (u8::from(node.type_name != "workload"), node.key.clone()),
+            below: below.iter().map(edge).collect(),
+            ..Node::default()
+        }
+    });
+    lines(&nodes.collect::<Vec<_>>(), None, &|_| String::new())
+}
+
+/// A tree as lines of text, each with an end. `counted` words how many nodes are hidden.
+pub(crate) fn lines(nodes: &[Node], columns: Option<usize>, counted: &dyn Fn(usize) -> String) -> String {
+    let mut has_dependents = vec![false; nodes.len()];
+    for (node, _) in nodes.iter().flat_map(|node| &node.below) {
         has_dependents[*node] = true;
     }
-    let mut roots: Vec<usize> = (0..graph.nodes.len()).filter(|node| !has_dependents[*node]).collect();
-    // Workloads first: they are what developers know.
-    roots.sort_by_key(|node| (graph.nodes[*node].type_name != "workload", &graph.nodes[*node].key));
+    let roots = (0..nodes.len()).filter(|node| !has_dependents[*node]);
+    let (hidden, mut roots): (Vec<usize>, Vec<usize>) = roots.partition(|node| nodes[*node].hidden);
+    roots.sort_by_key(|node| &nodes[*node].rank);
     roots.reverse();
 
-    let mut tree = Tree {
-        graph,
-        below: &below,
-        shown: vec![false; graph.nodes.len()],
-        later: vec![],
-        out: String::new(),
-    };
+    let mut tree =
+        Tree { nodes, columns, counted, shown: vec![false; nodes.len()], later: vec![], out: String::new() };
     while let Some(root) = roots.pop() {
         tree.root(root);
         // Branches that were cut off come right after the tree that they belong to.
         roots.extend(std::mem::take(&mut tree.later).into_iter().rev());
     }
+    if !hidden.is_empty() {
+        let _ = writeln!(tree.out, "{}", counted(hidden.len()));
+    }
     tree.out
 }
 
 struct Tree<'a> {
-    graph: &'a Graph,
-    below: &'a [Vec<(usize, usize)>],
+    nodes: &'a [Node],
+    columns: Option<usize>,
+    counted: &'a dyn Fn(usize) -> String,
     shown: Vec<bool>,
     later: Vec<usize>,
     out: String,
@@ -48,39 +83,41 @@ impl Tree<'_> {
         if std::mem::replace(&mut self.shown[node], true) {
             return;
         }
-        self.out.push_str(&self.name(node));
+        self.out.push_str(&self.nodes[node].name);
         self.out.push('\n');
         self.branches(node, &mut String::new(), 1);
     }
 
-    fn name(&self, node: usize) -> String {
-        let node = &self.graph.nodes[node];
-        let mut name = paint(STRONG, text::line(&node.key));
-        let recipe = node.definition.as_deref().unwrap_or(&node.driver);
-        name.push_str(&paint(DIM, format!("  {}", text::line(recipe))));
-        name
+    fn notes(&mut self, node: usize, indent: &str, goes_on: bool) {
+        let bar = if goes_on { "│  " } else { "   " };
+        for note in &self.nodes[node].notes {
+            let room = self.columns.map(|columns| columns.saturating_sub(text::width(indent) + 4).max(30));
+            for line in room.map_or_else(|| vec![note.clone()], |room| text::wrap(note, room)) {
+                let _ = writeln!(self.out, "{indent}{bar}{line}");
+            }
+        }
     }
 
     fn branches(&mut self, node: usize, indent: &mut String, depth: usize) {
-        let below = &self.below[node];
-        for (position, (child, edge)) in below.iter().enumerate() {
-            let last = position + 1 == below.len();
-            let kinds = self.graph.edges[*edge].kinds.join(", ");
+        let nodes = self.nodes;
+        let shown_ones = || nodes[node].below.iter().filter(|(child, _)| !nodes[*child].hidden);
+        let hidden = nodes[node].below.len() - shown_ones().count();
+        let branches = shown_ones().count() + usize::from(hidden > 0);
+        self.notes(node, indent, branches > 0);
+        for (position, (child, remark)) in shown_ones().enumerate() {
+            let last = position + 1 == branches;
             let shown = std::mem::replace(&mut self.shown[*child], true);
-            let leaf = self.below[*child].is_empty();
+            let leaf = nodes[*child].below.is_empty();
             let cut = depth >= DEEP && !leaf && !shown;
-            let remark = match (shown && !leaf, cut) {
+            let more = match (shown && !leaf, cut) {
                 (true, _) => "  (see above)",
                 (_, true) => "  (goes on below)",
                 _ => "",
             };
-            self.out.push_str(&format!(
-                "{indent}{}{}  {}{remark}\n",
-                if last { "└─ " } else { "├─ " },
-                self.name(*child),
-                paint(DIM, format!("[{kinds}]")),
-            ));
-            if shown || leaf {
+            let name = &nodes[*child].name;
+            let branch = if last { "└─ " } else { "├─ " };
+            let _ = writeln!(self.out, "{indent}{branch}{name}{remark}{more}");
+            if shown {
                 continue;
             }
             if cut {
@@ -92,6 +129,9 @@ impl Tree<'_> {
             indent.push_str(if last { "   " } else { "│  " });
             self.branches(*child, indent, depth + 1);
             indent.truncate(length);
+        }
+        if hidden > 0 {
+            let _ = writeln!(self.out, "{indent}└─ {}", (self.counted)(hidden));
         }
     }
 }

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-/// A reason or a finding: `{"reason": "definition-changed", "before": …, "now": …, "message": …}`.
-#[derive(Clone, Debug, Serialize)]
+/// A reason, a finding or an obstacle: `{"reason": "definition-changed", "before": …, "now": …, "message": …}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Worded<T> {
     /// What code decides with.
     #[serde(flatten)]

@@ -2,12 +2,14 @@
 //! settings of the resource's lifecycle (SPEC §7, §9).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use purlin_expression::did_you_mean;
 use purlin_model::{Diagnostic, InputPath, LifecycleOptions, Location, Severity};
 
 use super::head::{Body, Head};
 use crate::near::slip;
+use crate::quantity;
 use crate::reader::Reader;
 use crate::yaml::{Entry, Kind, Span};
 
@@ -15,13 +17,19 @@ const PAUSED: &str = "crossplane.io/paused";
 const OWN_PAUSED: &str = "purlin.dev/paused";
 const PROTECT: &str = "purlin.dev/protect";
 const EXTERNAL_NAME: &str = "crossplane.io/external-name";
-const ANNOTATIONS: [&str; 4] = [PAUSED, OWN_PAUSED, PROTECT, EXTERNAL_NAME];
-
-/// What a controller would do by itself, and a run of Purlin does not.
-const WITHOUT_EFFECT: [(&str, &str); 2] = [
-    ("crossplane.io/poll-interval", "Purlin reads a resource when it is run with `--refresh`"),
-    ("crossplane.io/reconcile-requested-at", "Purlin acts when it is run"),
+const ANNOTATIONS: [&str; 8] = [
+    PAUSED,
+    OWN_PAUSED,
+    PROTECT,
+    EXTERNAL_NAME,
+    POLL_INTERVAL[0],
+    POLL_INTERVAL[1],
+    REQUESTED[0],
+    REQUESTED[1],
 ];
+
+const POLL_INTERVAL: [&str; 2] = ["crossplane.io/poll-interval", "purlin.dev/poll-interval"];
+const REQUESTED: [&str; 2] = ["crossplane.io/reconcile-requested-at", "purlin.dev/reconcile-requested-at"];
 
 /// Fields beside `forProvider` that have no counterpart.
 const NO_WORD: [(&str, &str); 3] = [
@@ -45,6 +53,8 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body<'_, '_>, head: &Head) ->
     let notes = annotations(reader, body);
     options.protect = notes.protect;
     options.paused = notes.paused;
+    options.rest.poll_interval = notes.poll_interval;
+    options.rest.reconcile_requested = notes.requested;
     for (name, help) in NO_WORD {
         if let Some(entry) = body.beside(name) {
             warn(reader, &entry.key_span, format!("`{name}` has no effect in Purlin"), help);
@@ -72,6 +82,8 @@ struct Annotations {
     protect: Option<bool>,
     paused: Option<bool>,
     external_name: Option<(Arc<str>, Span)>,
+    poll_interval: Option<Duration>,
+    requested: Option<Arc<str>>,
 }
 
 fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
@@ -90,13 +102,19 @@ fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
                     .text(&entry.value, &format!("`{EXTERNAL_NAME}`"))
                     .map(|text| (text.into(), entry.value.span));
             }
+            key if POLL_INTERVAL.contains(&key) => found.poll_interval = poll_interval(reader, entry),
+            key if REQUESTED.contains(&key) => {
+                found.requested = reader.text(&entry.value, &format!("`{key}`")).map(Into::into);
+            }
             key => {
-                if let Some((_, help)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == key) {
-                    warn(reader, &entry.key_span, format!("`{key}` has no effect in Purlin"), help);
-                } else if key.starts_with("purlin.dev/") {
+                if key.starts_with("purlin.dev/") {
                     let message = format!("there is no annotation `{key}`");
                     let fault = reader.about(&entry.key_span, "unknown-field", message);
-                    reader.report(fault.help(did_you_mean(key, "ones", [OWN_PAUSED, PROTECT])));
+                    reader.report(fault.help(did_you_mean(
+                        key,
+                        "ones",
+                        [OWN_PAUSED, PROTECT, POLL_INTERVAL[1], REQUESTED[1]],
+                    )));
                 } else if let Some(near) = slip(key, ANNOTATIONS) {
                     let message = format!("the annotation `{key}` has no effect");
                     warn(reader, &entry.key_span, message, &format!("did you mean `{near}`?"));
@@ -105,6 +123,17 @@ fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
         }
     }
     found
+}
+
+/// How often to read a resource. Elsewhere a wrong one counts as none, so that it is a warning here.
+fn poll_interval(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Duration> {
+    let interval = entry.value.as_str().and_then(quantity::duration);
+    if interval.is_none() {
+        let message = format!("`{}` is no duration", entry.key);
+        let help = "write a number and a unit, such as \"1m\"; without it the interval of the workspace counts";
+        warn(reader, &entry.value.span, message, help);
+    }
+    interval
 }
 
 /// An annotation that is on or off. Kubernetes takes strings only.

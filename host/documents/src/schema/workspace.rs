@@ -77,6 +77,7 @@ fn fields() -> Value {
     });
     json!({
         "environments": environments,
+        "reconcile": reconcile(),
         "state": closed("Where the state is.", &["path"], json!({"path": text("Folder of the embedded state.")})),
         "key": key,
         "defaults": closed("Context where nothing else gives it.", &[], defaults),
@@ -94,6 +95,34 @@ fn fields() -> Value {
             "additionalProperties": driver(),
         },
     })
+}
+
+fn reconcile() -> Value {
+    let interval = |description: &str| json!({"description": description, "type": "string", "pattern": TIME});
+    let drift = |description: &str| json!({"description": description, "enum": ["repair", "report"]});
+    let rule = json!({
+        "resources": text("Key of a resource, or a pattern with `*`."),
+        "interval": interval("How often each is read."),
+        "drift": drift("What happens to one that others changed."),
+    });
+    closed(
+        "How `purlin reconcile` keeps resources.",
+        &[],
+        json!({
+            "interval": interval("How often each resource is read; `10m` when left out."),
+            "drift": drift("What happens to a resource that others changed; `repair` when left out."),
+            "allow": {
+                "description": "What is done without asking a person.",
+                "type": "array",
+                "items": {"enum": ["delete", "replace", "data-loss"]},
+            },
+            "rules": {
+                "description": "Other settings for some resources; the last that fits one counts.",
+                "type": "array",
+                "items": closed("Settings for some resources.", &["resources"], rule),
+            },
+        }),
+    )
 }
 
 fn secret_store() -> Value {

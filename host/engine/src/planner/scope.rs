@@ -111,7 +111,7 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
 }
 
 /// Whether a pattern fits a key, in full or without its class where that is `default`.
-fn fits(pattern: &str, key: &str) -> bool {
+pub fn fits(pattern: &str, key: &str) -> bool {
     like(pattern, key) || like(pattern, &names::shortened(key))
 }
 

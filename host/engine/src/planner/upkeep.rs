@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_model::{Context, Reason, Unfinished};
+use purlin_model::{Context, Obstacle, Reason, Unfinished, Urn};
 use purlin_state::{Operation as Intended, Record};
 
 use super::drivers::{self, recorded_name};
@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
 use crate::recorded::exists;
 
-/// Plans to read every resource and to record what is found. Drivers that cannot read are passed
-/// over: what is recorded is all there is to know.
+/// Plans to read the resources in a scope and to record what is found. Drivers that cannot read are
+/// passed over, and so are resources that the last run found paused.
 ///
 /// # Errors
 /// [`Error::Documents`] when a driver is missing or a name in the scope fits nothing.
@@ -26,10 +26,27 @@ pub async fn refresh(
     scope: &Scope,
 ) -> Result<Plan, Error> {
     let scope = scope.resolve(context, None, &base.recorded, Role::Target).map_err(Error::Names)?;
+    read(context, base, drivers, &|urn| scope.as_ref().is_none_or(|scope| scope.contains(urn))).await
+}
+
+/// The same for the resources that `wanted` says.
+///
+/// # Errors
+/// [`Error::Documents`] when a driver is missing.
+pub async fn read(
+    context: &Context,
+    base: Base,
+    drivers: &dyn Drivers,
+    wanted: &(dyn Fn(&Urn) -> bool + Sync),
+) -> Result<Plan, Error> {
+    let paused = |urn: &Urn| {
+        let unmet = base.recorded.unmet(urn);
+        unmet.is_some_and(|unmet| unmet.obstacle == Obstacle::Paused)
+    };
     let mut records: Vec<Arc<Record>> = base
         .recorded
         .all_current()
-        .filter(|record| exists(record) && scope.as_ref().is_none_or(|scope| scope.contains(&record.urn)))
+        .filter(|record| exists(record) && wanted(&record.urn) && !paused(&record.urn))
         .cloned()
         .collect();
     records.sort_by(|a, b| a.urn.cmp(&b.urn));
@@ -89,7 +106,7 @@ fn upkeep(
     context: &Context,
     base: Base,
     drivers: DriverSet,
-    works: Vec<(purlin_model::Urn, Reason, Work)>,
+    works: Vec<(Urn, Reason, Work)>,
 ) -> Plan {
     let mut steps = Vec::with_capacity(works.len());
     let mut operations = Vec::with_capacity(works.len());

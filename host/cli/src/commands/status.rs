@@ -1,0 +1,164 @@
+//! `purlin status`
+
+use std::time::Duration;
+
+use purlin_host::documents::SourceMap;
+use purlin_host::{Purlin, state};
+
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input::{self, Place};
+use crate::render;
+use crate::report::status::Report;
+use crate::surroundings;
+use crate::text;
+use crate::ui::Level;
+
+/// How often `--watch` looks.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Show how each resource stands: ready, waiting and for what, failed and why.
+///
+/// From the record alone: what the last `up`, `reconcile` or `refresh` found. Of more than 40 resources,
+/// those that are ready with all that they need are only counted; `--verbose` shows them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin status
+  purlin status --watch            beside `purlin reconcile --watch`
+  purlin status --format json | jq -r '.resources[] | select(.status != \"ready\") | .key'
+
+The status of a resource is the worst of its conditions ReferencesResolved, Synced and Ready: `ready`,
+`waiting`, `failed`, `drifted`, `incomplete`, `interrupted`, `missing`, `needs-consent`, `not-ready` or
+`paused`.
+
+With `--format json`; with `--watch`, one line each time something changed:
+  {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"},
+   \"deployment\": {\"number\", \"outcome\", \"user\", \"at\"}, \"summary\": {STATUS: count},
+   \"resources\": [{\"key\", \"urn\", \"status\", \"obstacle\", \"dependencies\", \"driver\", \"provider_id\",
+     \"conditions\": [{\"type\", \"status\", \"reason\", \"message\", \"since\"}]}]}")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    /// Look again each second, until Ctrl-C.
+    #[arg(short, long)]
+    watch: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+impl Args {
+    /// Whether it writes a JSON document a line.
+    pub(super) fn watches(&self) -> bool {
+        self.watch
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let fail = |error| Failure::host(error, &SourceMap::default());
+    if !args.watch {
+        let place = input::place(&args.place.documents(), app).await?;
+        let report = look(&place.purlin, &place).await.map_err(fail)?;
+        match args.format.format {
+            Format::Json => app.ui.json(&report),
+            Format::Text if report.resources.is_empty() => {
+                app.ui.say(&format!("Nothing is recorded in {}.", place.environment()));
+                input::hint_at_others(&place, app).await?;
+            }
+            Format::Text => app.ui.data(&shown(&report, app, None)),
+        }
+        place.purlin.close().await.map_err(fail)?;
+        return Ok(Status::Done);
+    }
+    let mut screen = Screen::new();
+    let mut last: Option<Report> = None;
+    loop {
+        // The state is let go of between two looks, so that others can work.
+        match watched(args, app).await {
+            Ok(report) => {
+                let changed = last.as_ref() != Some(&report);
+                match args.format.format {
+                    Format::Json if changed => app.ui.json_line(&report),
+                    Format::Json => {}
+                    Format::Text => screen.show(&report, None, changed, app),
+                }
+                last = Some(report);
+            }
+            Err(Looked::Busy(message)) => {
+                if let (Format::Text, Some(report)) = (args.format.format, &last) {
+                    screen.show(report, Some(&message), false, app);
+                }
+            }
+            Err(Looked::Failed(failure)) => return Err(*failure),
+        }
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+enum Looked {
+    /// Somebody else has the state; that passes.
+    Busy(String),
+    Failed(Box<Failure>),
+}
+
+async fn watched(args: &Args, app: &App) -> Result<Report, Looked> {
+    let failed = |failure: Failure| Looked::Failed(Box::new(failure));
+    let fail = |error: purlin_host::Error| match error {
+        purlin_host::Error::State(busy @ state::Error::Busy { .. }) => Looked::Busy(busy.to_string()),
+        error => failed(Failure::host(error, &SourceMap::default())),
+    };
+    let place = input::place_as_written(&args.place.documents(), app).await.map_err(failed)?;
+    let report = look(&place.purlin, &place).await.map_err(fail)?;
+    place.purlin.close().await.map_err(fail)?;
+    Ok(report)
+}
+
+async fn look(purlin: &Purlin, place: &Place) -> Result<Report, purlin_host::Error> {
+    let environment = place.environment();
+    let snapshot = purlin.snapshot(&environment).await?;
+    let history = purlin.history(&environment).await?;
+    Ok(Report::new(&environment, &snapshot, &history))
+}
+
+fn shown(report: &Report, app: &App, rows: Option<usize>) -> String {
+    let look = render::status::Look {
+        columns: app.ui.columns(),
+        rows,
+        everything: app.ui.level >= Level::Verbose && rows.is_none(),
+        now: surroundings::now(),
+    };
+    render::status::render(report, look)
+}
+
+/// What stands on the terminal, and is drawn over.
+struct Screen {
+    lines: usize,
+}
+
+impl Screen {
+    fn new() -> Self {
+        Self { lines: 0 }
+    }
+
+    fn show(&mut self, report: &Report, busy: Option<&str>, changed: bool, app: &App) {
+        let Some(rows) = app.ui.rows() else {
+            // No terminal: each change is told once.
+            if changed {
+                app.ui.data(&format!("{}\n", shown(report, app, None).trim_end()));
+            }
+            return;
+        };
+        let mut text = shown(report, app, Some(rows.saturating_sub(2)));
+        if let Some(busy) = busy {
+            let columns = app.ui.columns().unwrap_or(80).saturating_sub(1);
+            text.push_str(&format!("{}\n", text::fit(&text::line(busy), columns)));
+        }
+        // Up to the first line, then clear to the end of the screen.
+        let up = if self.lines > 0 { format!("\u{1b}[{}A", self.lines) } else { String::new() };
+        self.lines = text.lines().count();
+        app.ui.data(&format!("{up}\r\u{1b}[J{text}"));
+    }
+}

@@ -1,0 +1,165 @@
+//! How the resources of an environment stand, for people: a sentence with the numbers, and a tree in
+//! which the resources that are not as wanted say why.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use purlin_host::engine::Stand;
+
+use super::tree::{self, Node};
+use crate::report::status::{Report, Resource};
+use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
+use crate::text;
+
+/// With no more resources than this, all of them are shown.
+const FEW: usize = 40;
+
+/// How it is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// Columns, where they are limited.
+    pub(crate) columns: Option<usize>,
+    /// Lines, where they are limited.
+    pub(crate) rows: Option<usize>,
+    /// Whether every resource is shown, however many there are.
+    pub(crate) everything: bool,
+    /// Milliseconds since 1970.
+    pub(crate) now: u64,
+}
+
+/// Lines, each with an end.
+pub(crate) fn render(report: &Report, look: Look) -> String {
+    let mut out = heading(report, look);
+    let hidden = hidden(report, look);
+    let index: HashMap<&str, usize> =
+        report.resources.iter().enumerate().map(|(index, resource)| (&*resource.key, index)).collect();
+    let nodes = report.resources.iter().zip(&hidden).map(|(resource, hidden)| Node {
+        name: name(resource, look),
+        notes: notes(resource),
+        rank: (u8::from(!resource.key.starts_with("workload.")), resource.key.clone()),
+        below: resource
+            .dependencies
+            .iter()
+            .filter_map(|key| Some((*index.get(key.as_str())?, String::new())))
+            .collect(),
+        hidden: *hidden,
+    });
+    let counted = |count: usize| paint(DIM, format!("{} more, all ready", text::count(count, "resource")));
+    let tree = tree::lines(&nodes.collect::<Vec<_>>(), look.columns, &counted);
+    if !tree.is_empty() {
+        let _ = write!(out, "\n{tree}");
+    }
+    cut(out, look)
+}
+
+/// Leaves out the lines that a screen has no room for.
+fn cut(out: String, look: Look) -> String {
+    let Some(rows) = look.rows.filter(|rows| out.lines().count() > *rows) else { return out };
+    let shown = rows.saturating_sub(1);
+    let mut short: String = out.lines().take(shown).flat_map(|line| [line, "\n"]).collect();
+    let more = format!("… {} more lines: `purlin status` shows them", out.lines().count() - shown);
+    let _ = writeln!(short, "{}", paint(DIM, more));
+    short
+}
+
+fn heading(report: &Report, look: Look) -> String {
+    let place = &report.environment;
+    let all = report.resources.len();
+    let ready = report.summary.get(&Stand::Ready).copied().unwrap_or(0);
+    let count = format!("{ready} of {} ready", text::count(all, "resource"));
+    let count = if ready == all { paint(GOOD, count) } else { count };
+    let place = format!("{} of {}/{}", place.env, place.org, place.app);
+    let mut out = format!("{}: {count}", paint(STRONG, text::line(&place)));
+    for (stand, count) in report.summary.iter().filter(|(stand, _)| **stand != Stand::Ready) {
+        let _ = write!(out, ", {count} {}", paint(style(*stand), word(*stand)));
+    }
+    out.push('\n');
+    if let Some(latest) = &report.deployment {
+        let when = ago(latest.at, look.now);
+        let line =
+            format!("deployment {} {} {when}, by {}", latest.number, latest.outcome, text::line(&latest.user));
+        let _ = writeln!(out, "{}", paint(DIM, line));
+    }
+    out
+}
+
+/// Of many resources, those whose whole tree is ready are counted only.
+fn hidden(report: &Report, look: Look) -> Vec<bool> {
+    let mut shown: Vec<bool> = report.resources.iter().map(|one| one.status != Stand::Ready).collect();
+    if look.everything || report.resources.len() <= FEW {
+        return vec![false; shown.len()];
+    }
+    // Whatever leads down to one that is shown is shown as well.
+    let index: HashMap<&str, usize> =
+        report.resources.iter().enumerate().map(|(index, resource)| (&*resource.key, index)).collect();
+    let mut dependents = vec![Vec::new(); shown.len()];
+    for (from, resource) in report.resources.iter().enumerate() {
+        let below = resource.dependencies.iter().filter_map(|key| index.get(key.as_str()));
+        below.for_each(|to| dependents[*to].push(from));
+    }
+    let mut open: Vec<usize> = (0..shown.len()).filter(|node| shown[*node]).collect();
+    while let Some(node) = open.pop() {
+        for dependent in &dependents[node] {
+            if !std::mem::replace(&mut shown[*dependent], true) {
+                open.push(*dependent);
+            }
+        }
+    }
+    shown.into_iter().map(|shown| !shown).collect()
+}
+
+fn name(resource: &Resource, look: Look) -> String {
+    let key = resource.key.replacen(".default#", "#", 1);
+    let mut name = format!("{}  {}", text::line(&key), paint(style(resource.status), word(resource.status)));
+    let worst = resource.conditions.iter().find(|condition| !condition.holds());
+    if let Some(since) = worst.and_then(|condition| condition.since) {
+        let _ = write!(name, "{}", paint(DIM, format!(" {}", since_when(since, look.now))));
+    }
+    name
+}
+
+/// Why it is not as wanted; each message once.
+fn notes(resource: &Resource) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for condition in &resource.conditions {
+        let message = text::line(&condition.message).into_owned();
+        if !message.is_empty() && !condition.holds() && !notes.contains(&message) {
+            notes.push(message);
+        }
+    }
+    notes
+}
+
+fn word(stand: Stand) -> String {
+    stand.as_str().replace('-', " ")
+}
+
+fn style(stand: Stand) -> anstyle::Style {
+    match stand {
+        Stand::Failed | Stand::Incomplete | Stand::Interrupted | Stand::Missing => DELETE,
+        Stand::Waiting | Stand::NeedsConsent | Stand::NotReady => WARNING,
+        Stand::Drifted => UPDATE,
+        Stand::Ready => GOOD,
+        _ => DIM,
+    }
+}
+
+fn since_when(since: u64, now: u64) -> String {
+    format!("for {}", span(now.saturating_sub(since)))
+}
+
+fn ago(at: u64, now: u64) -> String {
+    format!("{} ago", span(now.saturating_sub(at)))
+}
+
+/// A span of time, as roughly as people say it.
+fn span(millis: u64) -> String {
+    let seconds = Duration::from_millis(millis).as_secs();
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        60..=3_599 => format!("{} min", seconds / 60),
+        3_600..=86_399 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => text::count(usize::try_from(seconds / 86_400).unwrap_or(usize::MAX), "day"),
+    }
+}

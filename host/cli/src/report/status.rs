@@ -1,0 +1,122 @@
+//! How the resources of an environment stand, as plain data (SPEC §7).
+
+use std::collections::BTreeMap;
+
+use purlin_host::engine::{Stand, standings};
+use purlin_host::model::{Awaited, Condition, Obstacle};
+use purlin_host::state::{Deployment, Environment, Snapshot};
+use serde::Serialize;
+
+use super::FORMAT;
+use super::worded::Worded;
+
+/// How an environment stands.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub(crate) struct Report {
+    pub(crate) format: u8,
+    pub(crate) environment: Place,
+    /// The latest deployment; none where the history is empty.
+    pub(crate) deployment: Option<Latest>,
+    /// How many resources stand in which way; only those that occur.
+    pub(crate) summary: BTreeMap<Stand, usize>,
+    pub(crate) resources: Vec<Resource>,
+}
+
+/// Which environment.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) org: String,
+    pub(crate) app: String,
+    pub(crate) env: String,
+}
+
+/// The latest deployment.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub(crate) struct Latest {
+    pub(crate) number: u64,
+    pub(crate) outcome: &'static str,
+    pub(crate) user: String,
+    /// When it ended or, where it did not, began: milliseconds since 1970.
+    pub(crate) at: u64,
+}
+
+/// A resource.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub(crate) struct Resource {
+    pub(crate) key: String,
+    pub(crate) urn: String,
+    /// The worst of its conditions, in a word.
+    pub(crate) status: Stand,
+    pub(crate) conditions: [Condition; 3],
+    /// What is in its way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) obstacle: Option<Worded<Obstacle>>,
+    /// Keys of its direct dependencies.
+    pub(crate) dependencies: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) provider_id: Option<String>,
+}
+
+impl Report {
+    pub(crate) fn new(environment: &Environment, snapshot: &Snapshot, history: &[Deployment]) -> Self {
+        let mut summary = BTreeMap::new();
+        let mut resources = Vec::new();
+        for standing in standings(snapshot) {
+            let Some(key) = standing.urn.key() else { continue };
+            let status = standing.stand();
+            *summary.entry(status).or_default() += 1;
+            let obstacle = standing.unmet.map(|unmet| unmet.obstacle.clone());
+            let mut dependencies: Vec<String> = match standing.record {
+                Some(record) => record
+                    .dependencies
+                    .iter()
+                    .filter_map(|urn| urn.key().map(|key| key.to_string()))
+                    .collect(),
+                None => obstacle.iter().flat_map(awaited).collect(),
+            };
+            dependencies.sort_unstable();
+            dependencies.dedup();
+            resources.push(Resource {
+                key: key.to_string(),
+                urn: standing.urn.to_string(),
+                status,
+                conditions: standing.conditions(),
+                obstacle: obstacle.map(Worded::from),
+                dependencies,
+                driver: standing.record.map(|record| record.driver.name.to_string()),
+                provider_id: standing.record.map(|record| record.state.id.to_string()),
+            });
+        }
+        resources.sort_by(|a, b| a.key.cmp(&b.key));
+        let deployment = history.last().map(|last| Latest {
+            number: last.number,
+            outcome: super::history::outcome(last.outcome),
+            user: last.holder.user.clone(),
+            at: last.ended.unwrap_or(last.holder.since),
+        });
+        let Environment { org, app, env } = environment;
+        Self {
+            format: FORMAT,
+            environment: Place { org: org.to_string(), app: app.to_string(), env: env.to_string() },
+            deployment,
+            summary,
+            resources,
+        }
+    }
+}
+
+/// The resources that one that was never made waits for directly: all that is known of its dependencies.
+fn awaited(obstacle: &Obstacle) -> Vec<String> {
+    let (Obstacle::Waits { waits } | Obstacle::Beside { waits }) = obstacle else { return Vec::new() };
+    let first = |wait: &purlin_host::model::Wait| match (wait.through.first(), &wait.what) {
+        (Some(key), _) => Some(key.to_string()),
+        (
+            None,
+            Awaited::Paused { key } | Awaited::Failed { key, .. } | Awaited::NeedsConsent { key },
+        ) => Some(key.to_string()),
+        (None, _) => None,
+    };
+    waits.iter().filter_map(first).collect()
+}

@@ -1,0 +1,307 @@
+//! Keeping an environment as its documents want it (SPEC §7): read, plan and apply in a loop. Nothing
+//! here plans or calls a driver by itself; what is its own is *when* each resource is due, and what it
+//! may do without asking a person.
+
+mod due;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use purlin_engine::{Action, CancelToken, Event, Plan, PlanOptions, Summary};
+use purlin_graph::Graph;
+use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Unfinished, Urn};
+use purlin_state::{Change, Deployment, Status, Unmet};
+
+pub use self::due::Schedule;
+use crate::{Documents, Error, Purlin, Session};
+
+/// How long to wait for a target that no document declares, in milliseconds. A change of the documents
+/// is looked at at once.
+const LONG_WAIT: u64 = 60_000;
+
+/// Keeps one environment. It remembers what to try again and when; all else is in the state.
+pub struct Keeper {
+    schedule: Schedule,
+    /// What was found by the last try of each resource that is to be tried again.
+    failures: HashMap<Urn, Arc<str>>,
+    /// Requests (`reconcile-requested-at`) that were met.
+    requests: HashMap<Urn, Arc<str>>,
+    /// The entry of the history that the current documents are kept under.
+    entry: Option<Deployment>,
+}
+
+/// What became of one pass.
+#[derive(Debug, Default)]
+pub struct Pass {
+    /// The end of the run; none where the pass was cancelled before.
+    pub summary: Summary,
+    /// Resources that were read.
+    pub read: usize,
+    /// Resources that are left as they are because a person has to be asked, with the operation.
+    pub needs_consent: Vec<(Key, Action)>,
+    /// Resources that others changed, and that are left so (`drift: report`).
+    pub drifted: Vec<Key>,
+    /// When the next pass is due, in milliseconds since 1970.
+    pub next: u64,
+}
+
+impl Pass {
+    /// Whether everything is as the documents want it.
+    pub fn is_settled(&self) -> bool {
+        self.summary.is_success() && self.needs_consent.is_empty() && self.drifted.is_empty()
+    }
+}
+
+impl Keeper {
+    /// Begins with every resource due to be read. `seed` is what the jitter is drawn from.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            schedule: Schedule::new(seed),
+            failures: HashMap::new(),
+            requests: HashMap::new(),
+            entry: None,
+        }
+    }
+
+    /// The documents changed: they get an entry of their own in the history, and what waits for
+    /// another try is tried at once.
+    pub fn documents_changed(&mut self) {
+        self.entry = None;
+        self.schedule.retry_all();
+        self.failures.clear();
+    }
+
+    /// Reads every resource and tries everything again in the next pass.
+    pub fn request_all(&mut self) {
+        self.schedule = self.schedule.afresh();
+        self.failures.clear();
+    }
+
+    /// One pass: finds out what became of interrupted calls, reads the resources that are due, plans,
+    /// and carries out what takes no consent. `told` gets every event but the summaries.
+    ///
+    /// # Errors
+    /// As those of planning. What was there stays, and the caller tries again later.
+    pub async fn pass(
+        &mut self,
+        purlin: &Purlin,
+        documents: &Documents,
+        cancel: CancelToken,
+        told: &mut (dyn FnMut(&Event) + Send),
+    ) -> Result<Pass, Error> {
+        let clock = purlin.clock();
+        let policy = &purlin.workspace().reconcile;
+        let session = purlin.begin(&documents.environment()).await?;
+        let mut pass = Pass::default();
+        if let Some(plan) = session.plan_recovery(&documents.context).await? {
+            let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
+            self.count(&summary, &documents.context, clock());
+            // What stays undecided is left alone by the plan below, and named there.
+        }
+        self.read(&session, documents, (&cancel, told), &mut pass, clock()).await?;
+        if cancel.is_requested() {
+            pass.summary.cancelled = true;
+            return Ok(pass);
+        }
+        let plan = self.plan(&session, documents, policy, &mut pass, clock()).await?;
+        self.meet_requests(&plan, policy, clock());
+        let urns: HashMap<Key, Urn> =
+            plan.steps.iter().map(|step| (step.key.clone(), step.urn.clone())).collect();
+        let mut run = session.keep(plan, documents, cancel, self.entry.take()).await?;
+        let mut summary = Summary::default();
+        while let Some(event) = run.next().await {
+            match event {
+                Event::Summary(end) => summary = end,
+                event => told(&event),
+            }
+        }
+        self.entry = run.into_entry();
+        let now = clock();
+        let failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
+        for (key, urn) in &urns {
+            if !failed.contains(key) && self.schedule.succeeded(urn, now) {
+                self.failures.remove(urn);
+            }
+        }
+        for (key, cause) in &summary.failed {
+            if let Some(urn) = urns.get(key) {
+                self.schedule.failed(urn, now);
+                self.failures.insert(urn.clone(), cause.to_string().into());
+            }
+        }
+        let known: HashSet<&Urn> = urns.values().collect();
+        self.schedule.keep_only(&known);
+        self.failures.retain(|urn, _| known.contains(urn));
+        let waits = !summary.waiting.is_empty() || !summary.skipped.is_empty();
+        pass.next = self.schedule.next(now).min(if waits { now + LONG_WAIT } else { u64::MAX });
+        pass.summary = summary;
+        Ok(pass)
+    }
+
+    /// Counts failures of a run that only looks.
+    fn count(&mut self, summary: &Summary, context: &Context, now: u64) {
+        for (key, cause) in &summary.failed {
+            let urn = Urn::new(context, key);
+            self.schedule.failed(&urn, now);
+            self.failures.insert(urn, cause.to_string().into());
+        }
+    }
+
+    /// Reads what is due.
+    async fn read(
+        &mut self,
+        session: &Session<'_>,
+        documents: &Documents,
+        (cancel, told): (&CancelToken, &mut (dyn FnMut(&Event) + Send)),
+        pass: &mut Pass,
+        now: u64,
+    ) -> Result<(), Error> {
+        let base = session.base().await?;
+        let policy = &session.purlin.workspace().reconcile;
+        let exists = |record: &&purlin_state::Record| record.status != Status::Absent;
+        let all: Vec<&Urn> = base.all_current().filter(exists).map(|record| &record.urn).collect();
+        self.schedule.know(&all, now);
+        let due: HashSet<Urn> =
+            self.schedule.due(now, &|urn| due::interval(policy, urn)).into_iter().collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        let plan = session.plan_reads(&documents.context, base, &|urn| due.contains(urn)).await?;
+        let asked: Vec<Urn> = plan.steps.iter().map(|step| step.urn.clone()).collect();
+        pass.read = asked.len();
+        let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
+        if summary.cancelled {
+            return Ok(());
+        }
+        // A read that failed is tried again after a short wait. A resource that no driver can read is
+        // not looked at again before its time.
+        let failed: HashSet<Urn> =
+            summary.failed.iter().map(|(key, _)| Urn::new(&documents.context, key)).collect();
+        for urn in due.difference(&failed) {
+            self.schedule.was_read(urn, now, due::interval(policy, urn));
+        }
+        self.count(&summary, &documents.context, now);
+        Ok(())
+    }
+
+    /// A plan that does nothing a person would have to be asked about.
+    async fn plan(
+        &mut self,
+        session: &Session<'_>,
+        documents: &Documents,
+        policy: &Reconcile,
+        pass: &mut Pass,
+        now: u64,
+    ) -> Result<Plan, Error> {
+        let base = session.base().await?;
+        let mut held: HashMap<Urn, Reason> = HashMap::new();
+        for urn in self.schedule.backed_off(now) {
+            let message = self.failures.get(urn).cloned().unwrap_or_else(|| "".into());
+            held.insert(urn.clone(), Reason::BackedOff { message });
+        }
+        for record in base.all_current() {
+            if record.status == Status::Partial(Unfinished::Drifted)
+                && due::drift(policy, &record.urn) == Drift::Report
+            {
+                held.insert(record.urn.clone(), Reason::DriftReported);
+                pass.drifted.extend(record.urn.key());
+            }
+        }
+        pass.drifted.sort();
+        let mut keep_removed = !policy.delete;
+        loop {
+            let options =
+                PlanOptions { held: Arc::new(held.clone()), keep_removed, ..PlanOptions::default() };
+            let mut plan = session.purlin.plan_from(documents, base.clone(), options).await?;
+            if policy.data_loss {
+                let losses = plan.losses_not_allowed();
+                plan.allow_losses(&losses);
+            }
+            let losses: HashSet<Key> = plan.losses_not_allowed().into_iter().collect();
+            let mut more = false;
+            for step in plan.steps.iter().filter(|step| !step.left_out) {
+                let loses = losses.contains(&step.key);
+                match step.action {
+                    Action::Replace if loses || !policy.replace => {
+                        let action = Action::Replace.as_str().into();
+                        more |= held.insert(step.urn.clone(), Reason::NeedsConsent { action }).is_none();
+                        pass.needs_consent.push((step.key.clone(), Action::Replace));
+                    }
+                    // An old copy goes with the replacement that was consented to.
+                    Action::Delete if loses && !keep_removed => {
+                        keep_removed = true;
+                        more = true;
+                    }
+                    _ => {}
+                }
+            }
+            if more {
+                continue;
+            }
+            if keep_removed {
+                self.note_removed(session, &plan, &base, pass, now).await?;
+            }
+            pass.needs_consent.sort_by(|a, b| a.0.cmp(&b.0));
+            pass.needs_consent.dedup();
+            return Ok(plan);
+        }
+    }
+
+    /// Names the resources that left the documents and stay, in the state as well.
+    async fn note_removed(
+        &self,
+        session: &Session<'_>,
+        plan: &Plan,
+        base: &purlin_engine::Base,
+        pass: &mut Pass,
+        now: u64,
+    ) -> Result<(), Error> {
+        let known: HashSet<&Key> = plan.graph().into_iter().flat_map(Graph::nodes).map(|node| node.key).collect();
+        let snapshot = base.snapshot();
+        let unmet: HashMap<&Urn, &Unmet> = snapshot.unmet.iter().map(|unmet| (&unmet.urn, unmet)).collect();
+        let action: Arc<str> = Action::Delete.as_str().into();
+        let mut changes = Vec::new();
+        for record in base.all_current().filter(|record| record.status != Status::Absent) {
+            let Some(key) = record.urn.key().filter(|key| !known.contains(key)) else { continue };
+            let obstacle = Obstacle::NeedsConsent { action: Arc::clone(&action) };
+            if unmet.get(&record.urn).is_none_or(|unmet| unmet.obstacle != obstacle) {
+                let unmet = Unmet { urn: record.urn.clone(), obstacle, since: now };
+                changes.push(Change::Obstruct { urn: record.urn.clone(), unmet: Some(Box::new(unmet)) });
+            }
+            pass.needs_consent.push((key, Action::Delete));
+        }
+        if !changes.is_empty() {
+            session.purlin.store().await?.commit(changes).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes from a graph how often its resources are to be read, and what is requested.
+    fn meet_requests(&mut self, plan: &Plan, policy: &Reconcile, now: u64) {
+        for node in plan.graph().into_iter().flat_map(Graph::nodes) {
+            let urn = Urn::new(&plan.context, node.key);
+            if let Some(interval) = node.lifecycle.poll_interval {
+                self.schedule.own_interval(&urn, interval, due::interval(policy, &urn), now);
+            }
+            if let Some(request) = &node.lifecycle.reconcile_requested
+                && self.requests.insert(urn.clone(), Arc::clone(request)).is_some_and(|met| met != *request)
+            {
+                self.schedule.request(&urn, now);
+            }
+        }
+    }
+}
+
+async fn follow(
+    mut run: purlin_engine::Run,
+    told: &mut (dyn FnMut(&Event) + Send),
+) -> Summary {
+    while let Some(event) = run.next().await {
+        match event {
+            Event::Summary(summary) => return summary,
+            event => told(&event),
+        }
+    }
+    Summary::default()
+}
