@@ -17,6 +17,7 @@ mod init;
 mod markdown_help;
 mod outputs;
 mod plan;
+mod reconcile;
 mod refresh;
 mod rollback;
 mod schema;
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Plan(plan::Args),
     Apply(apply::Args),
     Up(up::Args),
+    Reconcile(reconcile::Args),
     Refresh(refresh::Args),
     Import(import::Args),
     Destroy(destroy::Args),
@@ -74,7 +76,7 @@ pub(crate) enum Output {
 /// What a command writes that was asked for JSON.
 pub(crate) fn json_output(command: &str) -> Output {
     match command {
-        "apply" | "up" | "refresh" | "import" | "destroy" | "rollback" => Output::Events,
+        "apply" | "up" | "reconcile" | "refresh" | "import" | "destroy" | "rollback" => Output::Events,
         "init" | "schema" | "completions" => Output::Text,
         _ => Output::Json,
     }
@@ -93,6 +95,7 @@ impl Command {
             Self::Plan(args) => document(args.format.format),
             Self::Apply(args) => events(args.format.format),
             Self::Up(args) => events(args.format.format),
+            Self::Reconcile(args) => events(args.format.format),
             Self::Refresh(args) => events(args.format.format),
             Self::Import(args) => events(args.format.format),
             Self::Destroy(args) => events(args.format.format),
@@ -120,6 +123,7 @@ impl Command {
             Self::Plan(_) => "plan",
             Self::Apply(_) => "apply",
             Self::Up(_) => "up",
+            Self::Reconcile(_) => "reconcile",
             Self::Refresh(_) => "refresh",
             Self::Import(_) => "import",
             Self::Destroy(_) => "destroy",
@@ -149,6 +153,7 @@ impl Command {
             Self::Plan(args) => plan::run(&args, app).await,
             Self::Apply(args) => apply::run(&args, app).await,
             Self::Up(args) => up::run(&args, app).await,
+            Self::Reconcile(args) => reconcile::run(&args, app).await,
             Self::Refresh(args) => refresh::run(&args, app).await,
             Self::Import(args) => import::run(&args, app).await,
             Self::Destroy(args) => destroy::run(&args, app).await,

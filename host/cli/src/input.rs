@@ -70,6 +70,18 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     }
 }
 
+/// The files and folders that [`load`] reads, for a watch over them; `purlin.yaml` among them.
+pub(crate) fn places(args: &DocumentArgs, app: &App) -> Vec<PathBuf> {
+    let nearest = surroundings::nearest_workspace(&app.folder);
+    let mut places: Vec<PathBuf> = args.named().into_iter().filter(|path| path.as_os_str() != "-").collect();
+    if args.named().is_empty() {
+        places.push(default_folder(nearest.as_deref(), app));
+    }
+    places.extend(nearest);
+    places.extend(args.values.files.iter().map(PathBuf::from));
+    places
+}
+
 /// Reads documents, and the values over them.
 fn read(inputs: &[Input], values: &ValueArgs, app: &App) -> Result<Loaded, Failure> {
     let assignments = values.assignments()?;
@@ -154,6 +166,11 @@ fn standard_input() -> Result<Input, Failure> {
 pub(crate) fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
     let loaded = load(args, app)?;
     show(&loaded.diagnostics, &loaded.sources, app);
+    settled(loaded, args, app)
+}
+
+/// The same for documents that were read already. Warnings about the context are shown.
+pub(crate) fn settled(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
     let sources = loaded.sources.clone();
     let workspace = workspace(&loaded, app);
     let documents = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;

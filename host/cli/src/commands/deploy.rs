@@ -1,7 +1,7 @@
 //! What `up`, `apply`, `destroy` and their like have in common: settling what is pending, showing a
 //! plan, asking, carrying it out.
 
-mod interrupts;
+pub(super) mod interrupts;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -199,7 +199,8 @@ pub(super) async fn run(
     Ok(if summary.is_success() { Status::Done } else { Status::Failed })
 }
 
-fn end(summary: &Summary, documents: Option<&Documents>, shown: &Shown<'_>, app: &App) {
+/// Says how a run ended: what failed, what that blocked, and what waits.
+pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Shown<'_>, app: &App) {
     if shown.json {
         return;
     }

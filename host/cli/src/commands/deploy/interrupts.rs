@@ -1,7 +1,7 @@
 //! Ctrl-C.
 
 /// Ctrl-C, and on Unix a request to terminate.
-pub(super) struct Interrupts {
+pub(crate) struct Interrupts {
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
@@ -10,7 +10,7 @@ pub(super) struct Interrupts {
 
 impl Interrupts {
     #[cfg(unix)]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
         Self {
             terminate: signal(SignalKind::terminate()).ok(),
@@ -20,7 +20,7 @@ impl Interrupts {
 
     /// The next one; never, where signals cannot be had.
     #[cfg(unix)]
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
             let came = match signal {
                 Some(signal) => signal.recv().await.is_some(),
@@ -37,12 +37,12 @@ impl Interrupts {
     }
 
     #[cfg(not(unix))]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {}
     }
 
     #[cfg(not(unix))]
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }

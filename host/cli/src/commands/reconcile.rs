@@ -1,0 +1,438 @@
+//! `purlin reconcile`
+
+mod changes;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use purlin_host::documents::Loaded;
+use purlin_host::engine::{Action, CancelToken, Event, Phase, PlanOptions};
+use purlin_host::model::Key;
+use purlin_host::{Keeper, Pass, Purlin};
+
+use self::changes::Changes;
+use super::deploy::interrupts::Interrupts;
+use super::deploy::{self, Shown};
+use crate::app::App;
+use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
+use crate::commands::Output;
+use crate::consent::{Consent, ConsentArgs};
+use crate::events;
+use crate::failure::{Failure, Status};
+use crate::input::{self, Given};
+use crate::progress;
+use crate::report;
+use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
+use crate::surroundings;
+use crate::text;
+use crate::ui::Level;
+
+/// How long to wait after a fault of the documents, or while somebody else has the state.
+const AGAIN: u64 = 2_000;
+/// The longest sleep: clocks are set.
+const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
+/// Columns of a cause in a line.
+const LONGEST_CAUSE: usize = 200;
+
+/// Keep an environment as the documents want it.
+///
+/// Applies the documents, reads every resource, and repairs or reports what others changed, as
+/// `reconcile` in purlin.yaml says. With `--watch` it goes on: each resource is read at its interval,
+/// failures are tried again after 1 s, then 2 s, up to a minute, and changed documents are applied at
+/// once. It deletes and replaces nothing that purlin.yaml does not allow; it names those resources, and
+/// `purlin up` asks about them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin reconcile --yes
+  purlin reconcile --yes --watch
+  purlin reconcile --yes --watch --format json   one event a line on standard output
+
+In a watch, SIGUSR1 reads everything at once; Ctrl-C finishes the calls in flight and ends it.
+
+Events with `--format json` are those of `up`; each pass in which something happened ends with a summary.
+Without `--watch`, the exit status is 0 if every resource is as the documents want it.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    documents: DocumentArgs,
+
+    /// Go on until Ctrl-C.
+    #[arg(short, long)]
+    watch: bool,
+
+    #[command(flatten)]
+    accept: AcceptArgs,
+
+    /// Begin without asking. Required where there is no terminal to ask on.
+    #[arg(short, long)]
+    yes: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let json = args.format.format == Format::Json;
+    let consent = Consent::new(&ConsentArgs { yes: args.yes, allow_data_loss: false }, json, app)?;
+    let loaded = input::load(&args.documents, app)?;
+    let texts = texts(&loaded);
+    let mut given = input::settled(loaded, &args.documents, app)?;
+    given.documents.accept_missing.clone_from(&args.accept.accept_missing);
+    if consent.asks() && !agreed(&given, &consent, app).await? {
+        return Ok(Status::Failed);
+    }
+    let mut watch = Watch {
+        args,
+        app,
+        keeper: Keeper::new(surroundings::now()),
+        interrupts: Interrupts::new(),
+        told: Told { json, watch: args.watch, ..Told::default() },
+    };
+    if args.watch { watch.go_on(given, texts).await } else { watch.once(&given).await }
+}
+
+/// Shows what is to be done now, and asks.
+async fn agreed(given: &Given, consent: &Consent, app: &App) -> Result<bool, Failure> {
+    let purlin = input::orchestrator(&given.workspace, app)?;
+    let keep_removed = !given.workspace.reconcile.delete;
+    let options = PlanOptions { keep_removed, ..PlanOptions::default() };
+    let plan = purlin.plan(&given.documents, options).await.map_err(|error| given.failure(error))?;
+    Shown::new(false, app).plan(&report::plan::Plan::new(&plan), true);
+    drop(plan);
+    purlin.close().await.map_err(|error| given.failure(error))?;
+    Ok(consent.agrees("Apply these changes, and repair what others changed?", app))
+}
+
+/// The texts of documents, by which a change is known.
+fn texts(loaded: &Loaded) -> Vec<(String, String)> {
+    loaded.sources().iter().map(|source| (source.name.to_string(), source.text.to_string())).collect()
+}
+
+struct Watch<'a> {
+    args: &'a Args,
+    app: &'a App,
+    keeper: Keeper,
+    interrupts: Interrupts,
+    told: Told,
+}
+
+impl Watch<'_> {
+    async fn once(&mut self, given: &Given) -> Result<Status, Failure> {
+        let (pass, purlin) = self.pass(given).await.map_err(|(failure, _)| failure)?;
+        deploy::close(purlin, self.app).await?;
+        self.told.pass(&pass, self.app);
+        let shown = Shown::new(self.told.json, self.app);
+        if !pass.summary.is_success() {
+            deploy::end(&pass.summary, Some(&given.documents), &shown, self.app);
+        }
+        Ok(if pass.is_settled() { Status::Done } else { Status::Failed })
+    }
+
+    async fn go_on(
+        &mut self,
+        mut given: Given,
+        mut texts: Vec<(String, String)>,
+    ) -> Result<Status, Failure> {
+        let (mut changes, why) = Changes::of(input::places(&self.args.documents, self.app));
+        if let Some(why) = why {
+            let message =
+                format!("the folders cannot be watched ({why}); they are read every few seconds instead");
+            self.app.ui.warning(&message);
+        }
+        let mut requests = Requests::new();
+        loop {
+            let next = match self.pass(&given).await {
+                Ok((pass, purlin)) => {
+                    self.told.pass(&pass, self.app);
+                    deploy::close(purlin, self.app).await?;
+                    if pass.summary.cancelled {
+                        return Ok(Status::Done);
+                    }
+                    pass.next
+                }
+                Err((failure, true)) => {
+                    self.told.failure(&failure, self.app);
+                    surroundings::now() + AGAIN
+                }
+                Err((failure, false)) => return Err(failure),
+            };
+            loop {
+                let wait = Duration::from_millis(next.saturating_sub(surroundings::now()));
+                tokio::select! {
+                    () = tokio::time::sleep(wait.min(LONGEST_SLEEP)) => break,
+                    () = self.interrupts.next() => return Ok(Status::Done),
+                    () = requests.next() => {
+                        self.keeper.request_all();
+                        break;
+                    }
+                    () = changes.next() => {
+                        if self.read_again(&mut given, &mut texts) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the documents again. Says whether they changed and are right; if they are wrong, the
+    /// earlier ones stay.
+    fn read_again(&mut self, given: &mut Given, texts: &mut Vec<(String, String)>) -> bool {
+        let loaded = match input::load(&self.args.documents, self.app) {
+            Ok(loaded) => loaded,
+            Err(failure) => {
+                self.told.failure(&failure, self.app);
+                return false;
+            }
+        };
+        let now = self::texts(&loaded);
+        if now == *texts {
+            return false;
+        }
+        *texts = now;
+        match input::settled(loaded, &self.args.documents, self.app) {
+            Ok(mut changed) => {
+                changed.documents.accept_missing.clone_from(&self.args.accept.accept_missing);
+                *given = changed;
+                self.keeper.documents_changed();
+                self.told.forget_failure();
+                self.told.line(&paint(DIM, "the documents changed"), self.app);
+                true
+            }
+            Err(failure) => {
+                self.told.failure(&failure, self.app);
+                false
+            }
+        }
+    }
+
+    /// One pass, with the state opened for it alone, so that others can work between two.
+    /// A failure comes with whether it may pass.
+    async fn pass(&mut self, given: &Given) -> Result<(Pass, Purlin), (Failure, bool)> {
+        let purlin =
+            input::orchestrator(&given.workspace, self.app).map_err(|failure| (failure, false))?;
+        let cancel = CancelToken::default();
+        let (told, app) = (&mut self.told, self.app);
+        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+        let mut send = move |event: &Event| {
+            let _ = sender.send(event.clone());
+        };
+        let result = {
+            let pass = self.keeper.pass(&purlin, &given.documents, cancel.clone(), &mut send);
+            tokio::pin!(pass);
+            let mut pressed = 0;
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = receiver.recv() => told.event(&event, given, app),
+                    () = self.interrupts.next() => {
+                        pressed += 1;
+                        if pressed == 1 { cancel.request() } else { cancel.cut() }
+                    }
+                    result = &mut pass => break result,
+                }
+            }
+        };
+        drop(send);
+        while let Ok(event) = receiver.try_recv() {
+            told.event(&event, given, app);
+        }
+        match result {
+            Ok(pass) => Ok((pass, purlin)),
+            Err(error) => {
+                let may_pass = passes(&error);
+                let failure = given.failure(error);
+                // The fault is told; a state that does not close tells by itself.
+                let _ = purlin.close().await;
+                Err((failure, may_pass))
+            }
+        }
+    }
+}
+
+/// Whether a watch goes on after an error: documents are corrected, and others let go of the state. A
+/// state that cannot be read or written ends it.
+fn passes(error: &purlin_host::Error) -> bool {
+    use purlin_host::state::Error;
+    match error {
+        purlin_host::Error::State(error) => matches!(error, Error::Busy { .. } | Error::Locked { .. }),
+        purlin_host::Error::Engine(purlin_host::engine::Error::State(_)) => false,
+        _ => true,
+    }
+}
+
+/// What was said already: a watch says each thing once.
+#[derive(Default)]
+struct Told {
+    json: bool,
+    watch: bool,
+    failures: HashMap<Key, String>,
+    failure: Option<String>,
+    tally: Option<String>,
+    /// Whether anything was said in this pass.
+    happened: bool,
+}
+
+impl Told {
+    fn event(&mut self, event: &Event, given: &Given, app: &App) {
+        let Event::Resource { key, action, phase } = event else { return };
+        let line = match phase {
+            Phase::Observed { finding, changes } => progress::observed(key, *finding, changes),
+            Phase::Succeeded { took } if !matches!(action, Action::None | Action::Read) => {
+                self.failures.remove(key);
+                let took = paint(DIM, format!("({})", text::duration(*took)));
+                format!("{} {} {took}", done(*action), text::line(key.as_str()))
+            }
+            Phase::Failed { cause, .. } => {
+                let cause = text::line(&cause.to_string()).into_owned();
+                if self.failures.insert(key.clone(), cause.clone()).as_ref() == Some(&cause) {
+                    return;
+                }
+                let cause = text::fit(&cause, LONGEST_CAUSE);
+                format!("{} {}: {cause}", paint(DELETE, "failed"), text::line(key.as_str()))
+            }
+            _ => return,
+        };
+        self.happened = true;
+        if self.json {
+            events::write(event, Some(&given.documents), &app.ui);
+        } else {
+            self.line(&line, app);
+        }
+    }
+
+    /// How everything stands, where that is not as it was.
+    fn pass(&mut self, pass: &Pass, app: &App) {
+        self.failure = None;
+        let happened = std::mem::take(&mut self.happened);
+        let tally = tally(pass);
+        let changed = self.tally.replace(tally.clone()).as_ref() != Some(&tally);
+        if self.json {
+            if happened || changed {
+                events::write(&Event::Summary(pass.summary.clone()), None, &app.ui);
+            }
+            return;
+        }
+        if changed || happened {
+            self.line(&tally, app);
+        }
+        if changed && !pass.needs_consent.is_empty() {
+            for (key, action) in &pass.needs_consent {
+                let what = if *action == Action::Delete { "to be deleted" } else { "to be replaced" };
+                app.ui.say(&format!("  {} {what}", text::line(key.as_str())));
+            }
+            app.ui.hint(
+                "`purlin up` shows these and asks; `reconcile: {allow: [delete, replace]}` in purlin.yaml allows them",
+            );
+        }
+    }
+
+    fn failure(&mut self, failure: &Failure, app: &App) {
+        let words = format!("{failure:?}");
+        if self.failure.as_ref() == Some(&words) {
+            return;
+        }
+        self.failure = Some(words);
+        let output = if self.json { Output::Events } else { Output::Text };
+        failure.tell(&app.ui, output);
+        if !self.json && matches!(failure, Failure::Documents { .. } | Failure::Grants { .. }) {
+            app.ui.note("everything stays as it is until the documents are corrected");
+        }
+    }
+
+    fn forget_failure(&mut self) {
+        self.failure = None;
+        self.failures.clear();
+        self.tally = None;
+    }
+
+    fn line(&self, line: &str, app: &App) {
+        if self.json || app.ui.level < Level::Normal {
+            return;
+        }
+        let when = match self.watch {
+            true => format!("{} ", paint(DIM, text::moment(surroundings::now()))),
+            false => String::new(),
+        };
+        app.ui.say(&format!("{when}{line}"));
+    }
+}
+
+/// How everything stands, in a line.
+fn tally(pass: &Pass) -> String {
+    if pass.is_settled() {
+        return paint(GOOD, "every resource is as the documents want it");
+    }
+    let mut parts = Vec::new();
+    let backed_off = |reasons: &Vec<purlin_host::model::Reason>| {
+        reasons.iter().any(|reason| matches!(reason, purlin_host::model::Reason::BackedOff { .. }))
+    };
+    let retried = pass.summary.waiting.iter().filter(|(_, reasons)| backed_off(reasons)).count();
+    let failed = pass.summary.failed.len() + retried;
+    if failed > 0 {
+        parts.push(paint(DELETE, format!("{failed} failed")));
+    }
+    let waiting = pass.summary.waiting.len() - retried + pass.summary.skipped.len();
+    if waiting > 0 {
+        parts.push(paint(WARNING, format!("{waiting} waiting")));
+    }
+    if !pass.drifted.is_empty() {
+        parts.push(paint(UPDATE, format!("{} changed by others", pass.drifted.len())));
+    }
+    if !pass.needs_consent.is_empty() {
+        parts.push(paint(WARNING, format!("{} left alone without consent", pass.needs_consent.len())));
+    }
+    if let Some(cause) = &pass.summary.halted {
+        parts.push(paint(DELETE, text::line(&cause.to_string())));
+    }
+    if parts.is_empty() {
+        parts.push("not finished".to_owned());
+    }
+    parts.join(", ")
+}
+
+fn done(action: Action) -> String {
+    match action {
+        Action::Create => paint(CREATE, "created"),
+        Action::Update => paint(UPDATE, "updated"),
+        Action::Replace => paint(UPDATE, "replaced"),
+        Action::Delete => paint(DELETE, "deleted"),
+        Action::Adopt => paint(CREATE, "adopted"),
+        Action::Read | Action::None => "read".to_owned(),
+    }
+}
+
+/// Requests of other programs to look at everything: SIGUSR1.
+struct Requests {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl Requests {
+    #[cfg(unix)]
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self { signal: signal(SignalKind::user_defined1()).ok() }
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        let came = match &mut self.signal {
+            Some(signal) => signal.recv().await.is_some(),
+            None => false,
+        };
+        if !came {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> Self {
+        Self {}
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,112 @@
+//! Changes of the files that documents are read from.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+
+/// How long nothing may change before the files are read: editors write in several steps.
+const QUIET: Duration = Duration::from_millis(200);
+/// How long changes may go on.
+const LONGEST: Duration = Duration::from_secs(2);
+/// How often files are read where the system cannot watch them.
+const POLL: Duration = Duration::from_secs(5);
+/// More folders than these are not watched, but read again and again.
+const MOST: usize = 4_096;
+
+/// Tells of changes.
+pub(super) struct Changes {
+    roots: Vec<PathBuf>,
+    /// None where the system cannot watch.
+    watcher: Option<RecommendedWatcher>,
+    watched: BTreeSet<PathBuf>,
+    events: mpsc::Receiver<()>,
+}
+
+impl Changes {
+    /// Watches files and folders. What cannot be watched is read every few seconds; the reason is for
+    /// people.
+    pub(super) fn of(roots: Vec<PathBuf>) -> (Self, Option<String>) {
+        let (sender, events) = mpsc::channel(1);
+        let told = move |event: notify::Result<notify::Event>| {
+            let counts = event.as_ref().map_or(true, |event| !event.kind.is_access());
+            if counts {
+                // One that waits says all there is to say.
+                let _ = sender.try_send(());
+            }
+        };
+        let (watcher, mut why) = match notify::recommended_watcher(told) {
+            Ok(watcher) => (Some(watcher), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let mut changes = Self { roots, watcher, watched: BTreeSet::new(), events };
+        if why.is_none() {
+            why = changes.follow().err();
+        }
+        (changes, why)
+    }
+
+    /// Watches folders that are new as well.
+    fn follow(&mut self) -> Result<(), String> {
+        let mut folders = BTreeSet::new();
+        for root in &self.roots {
+            // A file is replaced by most editors, which only its folder tells.
+            let folder = if root.is_dir() { Some(root.as_path()) } else { root.parent() };
+            let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            folders.insert(folder.to_owned());
+            if root.is_dir() {
+                below(root, &mut folders);
+            }
+        }
+        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+        let result = if folders.len() > MOST {
+            Err(format!("there are more than {MOST} folders"))
+        } else {
+            folders.difference(&self.watched).try_for_each(|folder| {
+                watcher.watch(folder, RecursiveMode::NonRecursive).map_err(|error| error.to_string())
+            })
+        };
+        if result.is_err() {
+            self.watcher = None;
+        }
+        self.watched = folders;
+        result
+    }
+
+    /// Returns once something may have changed, and then nothing for a moment.
+    pub(super) async fn next(&mut self) {
+        if self.watcher.is_none() {
+            tokio::time::sleep(POLL).await;
+            return;
+        }
+        if self.events.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+        let begun = tokio::time::Instant::now();
+        while begun.elapsed() < LONGEST {
+            match tokio::time::timeout(QUIET, self.events.recv()).await {
+                Ok(Some(())) => {}
+                _ => break,
+            }
+        }
+        // A folder that cannot be watched from now on is read every few seconds.
+        let _ = self.follow();
+    }
+}
+
+/// The folders that documents are looked for in, as far as they are no links.
+fn below(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let skipped = name.to_string_lossy().starts_with('.') || name == "target" || name == "node_modules";
+        if skipped || found.len() > MOST || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        if found.insert(entry.path()) {
+            below(&entry.path(), found);
+        }
+    }
+}
