@@ -37,6 +37,7 @@ mod workspace;
 mod x_reference;
 mod yaml;
 
+pub use quantity::duration;
 pub use attached::{AttachedFile, FileContent};
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use held::{Held, ReadFrom, held};

@@ -18,8 +18,9 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     scaled(text, &SIZES)
 }
 
-/// A time. `None` when it is no duration, is zero, or is beyond counting.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+/// A time such as `30s`, in `ms`, `s`, `m` or `h`. `None` when it is no duration, is zero, or is beyond
+/// counting.
+pub fn duration(text: &str) -> Option<Duration> {
     scaled(text, &TIMES).map(Duration::from_millis)
 }
 

@@ -1,6 +1,10 @@
 //! `purlin destroy`
 
+use std::time::{Duration, Instant};
+
+use purlin_host::documents;
 use purlin_host::engine::DestroyOptions;
+use purlin_host::state::Outcome;
 
 use super::deploy::{self, Shown};
 use crate::app::App;
@@ -8,6 +12,11 @@ use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::surroundings;
+use crate::text;
+
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Delete everything that is recorded in an environment.
 ///
@@ -19,8 +28,9 @@ Examples:
   purlin destroy
   purlin destroy --yes --env staging
   purlin destroy --target 'dns#shared.www' --target-dependents
+  purlin destroy --yes --retry-for 10m   until a provider lets go of everything
 
-Events with `--format json` are those of `up`.")]
+Events with `--format json` are those of `up`; with `--retry-for`, each attempt ends with a summary.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -31,17 +41,26 @@ pub(crate) struct Args {
     #[command(flatten)]
     consent: ConsentArgs,
 
+    /// Go on for so long while a provider refuses a deletion, such as `10m`: after 1 s, then 2 s, up to a
+    /// minute.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    retry_for: Option<Duration>,
+
     #[command(flatten)]
     pub(super) format: FormatArg,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    documents::duration(text).ok_or_else(|| "write a number and a unit, such as 10m".to_owned())
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
     let shown = Shown::new(json, app);
-    let place = input::place_to_delete(&args.documents, app).await?;
+    let mut place = input::place_to_delete(&args.documents, app).await?;
     let environment = place.environment();
-    let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
+    let fail = |error| Failure::host(error, &documents::SourceMap::default());
     if !place.purlin.environments().await.map_err(fail)?.contains(&environment) {
         return deploy::nothing_recorded(&place, &shown, app).await;
     }
@@ -64,8 +83,34 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         true => format!("Delete everything in {environment}?"),
         false => format!("Delete this in {environment}?"),
     };
-    let status =
+    let mut status =
         deploy::carry_out(&session, plan, None, (&consent, &question), &shown, app).await.map_err(fail)?;
+    let until = args.retry_for.map(|time| Instant::now() + time);
+    let mut pause = Duration::from_secs(1);
+    while status == Status::Failed && until.is_some_and(|until| Instant::now() + pause < until) {
+        let last = place.purlin.history(&environment).await.map_err(fail)?;
+        // Nothing was tried, or somebody pressed Ctrl-C.
+        if last.last().is_none_or(|last| last.outcome != Outcome::Failed) {
+            break;
+        }
+        app.ui.say(&format!("Trying again in {}.", text::duration(pause)));
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
+            break;
+        }
+        // An entry of the history for each attempt.
+        place.context.deployment = surroundings::deployment_id().into();
+        let options = DestroyOptions { scope: args.scope.scope() };
+        let mut plan = session.plan_destroy(&place.context, options).await.map_err(fail)?;
+        // They agreed to the first plan, which had all of it.
+        let losses = plan.losses_not_allowed();
+        plan.allow_losses(&losses);
+        status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
+    }
+    if status == Status::Failed && args.retry_for.is_none() && !json {
+        app.ui.hint("`--retry-for 10m` goes on while a provider refuses");
+    }
     drop(session);
     deploy::close(place.purlin, app).await?;
     Ok(status)

@@ -23,12 +23,14 @@ mod plans;
 mod project;
 #[path = "../common/reality.rs"]
 mod reality;
+mod reconcile;
 mod reference;
 mod schemas;
 mod scope;
 mod secrets;
 mod slips;
 mod state;
+mod status;
 mod terminal;
 mod together;
 mod vanished;

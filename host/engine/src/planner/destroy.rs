@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Context, Urn};
+use purlin_model::{Context, Diagnostic, Obstacle, Urn};
 
 use super::{Base, Role, Scope, drivers, losses, operations, protection, to_delete, undecided};
 use crate::driver::Drivers;
@@ -38,6 +38,10 @@ pub async fn destroy(
             going.retain(|urn| scope.contains(urn));
         }
     }
+    let paused = paused(&recorded, &going);
+    if !paused.is_empty() {
+        return Err(Error::Documents(paused));
+    }
     let mut warnings = undecided(&recorded);
     let going: Vec<Urn> = going.into_iter().collect();
     let (mut steps, operations) =
@@ -65,6 +69,17 @@ pub async fn destroy(
         vault: Arc::default(),
         fingerprint,
     })
+}
+
+/// No driver is called for a paused resource, so that it cannot be deleted.
+fn paused(recorded: &crate::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Diagnostic> {
+    let paused = recorded.all_unmet().filter(|unmet| unmet.obstacle == Obstacle::Paused);
+    let keys = paused.filter(|unmet| going.contains(&unmet.urn)).filter_map(|unmet| unmet.urn.key());
+    keys.map(|key| {
+        Diagnostic::error("paused", format!("`{key}` is paused, so that no driver can delete it"))
+            .help(format!("end the pause and run `purlin up`, or leave it out with `--exclude '{key}'`"))
+    })
+    .collect()
 }
 
 /// What is left out stays, and what it depends on with it.

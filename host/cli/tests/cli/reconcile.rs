@@ -1,0 +1,220 @@
+//! An environment is kept as its documents want it.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::world::{World, thing};
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn settings(world: &World, lines: &str) {
+    let path = world.path().join("purlin.yaml");
+    let text = std::fs::read_to_string(&path).expect("read");
+    let text = text.split("  reconcile:").next().unwrap_or_default();
+    std::fs::write(path, format!("{text}  reconcile: {lines}\n")).expect("written");
+}
+
+#[test]
+fn drift_is_repaired_or_reported_as_the_workspace_says() {
+    let world =
+        World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.effects(), (2, 0, 0), "nothing is to be done");
+    settings(&world, "{rules: [{resources: 'thing#shared.b', drift: report}]}");
+    world.meddle("a", "meddled");
+    world.meddle("b", "meddled");
+    let ran = world.run(&["reconcile", "--yes"]).status(1);
+    assert!(ran.err.contains("updated thing.default#shared.a"), "{}", ran.err);
+    assert!(ran.err.contains("1 changed by others"), "{}", ran.err);
+    assert_eq!((world.real()["a"].0.as_str(), world.real()["b"].0.as_str()), ("v", "meddled"));
+    let status = world.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(status["summary"], serde_json::json!({"drifted": 1, "ready": 2}));
+    settings(&world, "{}");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.real()["b"].0, "w");
+    world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn nothing_is_deleted_or_replaced_without_consent() {
+    let world = World::deployed(
+        "a: {type: thing, params: {value: v, fixed: x}}\nb: {type: thing, params: {value: w}}",
+        "",
+    );
+    world.write("a: {type: thing, params: {value: v, fixed: y}}\nc: {type: thing, params: {value: n}}", "");
+    let ran = world.run(&["reconcile", "--yes"]).status(1);
+    assert!(ran.err.contains("thing.default#shared.a to be replaced"), "{}", ran.err);
+    assert!(ran.err.contains("thing.default#shared.b to be deleted"), "{}", ran.err);
+    assert_eq!(world.effects(), (3, 0, 0), "what takes no consent is done");
+    let status = world.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(status["summary"], serde_json::json!({"needs-consent": 2, "ready": 2}));
+    settings(&world, "{allow: [replace]}");
+    world.run(&["reconcile", "--yes"]).status(1);
+    assert_eq!(world.effects(), (4, 0, 1));
+    settings(&world, "{allow: [replace, delete]}");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.effects(), (4, 0, 2));
+    let status = world.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(status["summary"], serde_json::json!({"ready": 3}));
+}
+
+#[test]
+fn data_is_not_lost_without_a_word_of_its_own() {
+    let world = World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    world.project().edit(
+        "definitions.yaml",
+        "fixed: '${params.fixed}', first",
+        "data: true, fixed: '${params.fixed}', first",
+    );
+    world.run(&["up", "--yes"]).status(0);
+    world.write("b: {type: thing, params: {value: w}}", "");
+    settings(&world, "{allow: [delete, replace]}");
+    let ran = world.run(&["reconcile", "--yes"]).status(1);
+    assert!(ran.err.contains("thing.default#shared.a to be deleted"), "{}", ran.err);
+    assert!(world.real().contains_key("a"));
+    settings(&world, "{allow: [delete, data-loss]}");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert!(!world.real().contains_key("a"));
+}
+
+/// A watch under way, and the events that it tells.
+struct Watching {
+    child: Child,
+    lines: mpsc::Receiver<Value>,
+}
+
+impl Watching {
+    fn start(world: &World) -> Self {
+        let mut command = world.project().command(&["reconcile", "--watch", "--yes", "--format", "json"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
+        let out = BufReader::new(child.stdout.take().expect("piped"));
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                let _ = sender.send(serde_json::from_str(&line).expect("JSON"));
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Waits for an event.
+    #[track_caller]
+    fn until(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        let mut seen = Vec::new();
+        while let Ok(event) = self.lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
+            if is_it(&event) {
+                return event;
+            }
+            seen.push(event);
+        }
+        panic!("{what} did not come: {seen:#?}");
+    }
+
+    #[track_caller]
+    fn until_done(&self, action: &str, name: &str) {
+        let key = thing(name);
+        self.until(&format!("{action} {name}"), |event| {
+            event["phase"] == "succeeded" && event["action"] == action && event["key"] == key.as_str()
+        });
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = std::process::Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    #[track_caller]
+    fn end(mut self) {
+        self.signal("-INT");
+        let begun = Instant::now();
+        loop {
+            match self.child.try_wait().expect("waited") {
+                Some(status) => return assert!(status.success(), "{status}"),
+                None if begun.elapsed() > PATIENCE => panic!("it does not end"),
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    settings(&world, "{interval: 1s}");
+    let watching = Watching::start(&world);
+    watching.until_done("create", "a");
+    // Others work between two passes: whoever finds the state in use tries again.
+    let id = loop {
+        let ran = world.run(&["state", "list", "--format", "json"]);
+        if ran.status == 0 {
+            let list = ran.json();
+            let all = list["resources"].as_array().expect("resources").clone();
+            let own = all.into_iter().find(|one| one["key"] == thing("a")).expect("it is recorded");
+            break own["provider_id"].as_str().expect("an id").to_owned();
+        }
+    };
+    let file = world.path().join("data/things").join(id);
+    let mut real: Value = serde_json::from_slice(&std::fs::read(&file).expect("read")).expect("JSON");
+    real["values"]["value"] = "meddled".into();
+    std::fs::write(&file, real.to_string()).expect("written");
+    watching.until_done("update", "a");
+
+    // A mistake changes nothing, is told once, and what was right stays in force.
+    world.project().write("more.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shard: {}}\n");
+    let told = watching.until("the mistake", |event| event["event"] == "error");
+    assert!(told["error"]["diagnostics"][0]["message"].as_str().is_some_and(|text| text.contains("shard")), "{told}");
+    std::fs::remove_file(&file).expect("removed");
+    watching.until_done("create", "a");
+
+    std::fs::remove_file(world.path().join("more.yaml")).expect("removed");
+    world.write("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    watching.until_done("create", "b");
+    watching.end();
+    // All that it did over the same documents is one entry.
+    let history = world.run(&["history", "--format", "json"]).status(0).json();
+    assert_eq!(history["deployments"].as_array().map(Vec::len), Some(2), "{history}");
+    world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_failure_is_tried_again_and_a_request_reads_at_once() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    // Its driver finds a file where a folder has to be.
+    let things = world.path().join("data/things");
+    std::fs::write(&things, "").expect("written");
+    let watching = Watching::start(&world);
+    watching.until("the failure", |event| event["phase"] == "failed" && event["key"] == thing("a"));
+    std::fs::remove_file(&things).expect("removed");
+    watching.until_done("create", "a");
+    watching.until("a summary", |event| event["event"] == "summary" && event["status"] == "succeeded");
+    for file in std::fs::read_dir(&things).expect("read") {
+        std::fs::remove_file(file.expect("an entry").path()).expect("removed");
+    }
+    // The interval is ten minutes.
+    watching.signal("-USR1");
+    watching.until_done("create", "a");
+    watching.end();
+}
+
+#[test]
+fn without_a_terminal_it_takes_a_yes() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    let ran = world.run(&["reconcile"]).status(2);
+    assert!(ran.err.contains("`purlin reconcile --yes`"), "{}", ran.err);
+    assert!(!world.project().has_state());
+}

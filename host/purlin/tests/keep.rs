@@ -1,0 +1,162 @@
+//! Keeping an environment for days, with a clock of the test's own.
+#![allow(clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purlin_host::documents::{self, Input};
+use purlin_host::model::{ContextDefaults, Reason};
+use purlin_host::sandbox::InProcess;
+use purlin_host::state::{MemoryStore, Store as _};
+use purlin_host::{Documents, Keeper, Pass, Purlin};
+
+const DAY: u64 = 86_400_000;
+
+const PLATFORM: &str = "
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: any}
+spec:
+  type: '*'
+  driver: purlin/echo
+  inputs: {values: {id: '${context.res.id}', spec: '${params}'}}
+  criteria: [{}]
+";
+
+const FOLDER: &str = "
+apiVersion: ec2.acme.dev/v1
+kind: VPC
+metadata: {name: net}
+spec: {forProvider: {cidr: 10.0.0.0/16}}
+---
+apiVersion: ec2.acme.dev/v1
+kind: Subnet
+metadata: {name: web}
+spec: {forProvider: {vpcIdRef: {name: net}}}
+---
+apiVersion: ec2.acme.dev/v1
+kind: Subnet
+metadata: {name: lost}
+spec: {forProvider: {vpcIdRef: {name: nowhere}}}
+";
+
+struct Kept {
+    purlin: Purlin,
+    store: Arc<MemoryStore>,
+    now: Arc<AtomicU64>,
+    keeper: Keeper,
+    folder: tempfile::TempDir,
+}
+
+impl Kept {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let now = Arc::new(AtomicU64::new(1_000_000));
+        let store = Arc::new(MemoryStore::new());
+        let clock = Arc::clone(&now);
+        let purlin = Purlin::builder()
+            .store(Arc::clone(&store) as _)
+            .state_folder(folder.path().join("state"))
+            .cache_folder(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .compiler(Arc::new(InProcess))
+            .clock(move || clock.load(Ordering::Relaxed))
+            .build();
+        Self { purlin, store, now, keeper: Keeper::new(7), folder }
+    }
+
+    fn documents(&self, texts: &[&str], id: &str) -> Documents {
+        let text = |(index, text): (usize, &&str)| {
+            let path = self.folder.path().join(format!("{index}.yaml"));
+            std::fs::write(&path, text).expect("written");
+            Input::Path(path)
+        };
+        let inputs: Vec<Input> = texts.iter().enumerate().map(text).collect();
+        let context = ContextDefaults { app: Some("shop".into()), ..ContextDefaults::default() };
+        Documents::new(documents::load(&inputs), &context, None, id).expect("documents")
+    }
+
+    async fn pass(&mut self, documents: &Documents) -> Pass {
+        let pass = self.keeper.pass(&self.purlin, documents, Default::default(), &mut |_| {}).await;
+        pass.expect("a pass")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_day_changes_nothing_and_grows_nothing() {
+    let mut kept = Kept::new();
+    let documents = kept.documents(&[PLATFORM, FOLDER], "first");
+    let environment = documents.environment();
+    let first = kept.pass(&documents).await;
+    assert_eq!((first.summary.done.create, first.summary.waiting.len()), (3, 1), "{:?}", first.summary);
+    let before = kept.store.load(&environment).await.expect("a snapshot");
+    let size = |snapshot: &purlin_host::state::Snapshot| (snapshot.records.len(), snapshot.unmet.len());
+    assert_eq!(size(&before), (3, 1));
+    let history = kept.store.history(&environment).await.expect("a history");
+
+    let begun = kept.now.load(Ordering::Relaxed);
+    let (mut now, mut passes, mut reads, mut calls) = (first.next, 0, 0, 0);
+    while now < begun + DAY {
+        kept.now.store(now, Ordering::Relaxed);
+        let pass = kept.pass(&documents).await;
+        assert!(pass.next > now, "no pass may follow itself at once");
+        (passes, reads, calls) = (passes + 1, reads + pass.read, calls + pass.summary.calls);
+        now = pass.next;
+    }
+    // A missing target is looked for each minute, and each resource is read each ten minutes.
+    assert!((1_300..=1_800).contains(&passes), "{passes}");
+    assert!((3 * 130..=3 * 160).contains(&reads), "{reads}");
+    assert_eq!(calls, 0, "nothing was done");
+    let after = kept.store.load(&environment).await.expect("a snapshot");
+    assert_eq!(after, before, "neither records nor obstacles changed, nor since when they are there");
+    assert_eq!(kept.store.history(&environment).await.expect("a history"), history);
+
+    // The target comes: it is made at once, and all is well.
+    kept.keeper.documents_changed();
+    let vpc = FOLDER.split("---").next().expect("a manifest").replace("net", "nowhere");
+    let documents = kept.documents(&[PLATFORM, FOLDER, &vpc], "second");
+    let pass = kept.pass(&documents).await;
+    assert_eq!((pass.summary.done.create, pass.is_settled()), (2, true), "{:?}", pass.summary);
+    assert!(kept.store.load(&environment).await.expect("a snapshot").unmet.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_is_left_alone_until_its_time_and_the_rest_goes_on() {
+    let mut kept = Kept::new();
+    // A driver that is granted nothing cannot write.
+    let failing = PLATFORM
+        .replace("'*'", "ec2/vpc")
+        .replace("id: any", "id: vpc")
+        .replace("purlin/echo", "purlin/template")
+        .replace("{id: '${context.res.id}', spec: '${params}'}", "{templates: {outputs: '{{ fail \"no\" }}'}}");
+    let documents = kept.documents(&[PLATFORM, &failing, FOLDER], "first");
+    let first = kept.pass(&documents).await;
+    let failed: Vec<&str> = first.summary.failed.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(failed, ["ec2/vpc.default#net"], "{:?}", first.summary);
+    let now = kept.now.load(Ordering::Relaxed);
+    assert!((now + 1_000..=now + 2_000).contains(&first.next), "{} after {now}", first.next);
+
+    // Before its time it is not touched, and who needs it says why.
+    kept.now.store(first.next - 1, Ordering::Relaxed);
+    let early = kept.pass(&documents).await;
+    assert!(early.summary.failed.is_empty(), "{:?}", early.summary);
+    let of = |key: &str| {
+        let found = early.summary.waiting.iter().find(|(other, _)| other.as_str() == key);
+        found.map(|(_, reasons)| reasons.clone()).unwrap_or_default()
+    };
+    assert!(matches!(of("ec2/vpc.default#net")[..], [Reason::BackedOff { .. }]));
+    let waits = of("ec2/subnet.default#web");
+    assert!(waits[0].to_string().starts_with("it waits for `ec2/vpc#net`, which failed: "), "{}", waits[0]);
+    assert_eq!(early.next, first.next);
+
+    let mut waits = vec![first.next - now];
+    let mut next = first.next;
+    for _ in 0..7 {
+        kept.now.store(next, Ordering::Relaxed);
+        let pass = kept.pass(&documents).await;
+        assert_eq!(pass.summary.failed.len(), 1);
+        waits.push(pass.next - next);
+        next = pass.next;
+    }
+    assert!(waits.windows(2).take(5).all(|pair| pair[0] < pair[1]), "{waits:?}");
+    assert!(waits.iter().all(|wait| (1_000..=60_000).contains(wait)), "{waits:?}");
+}
