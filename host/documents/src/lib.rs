@@ -37,13 +37,13 @@ mod workspace;
 mod x_reference;
 mod yaml;
 
-pub use quantity::duration;
 pub use attached::{AttachedFile, FileContent};
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use held::{Held, ReadFrom, held};
 pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use lock::LOCK_FILE;
 pub use plain::plain_value;
+pub use quantity::duration;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;
 pub use walk::WORKSPACE_FILE;

@@ -479,7 +479,8 @@ fn annotations_of_a_life() {
     assert_eq!((options.paused, options.protect, codes), (Some(true), Some(true), vec![]));
     assert_eq!(life("", "crossplane.io/external-name: x"), (None, vec!["no-effect"]));
     // LIFE-11, LIFE-12, LIFE-13: how often it is read, and a request to read it at once.
-    let (options, codes) = life("", "crossplane.io/poll-interval: 1m, purlin.dev/reconcile-requested-at: now");
+    let (options, codes) =
+        life("", "crossplane.io/poll-interval: 1m, purlin.dev/reconcile-requested-at: now");
     let rest = options.expect("options").rest;
     assert_eq!(rest.poll_interval, Some(std::time::Duration::from_secs(60)));
     assert_eq!((rest.reconcile_requested.as_deref(), codes), (Some("now"), vec![]));

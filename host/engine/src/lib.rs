@@ -47,8 +47,8 @@ pub use moves::rename;
 pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
-    Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, destroy, find, fits, plan, read,
-    recover, refresh, validate,
+    Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, destroy, find, fits, plan,
+    read, recover, refresh, validate,
 };
 pub use purlin_sandbox::CancelToken;
 pub use rules::{Places, Rules, seal_outputs};

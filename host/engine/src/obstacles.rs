@@ -110,11 +110,7 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
 }
 
 fn failed(action: Action, cause: &Cause) -> Obstacle {
-    Obstacle::Failed {
-        action: action.as_str().into(),
-        code: cause.code().into(),
-        message: message(cause),
-    }
+    Obstacle::Failed { action: action.as_str().into(), code: cause.code().into(), message: message(cause) }
 }
 
 fn message(cause: &Cause) -> Arc<str> {

@@ -212,7 +212,9 @@ impl Standing<'_> {
                 let since = self.updated().or(self.since());
                 return of(ConditionStatus::False, ConditionReason::Missing, String::new(), since);
             }
-            Some(Record { status: Status::Partial(unfinished), .. }) if *unfinished != Unfinished::Drifted => {
+            Some(Record { status: Status::Partial(unfinished), .. })
+                if *unfinished != Unfinished::Drifted =>
+            {
                 let message = unfinished.to_string();
                 return of(ConditionStatus::False, ConditionReason::Incomplete, message, self.updated());
             }

@@ -60,4 +60,7 @@ pub use template::{Absent, Access, Modifiers, Path, Piece, Pipe, Placeholder, Re
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Map, Secret, Unknown, Value};
 pub use within::{Spot, Within};
-pub use workspace::{ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource, GivenValue, KeySource, Limits, Reconcile, ReconcileRule, ValueOrigin, Workspace};
+pub use workspace::{
+    ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource, GivenValue,
+    KeySource, Limits, Reconcile, ReconcileRule, ValueOrigin, Workspace,
+};

@@ -311,7 +311,10 @@ mod tests {
         assert_eq!((wait.through.len(), wait.left_out), (32, 68));
         let words = wait.to_string();
         assert!(words.starts_with("it waits for `t#k100`, which waits for `t#k99`"), "{words}");
-        assert!(words.ends_with("68 more, the last of which waits for `t#k0`, which is paused and does not exist"));
+        assert!(
+            words
+                .ends_with("68 more, the last of which waits for `t#k0`, which is paused and does not exist")
+        );
     }
 
     #[test]

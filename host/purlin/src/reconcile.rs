@@ -257,7 +257,8 @@ impl Keeper {
         pass: &mut Pass,
         now: u64,
     ) -> Result<(), Error> {
-        let known: HashSet<&Key> = plan.graph().into_iter().flat_map(Graph::nodes).map(|node| node.key).collect();
+        let known: HashSet<&Key> =
+            plan.graph().into_iter().flat_map(Graph::nodes).map(|node| node.key).collect();
         let snapshot = base.snapshot();
         let unmet: HashMap<&Urn, &Unmet> = snapshot.unmet.iter().map(|unmet| (&unmet.urn, unmet)).collect();
         let action: Arc<str> = Action::Delete.as_str().into();
@@ -293,10 +294,7 @@ impl Keeper {
     }
 }
 
-async fn follow(
-    mut run: purlin_engine::Run,
-    told: &mut (dyn FnMut(&Event) + Send),
-) -> Summary {
+async fn follow(mut run: purlin_engine::Run, told: &mut (dyn FnMut(&Event) + Send)) -> Summary {
     while let Some(event) = run.next().await {
         match event {
             Event::Summary(summary) => return summary,

@@ -127,7 +127,10 @@ async fn a_failure_is_left_alone_until_its_time_and_the_rest_goes_on() {
         .replace("'*'", "ec2/vpc")
         .replace("id: any", "id: vpc")
         .replace("purlin/echo", "purlin/template")
-        .replace("{id: '${context.res.id}', spec: '${params}'}", "{templates: {outputs: '{{ fail \"no\" }}'}}");
+        .replace(
+            "{id: '${context.res.id}', spec: '${params}'}",
+            "{templates: {outputs: '{{ fail \"no\" }}'}}",
+        );
     let documents = kept.documents(&[PLATFORM, &failing, FOLDER], "first");
     let first = kept.pass(&documents).await;
     let failed: Vec<&str> = first.summary.failed.iter().map(|(key, _)| key.as_str()).collect();

@@ -128,11 +128,7 @@ impl Watch<'_> {
         Ok(if pass.is_settled() { Status::Done } else { Status::Failed })
     }
 
-    async fn go_on(
-        &mut self,
-        mut given: Given,
-        mut texts: Vec<(String, String)>,
-    ) -> Result<Status, Failure> {
+    async fn go_on(&mut self, mut given: Given, mut texts: Vec<(String, String)>) -> Result<Status, Failure> {
         let (mut changes, why) = Changes::of(input::places(&self.args.documents, self.app));
         if let Some(why) = why {
             let message =
@@ -209,8 +205,7 @@ impl Watch<'_> {
     /// One pass, with the state opened for it alone, so that others can work between two.
     /// A failure comes with whether it may pass.
     async fn pass(&mut self, given: &Given) -> Result<(Pass, Purlin), (Failure, bool)> {
-        let purlin =
-            input::orchestrator(&given.workspace, self.app).map_err(|failure| (failure, false))?;
+        let purlin = input::orchestrator(&given.workspace, self.app).map_err(|failure| (failure, false))?;
         let cancel = CancelToken::default();
         let (told, app) = (&mut self.told, self.app);
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();

@@ -31,24 +31,38 @@ pub(crate) struct Look {
 /// Lines, each with an end.
 pub(crate) fn render(report: &Report, look: Look) -> String {
     let mut out = heading(report, look);
-    let hidden = hidden(report, look);
+    let wrong = wrong(report);
+    let all = look.everything || report.resources.len() <= FEW;
     let index: HashMap<&str, usize> =
         report.resources.iter().enumerate().map(|(index, resource)| (&*resource.key, index)).collect();
-    let nodes = report.resources.iter().zip(&hidden).map(|(resource, hidden)| Node {
+    let nodes = report.resources.iter().enumerate().map(|(at, resource)| Node {
         name: name(resource, look),
         notes: notes(resource),
-        rank: (u8::from(!resource.key.starts_with("workload.")), resource.key.clone()),
+        // What is not as wanted comes first, and then workloads, which are what developers know.
+        rank: (
+            match (wrong[at], resource.key.starts_with("workload.")) {
+                (true, _) => 0,
+                (false, true) => 1,
+                (false, false) => 2,
+            },
+            resource.key.clone(),
+        ),
         below: resource
             .dependencies
             .iter()
             .filter_map(|key| Some((*index.get(key.as_str())?, String::new())))
             .collect(),
-        hidden: *hidden,
+        hidden: !all && !wrong[at],
     });
-    let counted = |count: usize| paint(DIM, format!("{} more, all ready", text::count(count, "resource")));
-    let tree = tree::lines(&nodes.collect::<Vec<_>>(), look.columns, &counted);
+    let nodes: Vec<Node> = nodes.collect();
+    let tree = tree::lines(&nodes, look.columns);
     if !tree.is_empty() {
         let _ = write!(out, "\n{tree}");
+    }
+    let hidden = nodes.iter().filter(|node| node.hidden).count();
+    if hidden > 0 && hidden < nodes.len() {
+        let _ =
+            writeln!(out, "{}", paint(DIM, format!("and {}, ready", text::count(hidden, "other resource"))));
     }
     cut(out, look)
 }
@@ -77,36 +91,36 @@ fn heading(report: &Report, look: Look) -> String {
     out.push('\n');
     if let Some(latest) = &report.deployment {
         let when = ago(latest.at, look.now);
-        let line =
-            format!("deployment {} {} {when}, by {}", latest.number, latest.outcome, text::line(&latest.user));
+        let line = format!(
+            "deployment {} {} {when}, by {}",
+            latest.number,
+            latest.outcome,
+            text::line(&latest.user)
+        );
         let _ = writeln!(out, "{}", paint(DIM, line));
     }
     out
 }
 
-/// Of many resources, those whose whole tree is ready are counted only.
-fn hidden(report: &Report, look: Look) -> Vec<bool> {
-    let mut shown: Vec<bool> = report.resources.iter().map(|one| one.status != Stand::Ready).collect();
-    if look.everything || report.resources.len() <= FEW {
-        return vec![false; shown.len()];
-    }
-    // Whatever leads down to one that is shown is shown as well.
+/// Which resources are not ready, or lead down to one that is not.
+fn wrong(report: &Report) -> Vec<bool> {
+    let mut wrong: Vec<bool> = report.resources.iter().map(|one| one.status != Stand::Ready).collect();
     let index: HashMap<&str, usize> =
         report.resources.iter().enumerate().map(|(index, resource)| (&*resource.key, index)).collect();
-    let mut dependents = vec![Vec::new(); shown.len()];
+    let mut dependents = vec![Vec::new(); wrong.len()];
     for (from, resource) in report.resources.iter().enumerate() {
         let below = resource.dependencies.iter().filter_map(|key| index.get(key.as_str()));
         below.for_each(|to| dependents[*to].push(from));
     }
-    let mut open: Vec<usize> = (0..shown.len()).filter(|node| shown[*node]).collect();
+    let mut open: Vec<usize> = (0..wrong.len()).filter(|node| wrong[*node]).collect();
     while let Some(node) = open.pop() {
         for dependent in &dependents[node] {
-            if !std::mem::replace(&mut shown[*dependent], true) {
+            if !std::mem::replace(&mut wrong[*dependent], true) {
                 open.push(*dependent);
             }
         }
     }
-    shown.into_iter().map(|shown| !shown).collect()
+    wrong
 }
 
 fn name(resource: &Resource, look: Look) -> String {

@@ -21,7 +21,7 @@ pub(crate) struct Node {
     pub(crate) rank: (u8, String),
     /// What it depends on: by index, and a painted remark.
     pub(crate) below: Vec<(usize, String)>,
-    /// Whether it is only counted. Whatever depends on a shown one is shown.
+    /// Whether it is left out. Whatever depends on a shown one is shown.
     pub(crate) hidden: bool,
 }
 
@@ -42,29 +42,26 @@ pub(crate) fn render(graph: &Graph) -> String {
             ..Node::default()
         }
     });
-    lines(&nodes.collect::<Vec<_>>(), None, &|_| String::new())
+    lines(&nodes.collect::<Vec<_>>(), None)
 }
 
-/// A tree as lines of text, each with an end. `counted` words how many nodes are hidden.
-pub(crate) fn lines(nodes: &[Node], columns: Option<usize>, counted: &dyn Fn(usize) -> String) -> String {
+/// A tree as lines of text, each with an end.
+pub(crate) fn lines(nodes: &[Node], columns: Option<usize>) -> String {
     let mut has_dependents = vec![false; nodes.len()];
     for (node, _) in nodes.iter().flat_map(|node| &node.below) {
         has_dependents[*node] = true;
     }
-    let roots = (0..nodes.len()).filter(|node| !has_dependents[*node]);
-    let (hidden, mut roots): (Vec<usize>, Vec<usize>) = roots.partition(|node| nodes[*node].hidden);
+    let roots = (0..nodes.len()).filter(|node| !has_dependents[*node] && !nodes[*node].hidden);
+    let mut roots: Vec<usize> = roots.collect();
     roots.sort_by_key(|node| &nodes[*node].rank);
     roots.reverse();
 
     let mut tree =
-        Tree { nodes, columns, counted, shown: vec![false; nodes.len()], later: vec![], out: String::new() };
+        Tree { nodes, columns, shown: vec![false; nodes.len()], later: vec![], out: String::new() };
     while let Some(root) = roots.pop() {
         tree.root(root);
         // Branches that were cut off come right after the tree that they belong to.
         roots.extend(std::mem::take(&mut tree.later).into_iter().rev());
-    }
-    if !hidden.is_empty() {
-        let _ = writeln!(tree.out, "{}", counted(hidden.len()));
     }
     tree.out
 }
@@ -72,7 +69,6 @@ pub(crate) fn lines(nodes: &[Node], columns: Option<usize>, counted: &dyn Fn(usi
 struct Tree<'a> {
     nodes: &'a [Node],
     columns: Option<usize>,
-    counted: &'a dyn Fn(usize) -> String,
     shown: Vec<bool>,
     later: Vec<usize>,
     out: String,
@@ -100,11 +96,10 @@ impl Tree<'_> {
 
     fn branches(&mut self, node: usize, indent: &mut String, depth: usize) {
         let nodes = self.nodes;
-        let shown_ones = || nodes[node].below.iter().filter(|(child, _)| !nodes[*child].hidden);
-        let hidden = nodes[node].below.len() - shown_ones().count();
-        let branches = shown_ones().count() + usize::from(hidden > 0);
+        let below = nodes[node].below.iter().filter(|(child, _)| !nodes[*child].hidden);
+        let branches = below.clone().count();
         self.notes(node, indent, branches > 0);
-        for (position, (child, remark)) in shown_ones().enumerate() {
+        for (position, (child, remark)) in below.enumerate() {
             let last = position + 1 == branches;
             let shown = std::mem::replace(&mut self.shown[*child], true);
             let leaf = nodes[*child].below.is_empty();
@@ -129,9 +124,6 @@ impl Tree<'_> {
             indent.push_str(if last { "   " } else { "│  " });
             self.branches(*child, indent, depth + 1);
             indent.truncate(length);
-        }
-        if hidden > 0 {
-            let _ = writeln!(self.out, "{indent}└─ {}", (self.counted)(hidden));
         }
     }
 }

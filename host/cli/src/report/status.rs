@@ -112,10 +112,9 @@ fn awaited(obstacle: &Obstacle) -> Vec<String> {
     let (Obstacle::Waits { waits } | Obstacle::Beside { waits }) = obstacle else { return Vec::new() };
     let first = |wait: &purlin_host::model::Wait| match (wait.through.first(), &wait.what) {
         (Some(key), _) => Some(key.to_string()),
-        (
-            None,
-            Awaited::Paused { key } | Awaited::Failed { key, .. } | Awaited::NeedsConsent { key },
-        ) => Some(key.to_string()),
+        (None, Awaited::Paused { key } | Awaited::Failed { key, .. } | Awaited::NeedsConsent { key }) => {
+            Some(key.to_string())
+        }
         (None, _) => None,
     };
     waits.iter().filter_map(first).collect()

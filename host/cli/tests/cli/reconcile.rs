@@ -65,7 +65,8 @@ fn nothing_is_deleted_or_replaced_without_consent() {
 
 #[test]
 fn data_is_not_lost_without_a_word_of_its_own() {
-    let world = World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
+    let world =
+        World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     world.project().edit(
         "definitions.yaml",
         "fixed: '${params.fixed}', first",
@@ -176,7 +177,10 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     // A mistake changes nothing, is told once, and what was right stays in force.
     world.project().write("more.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shard: {}}\n");
     let told = watching.until("the mistake", |event| event["event"] == "error");
-    assert!(told["error"]["diagnostics"][0]["message"].as_str().is_some_and(|text| text.contains("shard")), "{told}");
+    assert!(
+        told["error"]["diagnostics"][0]["message"].as_str().is_some_and(|text| text.contains("shard")),
+        "{told}"
+    );
     std::fs::remove_file(&file).expect("removed");
     watching.until_done("create", "a");
 

@@ -6,7 +6,8 @@ use crate::project::Project;
 use crate::world::{World, reads, thing};
 
 fn joined(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().filter(|word| !matches!(*word, "│" | "├─" | "└─")).collect();
+    let words: Vec<&str> =
+        text.split_whitespace().filter(|word| !matches!(*word, "│" | "├─" | "└─")).collect();
     words.join(" ")
 }
 
@@ -40,13 +41,17 @@ fn a_failure_is_told_with_what_it_blocks_and_ends_with_it() {
     );
     world.run(&["up", "--yes"]).status(1);
     let project = world.project();
-    let ready = ["ReferencesResolved=True ReferencesFound", "Synced=True ReconcileSuccess", "Ready=True Available"];
+    let ready =
+        ["ReferencesResolved=True ReferencesFound", "Synced=True ReconcileSuccess", "Ready=True Available"];
     assert_eq!(conditions(&standing(project, &thing("a"))), ready);
 
     let failed = standing(project, "odd.default#shared.b");
     assert_eq!(failed["status"], "failed");
     assert_eq!(failed["obstacle"]["obstacle"], "failed");
-    assert_eq!((&failed["obstacle"]["action"], &failed["obstacle"]["code"]), (&"create".into(), &"failed".into()));
+    assert_eq!(
+        (&failed["obstacle"]["action"], &failed["obstacle"]["code"]),
+        (&"create".into(), &"failed".into())
+    );
     assert_eq!(
         conditions(&failed),
         ["ReferencesResolved=True ReferencesFound", "Synced=False ReconcileError", "Ready=False Missing"]
@@ -56,13 +61,18 @@ fn a_failure_is_told_with_what_it_blocks_and_ends_with_it() {
     assert_eq!(waiting["status"], "waiting");
     assert_eq!(
         conditions(&waiting),
-        ["ReferencesResolved=False ReferencesBlocked", "Synced=Unknown ReconcileWaiting", "Ready=False Missing"]
+        [
+            "ReferencesResolved=False ReferencesBlocked",
+            "Synced=Unknown ReconcileWaiting",
+            "Ready=False Missing"
+        ]
     );
     assert_eq!(waiting["obstacle"]["waits"][0]["through"], serde_json::json!([thing("c")]));
     let since = waiting["conditions"][0]["since"].as_u64().expect("a time");
 
     let text = project.run(&["status"]).status(0);
-    let way = "it waits for `thing#shared.c`, which waits for `odd#shared.b`, which failed: it cannot `explode`";
+    let way =
+        "it waits for `thing#shared.c`, which waits for `odd#shared.b`, which failed: it cannot `explode`";
     assert!(joined(&text.out).contains(way), "{}", text.out);
     assert!(text.out.contains("2 of 5 resources ready, 1 failed, 2 waiting"), "{}", text.out);
 
@@ -80,7 +90,10 @@ fn a_failure_is_told_with_what_it_blocks_and_ends_with_it() {
 #[test]
 fn a_missing_target_is_named_with_its_place_and_non_blocking_ones_count_for_readiness() {
     let project = Project::with(&[
-        ("purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {defaults: {app: shop, env: dev}}\n"),
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {defaults: {app: shop, env: dev}}\n",
+        ),
         (
             "platform.yaml",
             "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: any}\nspec:\n  type: 'ec2/*'\n  driver: purlin/echo\n  inputs: {values: {id: x}}\n  criteria: [{}]\n",
@@ -142,7 +155,10 @@ fn many_resources_are_counted_unless_something_is_wrong_with_them() {
     let world = World::new(&shared, "");
     world.run(&["up", "--yes"]).status(1);
     let text = world.run(&["status"]).status(0).out;
-    assert!(text.contains("odd#shared.bad  failed") && text.contains("61 resources more, all ready"), "{text}");
+    assert!(
+        text.contains("odd#shared.bad  failed") && text.contains("and 61 other resources, ready"),
+        "{text}"
+    );
     assert!(text.lines().count() < 10, "{text}");
     let all = world.run(&["status", "--verbose"]).status(0).out;
     assert!(all.contains("thing#shared.r59  ready"), "{all}");

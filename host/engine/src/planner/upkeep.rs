@@ -102,12 +102,7 @@ pub async fn recover(
     Ok(upkeep(context, base, set, works))
 }
 
-fn upkeep(
-    context: &Context,
-    base: Base,
-    drivers: DriverSet,
-    works: Vec<(Urn, Reason, Work)>,
-) -> Plan {
+fn upkeep(context: &Context, base: Base, drivers: DriverSet, works: Vec<(Urn, Reason, Work)>) -> Plan {
     let mut steps = Vec::with_capacity(works.len());
     let mut operations = Vec::with_capacity(works.len());
     for (urn, why, work) in works {

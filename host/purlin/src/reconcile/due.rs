@@ -276,7 +276,10 @@ mod tests {
         };
         assert_eq!(interval(&policy, &urn(0)), Duration::from_secs(30));
         assert_eq!(interval(&policy, &urn(1)), Duration::from_secs(90));
-        assert_eq!((drift(&policy, &urn(1)), drift(&Reconcile::default(), &urn(1))), (Drift::Report, Drift::Repair));
+        assert_eq!(
+            (drift(&policy, &urn(1)), drift(&Reconcile::default(), &urn(1))),
+            (Drift::Report, Drift::Repair)
+        );
         let other = Urn::parse("urn:purlin:dev/o::a::shared::dns.default::shared.x").expect("a URN");
         assert_eq!(interval(&policy, &other), SHORTEST);
 

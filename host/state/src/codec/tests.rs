@@ -123,8 +123,11 @@ fn obstacle() -> impl Strategy<Value = Obstacle> {
     });
     let waits = vec(wait, 0..3).boxed();
     prop_oneof![
-        (text(), text(), text())
-            .prop_map(|(action, code, message)| Obstacle::Failed { action, code, message }),
+        (text(), text(), text()).prop_map(|(action, code, message)| Obstacle::Failed {
+            action,
+            code,
+            message
+        }),
         waits.clone().prop_map(|waits| Obstacle::Waits { waits }),
         text().prop_map(|action| Obstacle::NeedsConsent { action }),
         Just(Obstacle::Paused),

@@ -103,7 +103,8 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
         for _ in 0..length {
             through.push(key(reader)?);
         }
-        let left_out = usize::try_from(reader.number()?).map_err(|_| "it holds a number that is too large")?;
+        let left_out =
+            usize::try_from(reader.number()?).map_err(|_| "it holds a number that is too large")?;
         let what = match reader.byte()? {
             MISSING => Awaited::Missing {
                 target: reader.text()?.into(),
