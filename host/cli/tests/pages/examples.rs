@@ -29,7 +29,7 @@ fn folders(name: &str) -> Vec<PathBuf> {
 /// The workspaces, but for the one that shows a loop and those that need servers, whose lives
 /// `tests/systems` tells.
 fn deployable() -> Vec<PathBuf> {
-    let others = ["break-a-loop/loop", "s3-policy-role", "shop"];
+    let others = ["break-a-loop/loop", "references/aws", "references/kubernetes", "s3-policy-role", "shop"];
     let is_other = |folder: &PathBuf| others.iter().any(|other| folder.ends_with(other));
     folders("purlin.yaml").into_iter().filter(|folder| !is_other(folder)).collect()
 }
@@ -37,7 +37,7 @@ fn deployable() -> Vec<PathBuf> {
 #[test]
 fn each_example_goes_its_whole_life() {
     let all = deployable();
-    assert!(all.len() >= 11, "only {} examples were found", all.len());
+    assert!(all.len() >= 17, "only {} examples were found", all.len());
     for example in all {
         life(&example);
     }
@@ -63,9 +63,17 @@ fn life(example: &Path) {
         serde_json::from_str(&ask(&["graph", "--all", "--format", "json"])).expect("JSON");
     let resources = graph["nodes"].as_array().expect("nodes").len();
     assert!(resources > 1, "{}: {resources} resources", example.display());
+    let (said, status) = folder.purlin(&["plan", "--detailed-exitcode"]);
+    assert_eq!(status, 3, "{}: all is to be made\n{said}", example.display());
 
-    let first = summary(json(&["up", "--yes", "--format", "json"]));
+    let first = json(&["up", "--yes", "--format", "json"]);
+    for (dependent, dependency) in edges(&graph) {
+        let (before, after) = (place(&first, dependency), place(&first, dependent));
+        assert!(before < after, "{}: {dependent} was made before {dependency}", example.display());
+    }
+    let first = summary(first);
     assert_eq!((&first["status"], &first["done"]["create"]), (&"succeeded".into(), &resources.into()));
+    ask(&["plan", "--detailed-exitcode"]);
     let second = summary(json(&["up", "--yes", "--format", "json"]));
     assert_eq!(
         (&second["done"]["none"], &second["calls"]),
@@ -74,17 +82,37 @@ fn life(example: &Path) {
         example.display()
     );
 
-    let last = summary(json(&["destroy", "--yes", "--format", "json"]));
+    let last = json(&["destroy", "--yes", "--format", "json"]);
+    for (dependent, dependency) in edges(&graph) {
+        let (before, after) = (place(&last, dependent), place(&last, dependency));
+        assert!(before < after, "{}: {dependency} went before {dependent}", example.display());
+    }
+    let last = summary(last);
     assert_eq!((&last["status"], &last["done"]["delete"]), (&"succeeded".into(), &resources.into()));
     let list: serde_json::Value =
         serde_json::from_str(&ask(&["state", "list", "--format", "json"])).expect("JSON");
     assert_eq!(list["resources"], serde_json::json!([]), "{}", example.display());
 }
 
+/// Who depends on whom.
+fn edges(graph: &serde_json::Value) -> impl Iterator<Item = (&str, &str)> {
+    graph["edges"]
+        .as_array()
+        .expect("edges")
+        .iter()
+        .map(|edge| (edge["from"].as_str().expect("a key"), edge["to"].as_str().expect("a key")))
+}
+
+/// When a resource was finished: the position of its event.
+fn place(events: &[serde_json::Value], key: &str) -> usize {
+    let finished = events.iter().position(|event| event["phase"] == "succeeded" && event["key"] == key);
+    finished.unwrap_or_else(|| panic!("nothing is said of {key}"))
+}
+
 #[test]
 fn each_readme_is_run() {
     let pages = folders("README.md");
-    assert!(pages.len() >= 7, "only {} pages were found", pages.len());
+    assert!(pages.len() >= 18, "only {} pages were found", pages.len());
     run_all(pages.into_iter().map(|folder| folder.join("README.md")));
 }
 
