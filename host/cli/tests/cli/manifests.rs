@@ -123,6 +123,8 @@ fn what_waits_says_for_what_to_the_end() {
     assert!(up.err.contains("2 waiting"), "{}", up.err);
     let valid = project.run(&["validate"]).status(0);
     assert!(valid.err.contains("no document declares ec2/vpc `nett`"), "{}{}", valid.out, valid.err);
+    // Of `{name: nett}` the name alone is underlined.
+    assert!(valid.err.lines().any(|line| line.trim_matches([' ', '|']) == "^^^^"), "{}", valid.err);
     // Nothing that was provisioned goes when what it refers to goes missing.
     project.write("b.yaml", SUBNET);
     project.run(&["up", "--yes"]).status(0);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::driver::Inputs;
-use purlin_model::{Context, Definition, Diagnostic, Map, Value};
+use purlin_model::{Context, Definition, Diagnostic, Map, Value, Which};
 use purlin_state::Snapshot;
 
 use super::{Base, PlanOptions, Planner, drivers};
@@ -77,9 +77,14 @@ pub async fn validate(
 /// no error (SPEC §7).
 fn missing(missing: &purlin_graph::Missing) -> Diagnostic {
     let message = format!("no document declares {}", missing.target);
+    // The place is that of the name, which is shorter than the field with it.
+    let written = match &missing.target.which {
+        Which::Named(name) => name,
+        Which::Labelled(_) | Which::AllLabelled(_) => &missing.field,
+    };
     let fault = Diagnostic::warning("missing-target", message)
         .at(&missing.location)
-        .spanning(missing.field.chars().count());
+        .spanning(written.chars().count());
     let fault = fault.fact("until one does, the resource that refers to it is not provisioned");
     match &missing.near {
         Some(near) => fault.help(format!("did you mean `{}`?", near.id())),

@@ -107,13 +107,13 @@ impl<'a> Builder<'a> {
             let Some(owner) = self.nodes.manifests.get(number).copied() else { continue };
             for dependency in &manifest.depends_on {
                 let named = self.named_by(&index, owner, &dependency.target);
-                let written: Arc<str> = format!("dependsOn {}", dependency.target).into();
+                let written = written(&dependency.target);
                 match &*named {
                     [] if dependency.optional => {}
                     [] => self.miss(owner, &dependency.target, &written, &dependency.location),
                     [_, _, ..] if !matches!(dependency.target.which, Which::AllLabelled(_)) => {
                         let fault = self.ambiguous(&written, &named).at(&dependency.location);
-                        self.faults.push(fault);
+                        self.faults.push(fault.help("add the `kind` of the one that is meant"));
                     }
                     all if dependency.blocking => {
                         all.iter().for_each(|node| self.edge(owner, *node, EdgeKind::DependsOn));
@@ -196,5 +196,13 @@ impl<'a> Builder<'a> {
             };
         }
         fault.help("describe the field in a ResourceType: `x-reference: {type: TYPE}`")
+    }
+}
+
+/// An entry of `dependsOn` as reference fields are shown: `dependsOn: main`.
+fn written(target: &Meant) -> Arc<str> {
+    match &target.which {
+        Which::Named(name) => format!("dependsOn: {name}").into(),
+        Which::Labelled(_) | Which::AllLabelled(_) => "dependsOn".into(),
     }
 }

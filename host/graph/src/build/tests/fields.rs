@@ -227,6 +227,20 @@ fn composite_attributes_are_built_from_what_is_known_first() {
 }
 
 #[test]
+fn a_dependency_that_may_mean_several_asks_for_the_kind() {
+    let mut a = manifest("a x", &[]);
+    a.depends_on = vec![Dependency {
+        target: target("x", None, &Which::Named("y".into())),
+        blocking: true,
+        optional: false,
+        location: Location::new("x", 9, 1),
+    }];
+    let fault = build(vec![a, manifest("b y", &[]), manifest("c y", &[])]).expect_err("ambiguous");
+    assert!(fault.contains("`dependsOn: y` can mean any of 2 resources"), "{fault}");
+    assert!(fault.contains("help: add the `kind` of the one that is meant"), "{fault}");
+}
+
+#[test]
 fn dependencies_block_or_stand_beside() {
     let mut a = manifest("a x", &[]);
     let dependency = |kind: &str, name: &str, blocking, optional| Dependency {
@@ -250,7 +264,8 @@ fn dependencies_block_or_stand_beside() {
     let key = |node| graph.key(node).expect("a node").as_str();
     let beside: Vec<_> = graph.beside().iter().map(|(a, b)| (key(*a), key(*b))).collect();
     assert_eq!(beside, [("a.default#x", "c.default#z"), ("c.default#z", "a.default#x")]);
-    assert_eq!(graph.missing().len(), 1);
+    let missing: Vec<&str> = graph.missing().iter().map(|missing| &*missing.field).collect();
+    assert_eq!(missing, ["dependsOn: later"]);
     let (from, to) = (graph.find("a.default#x").expect("a"), graph.find("b.default#y").expect("b"));
     assert_eq!(graph.reasons(from, to)[0].location.as_ref().map(|at| at.line), Some(9));
 }
