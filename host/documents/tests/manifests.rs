@@ -199,6 +199,32 @@ fn references_fill_a_list_in_their_order() {
 }
 
 #[test]
+fn what_a_schema_calls_a_reference_has_to_be_one() {
+    for field in [
+        "vpcIdRef: net",
+        "vpcIdRef: {}",
+        "vpcIdRef: {name: net, kind: VPC}",
+        "vpcIdSelector: {a: b}",
+        "networkRef: [x]",
+        "groupIdRefs: [x]",
+        "groupIdRefs: {name: x}",
+        "groupsSelector: {a: b}",
+    ] {
+        let text = format!(
+            "apiVersion: ec2.aws.crossplane.io/v1\nkind: Subnet\nmetadata: {{name: a}}\nspec: {{forProvider: {{{field}}}}}\n{SUBNETS}"
+        );
+        faults(&text, &[("wrong-value", "4:22")]);
+    }
+    // What it does not speak of is data, and so is what says nothing.
+    assert_eq!(params_with("{keyRef: net}", SUBNETS), r#"{"keyRef":"net"}"#);
+    assert_eq!(
+        params_with("{vpcIdRef: null, groupIdRefs: []}", SUBNETS),
+        r#"{"vpcIdRef":null,"groupIdRefs":[]}"#
+    );
+    assert_eq!(params("{vpcIdRef: net}"), r#"{"vpcIdRef":"net"}"#);
+}
+
+#[test]
 fn selectors_choose_one_or_all() {
     let tier = "{matchLabels: {tier: db, a: b}, matchControllerRef: false}";
     assert_eq!(

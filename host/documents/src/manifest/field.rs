@@ -78,7 +78,7 @@ const NAME: &str = "name";
 const LABELS: &str = "matchLabels";
 
 /// Fields of Kubernetes' own kinds that have the shape of a reference field.
-const OF_KUBERNETES: [&str; 12] = [
+pub(super) const OF_KUBERNETES: [&str; 12] = [
     "configMapRef",
     "controllerExpandSecretRef",
     "controllerPublishSecretRef",
@@ -96,6 +96,11 @@ const OF_KUBERNETES: [&str; 12] = [
 /// Whether a group is one of Kubernetes itself: without a dot, or below `k8s.io`.
 pub(super) fn is_of_kubernetes(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+/// The end of a name that makes it the name of a reference field.
+pub(super) fn end(key: &str) -> Option<&'static str> {
+    ["Refs", "Ref", "Selector"].into_iter().find(|end| key.len() > end.len() && key.ends_with(end))
 }
 
 /// Reads an entry of the params.

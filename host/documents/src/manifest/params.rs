@@ -148,6 +148,7 @@ impl Compiler<'_, '_, '_> {
             match found.get(index) {
                 Some(Found::Data) if taken.contains(&entry.key) => {}
                 Some(Found::Data) => {
+                    self.misshapen(entry, place);
                     let below = place.and_then(|place| place.field(&entry.key));
                     result.push((entry.key.clone(), self.tree(&entry.value, below.as_ref())));
                 }
@@ -155,6 +156,38 @@ impl Compiler<'_, '_, '_> {
             }
         }
         map(result.into_iter())
+    }
+
+    /// Reports a value that is no reference, in a field that the schema makes a reference field:
+    /// left as data, the field that it is to fill would be missing without a word.
+    fn misshapen(&mut self, entry: &Entry<'_>, place: Option<&Place<'_>>) {
+        let Some(place) = place else { return };
+        let key = &*entry.key;
+        let says_nothing = match &entry.value.kind {
+            Kind::List(items) => items.is_empty(),
+            kind => matches!(kind, Kind::Null),
+        };
+        let is_data = self.of_kubernetes && field::OF_KUBERNETES.contains(&key);
+        if says_nothing || is_data || place.property(key).is_some() {
+            return;
+        }
+        let form = match field::end(key) {
+            Some("Ref") => format!("{key}: {{name: NAME}}"),
+            Some("Refs") => format!("{key}: [{{name: NAME}}]"),
+            Some(_) => format!("{key}: {{matchLabels: {{LABEL: VALUE}}}}"),
+            None => return,
+        };
+        let is_described = || {
+            let stem = field::end(key).and_then(|end| key.strip_suffix(end))?;
+            let properties = [stem.to_owned(), format!("{stem}s")];
+            let named = properties.iter().filter_map(|name| place.property(name));
+            named.chain(place.filled_by(key).map(|(_, place)| place)).find_map(|place| place.rule())
+        };
+        if is_described().is_some() {
+            let message = format!("the value of `{key}` is not a reference");
+            let help = format!("write `{form}`, with `namespace` and `policy` where needed");
+            self.reader.wrong_value(&entry.key_span, message, help);
+        }
     }
 
     /// Which field a reference field fills.
