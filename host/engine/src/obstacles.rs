@@ -11,6 +11,7 @@ use purlin_state::{Change, Unmet};
 use crate::error::Cause;
 use crate::event::Summary;
 use crate::plan::{Action, Plan, Step};
+use crate::planner::waits;
 
 /// Characters of a failure that are kept.
 const LONGEST: usize = 2_000;
@@ -201,6 +202,11 @@ fn beside(plan: &Plan, found: &HashMap<Key, Obstacle>) -> HashMap<Key, Vec<Wait>
             _ => continue,
         };
         beside.entry(from.clone()).or_default().extend(waits);
+    }
+    for missing in graph.missing().iter().filter(|missing| !missing.blocking) {
+        if let Some(from) = graph.key(missing.from) {
+            beside.entry(from.clone()).or_default().push(waits::missed(missing));
+        }
     }
     beside
 }

@@ -20,7 +20,7 @@ mod reach;
 mod scope;
 mod upkeep;
 mod validate;
-mod waits;
+pub(crate) mod waits;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -102,8 +102,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// A resource that a reference field names and no document declares: what refers to it waits for it
-/// (SPEC §7).
+/// A resource that a reference field or a dependency names and no document declares (SPEC §7).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Missing {
     /// The resource that refers.
@@ -114,6 +113,9 @@ pub struct Missing {
     pub field: std::sync::Arc<str>,
     /// Where the name was written.
     pub location: purlin_model::Location,
-    /// Resources with a like name.
+    /// A resource with a like name.
     pub near: Option<Key>,
+    /// Whether the one that refers cannot be provisioned before the other is there. Where not, it is
+    /// only not ready (`blocking: false`).
+    pub blocking: bool,
 }

@@ -102,7 +102,8 @@ fn a_missing_target_is_named_with_its_place_and_non_blocking_ones_count_for_read
             "net.yaml",
             "apiVersion: ec2.acme.dev/v1\nkind: Subnet\nmetadata: {name: web}\nspec: {forProvider: {vpcIdRef: {name: net}}}\n---\n\
              apiVersion: ec2.acme.dev/v1\nkind: Instance\nmetadata: {name: host}\nspec: {forProvider: {subnetIdRef: {name: web}}}\n---\n\
-             apiVersion: ec2.acme.dev/v1\nkind: Monitor\nmetadata: {name: eye}\nspec:\n  forProvider: {}\n  dependsOn: [{kind: Instance, name: host, blocking: false}]\n",
+             apiVersion: ec2.acme.dev/v1\nkind: Monitor\nmetadata: {name: eye}\nspec:\n  forProvider: {}\n  dependsOn: [{kind: Instance, name: host, blocking: false}]\n---\n\
+             apiVersion: ec2.acme.dev/v1\nkind: Monitor\nmetadata: {name: ear}\nspec:\n  forProvider: {}\n  dependsOn: [{kind: VPC, name: net, blocking: false}]\n",
         ),
     ]);
     project.run(&["up", "--yes"]).status(1);
@@ -117,13 +118,19 @@ fn a_missing_target_is_named_with_its_place_and_non_blocking_ones_count_for_read
     assert_eq!(eye["status"], "not-ready");
     assert_eq!(conditions(&eye)[1..], ["Synced=True ReconcileSuccess", "Ready=False DependencyNotReady"]);
 
+    let ear = standing(&project, "ec2/monitor.default#ear");
+    assert_eq!(
+        (&ear["status"], &ear["obstacle"]["waits"][0]["for"]),
+        (&"not-ready".into(), &"missing".into())
+    );
+
     project.write(
         "vpc.yaml",
         "apiVersion: ec2.acme.dev/v1\nkind: VPC\nmetadata: {name: net}\nspec: {forProvider: {}}\n",
     );
     project.run(&["up", "--yes"]).status(0);
     let report = project.run(&["status", "--format", "json"]).status(0).json();
-    assert_eq!(report["summary"], serde_json::json!({"ready": 5}), "{report}");
+    assert_eq!(report["summary"], serde_json::json!({"ready": 6}), "{report}");
 }
 
 #[test]

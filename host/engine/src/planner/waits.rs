@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use purlin_graph::{Graph, NodeId};
+use purlin_graph::{Graph, Missing, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
 use purlin_state::Status;
 
@@ -31,13 +31,8 @@ pub(super) fn find(
             waiting.insert(node.id, vec![reason.clone()]);
         }
     }
-    for missing in graph.missing() {
-        let reason = Reason::Waits(Wait::directly(Awaited::Missing {
-            target: missing.target.to_string().into(),
-            field: missing.field.clone(),
-            at: missing.location.to_string().into(),
-            near: missing.near.clone(),
-        }));
+    for missing in graph.missing().iter().filter(|missing| missing.blocking) {
+        let reason = Reason::Waits(missed(missing));
         let reasons = waiting.entry(missing.from).or_default();
         if !is_held(reasons) {
             reasons.push(reason);
@@ -74,6 +69,16 @@ pub(super) fn find(
         }
     }
     waiting
+}
+
+/// The wait for a resource that no document declares.
+pub(crate) fn missed(missing: &Missing) -> Wait {
+    Wait::directly(Awaited::Missing {
+        target: missing.target.to_string().into(),
+        field: missing.field.clone(),
+        at: missing.location.to_string().into(),
+        near: missing.near.clone(),
+    })
 }
 
 /// Whether a resource is left alone for its own sake, whatever it waits for.

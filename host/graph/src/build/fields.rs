@@ -77,7 +77,7 @@ impl<'a> Builder<'a> {
             let target = match (&*named, &field.target.which) {
                 ([], _) => {
                     if !may_be_absent(placeholder) {
-                        self.miss(owner, &field.target, &placeholder.source, &placeholder.location);
+                        self.miss(owner, &field.target, &placeholder.source, &placeholder.location, true);
                     }
                     Target::Missing
                 }
@@ -110,7 +110,10 @@ impl<'a> Builder<'a> {
                 let written = written(&dependency.target);
                 match &*named {
                     [] if dependency.optional => {}
-                    [] => self.miss(owner, &dependency.target, &written, &dependency.location),
+                    [] => {
+                        let blocking = dependency.blocking;
+                        self.miss(owner, &dependency.target, &written, &dependency.location, blocking);
+                    }
                     [_, _, ..] if !matches!(dependency.target.which, Which::AllLabelled(_)) => {
                         let fault = self.ambiguous(&written, &named).at(&dependency.location);
                         self.faults.push(fault.help("add the `kind` of the one that is meant"));
@@ -161,7 +164,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Notes that what is named is declared nowhere: it may come later (SPEC §7).
-    fn miss(&mut self, from: NodeId, target: &Meant, field: &Arc<str>, location: &Location) {
+    fn miss(&mut self, from: NodeId, target: &Meant, field: &Arc<str>, location: &Location, blocking: bool) {
         let near = match &target.which {
             Which::Named(name) if self.missing.len() < NEAR => {
                 let of_type = |key: &&Key| {
@@ -174,8 +177,14 @@ impl<'a> Builder<'a> {
             }
             _ => None,
         };
-        let missing =
-            Missing { from, target: target.clone(), field: field.clone(), location: location.clone(), near };
+        let missing = Missing {
+            from,
+            target: target.clone(),
+            field: field.clone(),
+            location: location.clone(),
+            near,
+            blocking,
+        };
         if !self.missing.contains(&missing) {
             self.missing.push(missing);
         }
