@@ -239,11 +239,11 @@ impl Reader<'_> {
                 let graph = self.run.graph;
                 let target = graph.targets.get(placeholder, self.scope).zip(Read::of(reference));
                 match target {
-                    Some((Target::Node(node), read)) => self.resource(node, read, placeholder),
+                    Some((Target::Node(node), read)) => self.target(node, read, placeholder),
                     Some((target @ Target::List(_), read)) => {
                         let nodes =
                             graph.targets.nodes(target).iter().filter(|node| **node != self.run.owner);
-                        let read = nodes.map(|node| self.resource(*node, read, placeholder));
+                        let read = nodes.map(|node| self.target(*node, read, placeholder));
                         let mut values = read.collect::<Result<Vec<_>, _>>()?;
                         if matches!(reference, Reference::Field(_)) {
                             // By value, so that the order does not depend on the names of what is read.
@@ -285,6 +285,22 @@ impl Reader<'_> {
             ContextField::ResGuresid => return Some(Urn::new(context, here()?).guresid().as_str().into()),
         };
         Some(Value::String(text.clone()))
+    }
+
+    /// What is read from a resource that a placeholder or a reference field names. A reference field
+    /// takes an empty value as one that the resource does not have yet: what refers to it must not be
+    /// provisioned with it.
+    fn target(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
+        let value = self.resource(node, read, placeholder)?;
+        let (true, Read::Outputs(path) | Read::Field(path)) =
+            (matches!(placeholder.reference, Reference::Field(_)) && is_empty(&value), read)
+        else {
+            return Ok(value);
+        };
+        let who = self.run.graph.nodes.key(node).map(|key| format!(" of `{key}`")).unwrap_or_default();
+        let fault = Diagnostic::error("empty-reference", format!("`{path}`{who} is empty"));
+        let fault = fault.help("if the field may be left out, write `policy: {resolution: Optional}`");
+        Err(Unread::Absent(Box::new(docs::at(placeholder, fault))))
     }
 
     /// What is read from a resource; its id where nothing is named.
@@ -434,6 +450,15 @@ impl Reader<'_> {
             return Err(Unread::Absent(Box::new(docs::at(placeholder, fault))));
         };
         read_path(&value, path).map_err(|error| wrong_path("unknown-value", error, "", placeholder))
+    }
+}
+
+/// Whether a value is nothing, or a text without characters.
+fn is_empty(value: &Value) -> bool {
+    match value.exposed() {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        _ => false,
     }
 }
 

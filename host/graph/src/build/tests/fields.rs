@@ -213,6 +213,28 @@ fn loops_of_references_are_rejected() {
 }
 
 #[test]
+fn an_empty_value_is_a_fault_or_left_out() {
+    for empty in [json!(null), json!("")] {
+        let optional = Field { optional: true, ..named("v") };
+        let graph = build(vec![
+            manifest("subnet a", &[("vpcId", named("v"))]),
+            manifest("subnet b", &[("vpcId", optional)]),
+            manifest("vpc v", &[]),
+        ])
+        .expect("a graph");
+        let done = [("vpc.default#v", json!({"id": empty}).into())];
+        assert_eq!(inputs(&graph, "subnet.default#b", &done), json!({}));
+        let node = graph.find("subnet.default#a").expect("a node");
+        let faults = graph.evaluate(node, &Done::new(&graph, &done)).map(|_| ()).expect_err("a fault");
+        assert_eq!(
+            tell(&faults),
+            "a:2:1+8 empty-reference: `id` of `vpc.default#v` is empty\n  help: if the field may be left out, \
+             write `policy: {resolution: Optional}`\n"
+        );
+    }
+}
+
+#[test]
 fn composite_attributes_are_built_from_what_is_known_first() {
     let part = |text: &str| Field { read: Attribute::Field(path(text)), ..named("net main") };
     let mut net = manifest("net main", &[]);
