@@ -4,6 +4,7 @@
 mod author;
 mod complete;
 mod consent;
+mod corpus;
 mod crash;
 mod drift;
 mod environments;
