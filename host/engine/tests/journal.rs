@@ -99,7 +99,7 @@ async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
 }
 
 #[tokio::test]
-async fn nothing_builds_on_what_could_not_be_written_down() {
+async fn life_15_nothing_builds_on_what_could_not_be_written_down() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
     // Such as for want of a key, where a driver returns a secret.

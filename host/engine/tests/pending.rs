@@ -58,7 +58,7 @@ async fn a_refresh_settles_a_change_and_keeps_what_may_have_been_made() {
 
 // case 23
 #[tokio::test]
-async fn the_next_run_goes_on_around_what_is_undecided_and_names_it() {
+async fn life_01_the_next_run_goes_on_around_what_is_undecided_and_names_it() {
     let (platform, all) = interrupted(PLAIN).await;
     let all = all.replacen("    i:", "    n: {type: thing, params: {v: 1}}\n    i:", 1);
     let summary = platform.up(&all).await;
@@ -86,7 +86,7 @@ async fn the_next_run_goes_on_around_what_is_undecided_and_names_it() {
 }
 
 #[tokio::test]
-async fn what_can_be_looked_at_is_found_by_its_name_or_its_id() {
+async fn life_02_what_can_be_looked_at_is_found_by_its_name_or_its_id() {
     for (when, checkpoints, calls) in [
         (Lost::After, false, vec!["read a"]),
         (Lost::After, true, vec!["read a", "update a"]),

@@ -1,4 +1,7 @@
 //! Reference fields of managed resources (SPEC §7 [X]).
+//!
+//! A test that begins with an id, such as `ref_18`, shows a case of how Crossplane resolves references;
+//! the others are in the engine's tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,7 +126,23 @@ fn a_name_is_an_edge_and_reads_an_output() {
 }
 
 #[test]
-fn labels_pick_sorted_values_and_never_the_one_that_asks() {
+fn ref_18_labels_pick_values_sorted_by_value_and_never_the_one_that_asks() {
+    let (graph, done) = labelled();
+    assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "z"]}));
+    assert_eq!(inputs(&graph, "subnet.default#c", &done), json!({"one": "z"}));
+    assert!(has(&graph, "subnet.default#a", "subnet.default#c", EdgeKind::Ref));
+}
+
+#[test]
+fn ref_20_equal_values_of_two_resources_are_both_kept() {
+    // Crossplane keeps one of them.
+    let (graph, done) = labelled();
+    let done = done.map(|(key, _)| (key, json!({"id": "y"}).into()));
+    assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "y"]}));
+}
+
+/// `a` selects `b` and `c`, whose ids sort the other way round.
+fn labelled() -> (Graph, [(&'static str, Value); 2]) {
     let web = [("tier", "web")];
     let graph = build(vec![
         manifest("subnet a", &[("peers", selected(Some("subnet"), true, &web))]),
@@ -134,12 +153,7 @@ fn labels_pick_sorted_values_and_never_the_one_that_asks() {
     .expect("a graph");
     let done =
         [("subnet.default#b", json!({"id": "z"}).into()), ("subnet.default#c", json!({"id": "y"}).into())];
-    assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "z"]}));
-    assert_eq!(inputs(&graph, "subnet.default#c", &done), json!({"one": "z"}));
-    // Two with the same value are two.
-    let done = done.map(|(key, _)| (key, json!({"id": "y"}).into()));
-    assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "y"]}));
-    assert!(has(&graph, "subnet.default#a", "subnet.default#c", EdgeKind::Ref));
+    (graph, done)
 }
 
 #[test]
@@ -197,18 +211,25 @@ fn what_may_mean_several_is_rejected_with_all_of_them() {
     );
 }
 
+fn is_a_loop(manifests: Vec<Manifest>, way: &str) {
+    let fault = build(manifests).expect_err("a loop");
+    assert!(fault.contains(&format!("resources depend on each other in a loop: {way}")), "{fault}");
+    assert!(fault.contains("(ref)"), "{fault}");
+}
+
 #[test]
-fn loops_of_references_are_rejected() {
-    for (manifests, way) in [
-        (vec![manifest("a x", &[("own", named("x"))])], "`a.default#x` → `a.default#x`"),
-        (
-            vec![manifest("a x", &[("b", named("b y"))]), manifest("b y", &[("a", named("a x"))])],
-            "`a.default#x` → `b.default#y` → `a.default#x`",
-        ),
-    ] {
-        let fault = build(manifests).expect_err("a loop");
-        assert!(fault.contains(&format!("resources depend on each other in a loop: {way}")), "{fault}");
-        assert!(fault.contains("(ref)"), "{fault}");
+fn ref_24_a_reference_to_itself_is_rejected() {
+    // Crossplane waits for it forever.
+    is_a_loop(vec![manifest("a x", &[("own", named("x"))])], "`a.default#x` → `a.default#x`");
+}
+
+#[test]
+fn ref_25_a_loop_of_references_is_rejected_optional_or_not() {
+    // Crossplane waits for it forever, unless one of the references is optional.
+    for optional in [false, true] {
+        let back = Field { optional, ..named("a x") };
+        let loop_of_two = vec![manifest("a x", &[("b", named("b y"))]), manifest("b y", &[("a", back)])];
+        is_a_loop(loop_of_two, "`a.default#x` → `b.default#y` → `a.default#x`");
     }
 }
 

@@ -1,0 +1,249 @@
+//! Which value a reference field gives.
+
+use serde_json::json;
+
+use crate::given::{alive, all, calls, deploys, failed, options, params, subnet, subnets, up, vpc, waiting};
+use crate::support::{Platform, locked};
+
+const V: &str = "ec2/vpc.default#v";
+
+/// What is given to the subnet `s`, which refers to it as its params say.
+async fn given(parts: &[&str], params_of_s: &str) -> serde_json::Value {
+    let platform = Platform::new();
+    let s = subnet(params_of_s);
+    deploys(&platform, &[parts, &[&s]].concat()).await;
+    params(&platform, "s").await
+}
+
+#[tokio::test]
+async fn ref_01_a_field_without_a_reference_stays_as_it_is() {
+    assert_eq!(given(&[], "cidr: x").await, json!({"cidr": "x"}));
+}
+
+#[tokio::test]
+async fn ref_02_a_reference_wins_over_a_literal() {
+    // Crossplane keeps the literal. It stays in Purlin with `resolve: IfNotPresent`, and the target is
+    // not read then.
+    assert_eq!(given(&[&vpc("v", "")], "vpcId: coolv, vpcIdRef: {name: v}").await, json!({"vpcId": V}));
+    let keeps = "vpcId: coolv, vpcIdRef: {name: nowhere, policy: {resolve: IfNotPresent}}";
+    assert_eq!(given(&[], keeps).await, json!({"vpcId": "coolv"}));
+    let fills = "vpcIdRef: {name: v, policy: {resolve: IfNotPresent}}";
+    assert_eq!(given(&[&vpc("v", "")], fills).await, json!({"vpcId": V}));
+}
+
+#[tokio::test]
+async fn ref_03_a_reference_that_always_resolves_wins_over_a_literal() {
+    let always = "vpcId: oldValue, vpcIdRef: {name: v, policy: {resolve: Always}}";
+    assert_eq!(given(&[&vpc("v", "")], always).await, json!({"vpcId": V}));
+}
+
+#[tokio::test]
+async fn ref_04_a_target_that_cannot_be_had_stops_what_refers_to_it_optional_or_not() {
+    // Purlin reads no targets from an API server: the target's driver is what can fail.
+    for policy in ["Required", "Optional"] {
+        let platform = Platform::new();
+        let parts =
+            [&*vpc("v", ""), &subnet(&format!("vpcIdRef: {{name: v, policy: {{resolution: {policy}}}}}"))];
+        locked(&platform.driver.broken).insert(V.into());
+        let summary = up(&platform, &parts).await;
+        assert_eq!((failed(&summary), calls(&platform)), (vec!["v"], vec!["create v".to_owned()]));
+        assert_eq!(summary.skipped.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["s"]);
+        locked(&platform.driver.broken).clear();
+        assert_eq!(deploys(&platform, &parts).await, ["create v", "create s"]);
+    }
+}
+
+#[tokio::test]
+async fn ref_05_what_refers_to_a_missing_target_waits_for_it() {
+    let platform = Platform::new();
+    let s = subnet("vpcIdRef: {name: v}");
+    let summary = up(&platform, &[&s]).await;
+    assert_eq!((waiting(&summary), calls(&platform)), (vec!["s"], vec![]));
+    assert!(platform.record("s").await.is_none());
+    assert_eq!(deploys(&platform, &[&s, &vpc("v", "")]).await, ["create v", "create s"]);
+}
+
+#[tokio::test]
+async fn ref_06_a_missing_target_that_is_optional_is_left_out() {
+    let optional = "cidr: x, vpcIdRef: {name: v, policy: {resolution: Optional}}";
+    assert_eq!(given(&[], optional).await, json!({"cidr": "x"}));
+}
+
+/// VPCs that have no network yet.
+const EMPTY: [&str; 3] = ["", "network: null", "network: ''"];
+
+#[tokio::test]
+async fn ref_07_an_empty_output_of_a_target_stops_what_refers_to_it() {
+    for empty in EMPTY {
+        let platform = Platform::new();
+        let kind = subnets("{type: string, x-reference: {type: ec2/vpc, output: network}}");
+        let s = subnet("vpcIdRef: {name: v}");
+        let summary = up(&platform, &[&kind, &vpc("v", empty), &s]).await;
+        assert_eq!((failed(&summary), calls(&platform)), (vec!["s"], vec!["create v".to_owned()]), "{empty}");
+        let (_, cause) = &summary.failed[0];
+        assert!(cause.to_string().contains("network"), "{cause}");
+        // The reference stays. Plans take an output that an update adds as absent, so it has to be there.
+        if empty.is_empty() {
+            continue;
+        }
+        let now = deploys(&platform, &[&kind, &vpc("v", "network: n"), &s]).await;
+        assert_eq!(now, ["update v", "create s"]);
+        assert_eq!(params(&platform, "s").await, json!({"vpcId": "n"}));
+    }
+}
+
+#[tokio::test]
+async fn ref_08_an_empty_output_that_is_optional_is_left_out() {
+    for empty in EMPTY {
+        let platform = Platform::new();
+        let kind = subnets("{type: string, x-reference: {type: ec2/vpc, output: network}}");
+        let s = subnet("cidr: x, vpcIdRef: {name: v, policy: {resolution: Optional}}");
+        assert_eq!(deploys(&platform, &[&kind, &vpc("v", empty), &s]).await, ["create v", "create s"]);
+        assert_eq!(params(&platform, "s").await, json!({"cidr": "x"}), "{empty}");
+        // The reference stays. Plans take an output that an update adds as absent, so it has to be there.
+        if empty.is_empty() {
+            continue;
+        }
+        let now = deploys(&platform, &[&kind, &vpc("v", "network: n"), &s]).await;
+        assert_eq!(now, ["update v", "update s"]);
+        assert_eq!(params(&platform, "s").await, json!({"cidr": "x", "vpcId": "n"}));
+    }
+}
+
+#[tokio::test]
+async fn ref_09_a_selector_that_nothing_fits_waits() {
+    for field in ["vpcId", "vpcIds"] {
+        let platform = Platform::new();
+        let s = subnet(&format!("{field}Selector: {{matchLabels: {{tier: shared}}}}"));
+        let summary = up(&platform, &[&s]).await;
+        assert_eq!((waiting(&summary), calls(&platform)), (vec!["s"], vec![]));
+        assert_eq!(deploys(&platform, &[&s, &vpc("v", "")]).await, ["create v", "create s"]);
+    }
+}
+
+#[tokio::test]
+async fn ref_10_a_selector_that_nothing_fits_and_is_optional_is_left_out() {
+    for field in ["vpcId", "vpcIds"] {
+        let optional = "{matchLabels: {tier: shared}, policy: {resolution: Optional}}";
+        assert_eq!(given(&[], &format!("cidr: x, {field}Selector: {optional}")).await, json!({"cidr": "x"}));
+    }
+}
+
+#[tokio::test]
+async fn ref_12_a_controller_is_no_filter() {
+    for controller in ["", ", matchControllerRef: false"] {
+        let selector = format!("vpcIdSelector: {{matchLabels: {{tier: shared}}{controller}}}");
+        assert_eq!(given(&[&vpc("v", "")], &selector).await, json!({"vpcId": V}));
+    }
+}
+
+#[tokio::test]
+async fn ref_14_a_reference_by_name_wins_over_a_selector() {
+    for labels in ["{tier: none}", "{tier: shared}"] {
+        let both = format!("vpcIdRef: {{name: v}}, vpcIdSelector: {{matchLabels: {labels}}}");
+        let parts = [&*vpc("u", ""), &vpc("v", "")];
+        assert_eq!(given(&parts, &both).await, json!({"vpcId": V}), "{labels}");
+    }
+}
+
+#[tokio::test]
+async fn ref_15_what_is_deleted_resolves_nothing() {
+    let s = subnet("vpcIdRef: {name: v}");
+    let lost = subnet("vpcIdRef: {name: nowhere}");
+    for leaves in [false, true] {
+        let platform = Platform::new();
+        deploys(&platform, &[&vpc("v", ""), &s]).await;
+        let summary = up(&platform, &[&vpc("v", ""), &lost]).await;
+        assert_eq!((waiting(&summary), calls(&platform)), (vec!["s"], vec![]));
+        if leaves {
+            assert_eq!(deploys(&platform, &[&vpc("v", "")]).await, ["delete s"]);
+        } else {
+            assert!(platform.destroy().await.is_success());
+            assert_eq!(calls(&platform), ["delete s", "delete v"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn ref_16_where_manifests_cannot_be_read_nothing_is_selected() {
+    // Purlin selects among the documents, so a document that cannot be read is what can fail.
+    let platform = Platform::new();
+    let s = subnet("vpcIdSelector: {matchLabels: {tier: shared}, policy: {resolution: Optional}}");
+    let wrong = vpc("w", "").replace("tier: shared", "tier: [shared]");
+    let faults = platform.try_graph(&all(&[&vpc("v", ""), &s, &wrong])).map(|_| ()).expect_err("a fault");
+    assert_eq!(faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["wrong-type"]);
+}
+
+#[tokio::test]
+async fn ref_19_a_selector_follows_what_it_selects_from() {
+    let platform = Platform::new();
+    let kind = subnets("{type: array, x-reference: {type: ec2/vpc, output: v}}");
+    let s = subnet("vpcIdSelector: {matchLabels: {tier: shared}}");
+    let [one, two, four] = ["1", "2", "4"].map(|n| vpc(&format!("r{n}"), &format!("v: v{n}")));
+    deploys(&platform, &[&kind, &s, &four, &one]).await;
+    assert_eq!(params(&platform, "s").await, json!({"vpcId": ["v1", "v4"]}));
+    assert_eq!(deploys(&platform, &[&kind, &s, &two, &four, &one]).await, ["create r2", "update s"]);
+    assert_eq!(params(&platform, "s").await, json!({"vpcId": ["v1", "v2", "v4"]}));
+    assert_eq!(deploys(&platform, &[&kind, &s, &two, &one]).await, ["update s", "delete r4"]);
+    assert_eq!(params(&platform, "s").await, json!({"vpcId": ["v1", "v2"]}));
+}
+
+#[tokio::test]
+async fn ref_21_a_reference_that_is_added_to_a_list_is_followed() {
+    // Crossplane ignores it, as the list has a value.
+    let platform = Platform::new();
+    let parts = [&*vpc("a", ""), &vpc("b", "")];
+    deploys(&platform, &[&parts[..], &[&subnet("vpcIdRefs: [{name: b}]")]].concat()).await;
+    let two = subnet("vpcIdRefs: [{name: b}, {name: a}]");
+    assert_eq!(deploys(&platform, &[&parts[..], &[&two]].concat()).await, ["update s"]);
+    let expected = json!({"vpcIds": ["ec2/vpc.default#b", "ec2/vpc.default#a"]});
+    assert_eq!(params(&platform, "s").await, expected);
+}
+
+#[tokio::test]
+async fn ref_23_a_reference_into_a_namespace_is_looked_up_there() {
+    let platform = Platform::new();
+    let within =
+        |namespace: &str| vpc("v", "").replace("name: v", &format!("name: v, namespace: {namespace}"));
+    let s = |reference: &str| {
+        subnet(&format!("vpcIdRef: {reference}")).replace("name: s", "name: s, namespace: from-ns")
+    };
+    let two = [&*within("from-ns"), &within("cool-ns")];
+    deploys(&platform, &[&two[..], &[&s("{name: v, namespace: cool-ns}")]].concat()).await;
+    assert_eq!(params(&platform, "from-ns/s").await, json!({"vpcId": "ec2/vpc.default#cool-ns/v"}));
+    deploys(&platform, &[&two[..], &[&s("{name: v}")]].concat()).await;
+    assert_eq!(params(&platform, "from-ns/s").await, json!({"vpcId": "ec2/vpc.default#from-ns/v"}));
+    let summary = up(&platform, &[&two[..], &[&s("{name: v, namespace: other}")]].concat()).await;
+    assert_eq!(waiting(&summary), ["from-ns/s"]);
+}
+
+#[tokio::test]
+async fn ref_27_one_empty_value_stops_a_list() {
+    let kind = subnets("{type: array, x-reference: {type: ec2/vpc, output: network}}");
+    let s = subnet("vpcIdSelector: {matchLabels: {tier: shared}}");
+    for empty in EMPTY {
+        let platform = Platform::new();
+        let summary = up(&platform, &[&kind, &s, &vpc("a", empty), &vpc("b", "network: n")]).await;
+        assert_eq!(failed(&summary), ["s"]);
+        let (_, cause) = &summary.failed[0];
+        assert!(cause.to_string().contains("`ec2/vpc.default#a`"), "{cause}");
+        assert_eq!(alive(&platform), ["ec2/vpc.default#a", "ec2/vpc.default#b"]);
+    }
+}
+
+#[tokio::test]
+async fn ref_28_a_value_of_the_wrong_type_is_rejected() {
+    // Crossplane assigns null. The plan rejects what it knows; what becomes known later fails before
+    // the driver is called.
+    let platform = Platform::new();
+    let kind = subnets("{type: integer, x-reference: {type: ec2/vpc, output: port}}");
+    let s = subnet("vpcIdRef: {name: v}");
+    let summary = up(&platform, &[&kind, &vpc("v", "port: many"), &s]).await;
+    assert_eq!((failed(&summary), calls(&platform)), (vec!["s"], vec!["create v".to_owned()]));
+    let text = all(&[&kind, &vpc("v", "port: many"), &s]);
+    let faults = platform.refused(&text, options(&text)).await;
+    assert!(faults[0].message.contains("vpcId"), "{faults:#?}");
+    assert_eq!(calls(&platform), Vec::<String>::new());
+    deploys(&platform, &[&kind, &vpc("v", "port: 80"), &s]).await;
+    assert_eq!(params(&platform, "s").await, json!({"vpcId": 80}));
+}
