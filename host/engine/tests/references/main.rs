@@ -8,6 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod convergence;
 mod deletion;
 mod given;
 mod life;
