@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use purlin_engine::{Action, CancelToken, Event, Plan, PlanOptions, Summary};
+use purlin_engine::{Action, Base, CancelToken, Event, Plan, PlanOptions, Summary};
 use purlin_graph::Graph;
 use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Unfinished, Urn};
 use purlin_state::{Change, Deployment, Status, Unmet};
@@ -20,6 +20,10 @@ use crate::{Documents, Error, Purlin, Session};
 /// is looked at at once.
 const LONG_WAIT: u64 = 60_000;
 
+/// How long a plan in which nothing was to be done counts while nothing changes, in milliseconds. Secrets
+/// in stores change without a word.
+const PLAN_AGAIN: u64 = 600_000;
+
 /// Keeps one environment. It remembers what to try again and when; all else is in the state.
 pub struct Keeper {
     schedule: Schedule,
@@ -29,6 +33,8 @@ pub struct Keeper {
     requests: HashMap<Urn, Arc<str>>,
     /// The entry of the history that the current documents are kept under.
     entry: Option<Deployment>,
+    /// By which the state is known from which nothing was to be done, and when that was found.
+    settled: Option<([u8; 32], u64)>,
 }
 
 /// What became of one pass.
@@ -61,6 +67,7 @@ impl Keeper {
             failures: HashMap::new(),
             requests: HashMap::new(),
             entry: None,
+            settled: None,
         }
     }
 
@@ -68,6 +75,7 @@ impl Keeper {
     /// another try is tried at once.
     pub fn documents_changed(&mut self) {
         self.entry = None;
+        self.settled = None;
         self.schedule.retry_all();
         self.failures.clear();
     }
@@ -75,6 +83,7 @@ impl Keeper {
     /// Reads every resource and tries everything again in the next pass.
     pub fn request_all(&mut self) {
         self.schedule = self.schedule.afresh();
+        self.settled = None;
         self.failures.clear();
     }
 
@@ -104,7 +113,15 @@ impl Keeper {
             pass.summary.cancelled = true;
             return Ok(pass);
         }
-        let plan = self.plan(&session, documents, policy, &mut pass, clock()).await?;
+        let base = session.base().await?;
+        let fingerprint = base.fingerprint();
+        let is_same = |(settled, at): (_, u64)| settled == fingerprint && clock() < at + PLAN_AGAIN;
+        if self.settled.is_some_and(is_same) && self.failures.is_empty() {
+            // The reads found nothing, and nobody changed the state.
+            pass.next = self.schedule.next(clock());
+            return Ok(pass);
+        }
+        let plan = self.plan(&session, base, documents, policy, &mut pass, clock()).await?;
         self.meet_requests(&plan, policy, clock());
         let urns: HashMap<Key, Urn> =
             plan.steps.iter().map(|step| (step.key.clone(), step.urn.clone())).collect();
@@ -136,6 +153,7 @@ impl Keeper {
         let waits = !summary.waiting.is_empty() || !summary.skipped.is_empty();
         pass.next = self.schedule.next(now).min(if waits { now + LONG_WAIT } else { u64::MAX });
         pass.summary = summary;
+        self.settled = pass.is_settled().then_some((fingerprint, now));
         Ok(pass)
     }
 
@@ -189,12 +207,12 @@ impl Keeper {
     async fn plan(
         &mut self,
         session: &Session<'_>,
+        base: Base,
         documents: &Documents,
         policy: &Reconcile,
         pass: &mut Pass,
         now: u64,
     ) -> Result<Plan, Error> {
-        let base = session.base().await?;
         let mut held: HashMap<Urn, Reason> = HashMap::new();
         for urn in self.schedule.backed_off(now) {
             let message = self.failures.get(urn).cloned().unwrap_or_else(|| "".into());
@@ -253,7 +271,7 @@ impl Keeper {
         &self,
         session: &Session<'_>,
         plan: &Plan,
-        base: &purlin_engine::Base,
+        base: &Base,
         pass: &mut Pass,
         now: u64,
     ) -> Result<(), Error> {
