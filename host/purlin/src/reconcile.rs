@@ -136,9 +136,15 @@ impl Keeper {
         self.entry = run.into_entry();
         let now = clock();
         let failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
-        for (key, urn) in &urns {
-            if !failed.contains(key) && self.schedule.succeeded(urn, now) {
+        let waiting = summary.waiting.iter().map(|(key, _)| key);
+        let left: HashSet<&Key> = summary.skipped.iter().map(|(key, _)| key).chain(waiting).collect();
+        for (key, urn) in urns.iter().filter(|(key, _)| !failed.contains(key)) {
+            if self.schedule.succeeded(urn, now) {
                 self.failures.remove(urn);
+            }
+            if !left.contains(key) {
+                // A resource that was just made is not read at once.
+                self.schedule.made(urn, now, due::interval(policy, urn));
             }
         }
         for (key, cause) in &summary.failed {

@@ -108,11 +108,11 @@ fn a_missing_target_is_named_with_its_place_and_non_blocking_ones_count_for_read
     ]);
     project.run(&["up", "--yes"]).status(1);
     let host = standing(&project, "ec2/instance.default#host");
-    assert_eq!(host["obstacle"]["waits"][0]["at"], "net.yaml:4:37");
+    assert_eq!(host["obstacle"]["waits"][0]["at"], "net.yaml:4:39");
     assert_eq!(
         host["obstacle"]["message"],
         "it waits for `ec2/subnet#web`, which waits for manifest `net`, which no document declares \
-         (`vpcIdRef: net`, net.yaml:4:37)"
+         (`vpcIdRef: net`, net.yaml:4:39)"
     );
     let eye = standing(&project, "ec2/monitor.default#eye");
     assert_eq!(eye["status"], "not-ready");

@@ -107,6 +107,14 @@ impl Schedule {
         }
     }
 
+    /// A resource is there, perhaps a new one, which is as good as read.
+    pub(super) fn made(&mut self, urn: &Urn, now: u64, interval: Duration) {
+        if !self.reads.contains_key(urn) {
+            self.reads.insert(urn.clone(), Read { at: now, own: None });
+            self.was_read(urn, now, interval);
+        }
+    }
+
     /// A document says how often a resource is to be read.
     pub(super) fn own_interval(&mut self, urn: &Urn, own: Duration, usual: Duration, now: u64) {
         let Some(read) = self.reads.get_mut(urn) else { return };
