@@ -263,7 +263,7 @@ mod tests {
             now = schedule.next(now).max(now + 1);
         }
         assert!((1_440..=1_700).contains(&passes), "{passes} passes in a day");
-        assert!(reads >= 5_000 * 1_400 && reads <= 5_000 * 1_700, "{reads}");
+        assert!((5_000 * 1_400..=5_000 * 1_700).contains(&reads), "{reads}");
         assert_eq!((schedule.reads.len(), schedule.retries.len()), (5_000, 0));
         schedule.know(&all[..10], now);
         assert_eq!(schedule.reads.len(), 10);
