@@ -14,6 +14,8 @@ use crate::text;
 
 /// With no more resources than this, all of them are shown.
 const FEW: usize = 40;
+/// Columns of a line besides the key of a resource.
+const ROOM: usize = 44;
 
 /// How it is shown.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +127,11 @@ fn wrong(report: &Report) -> Vec<bool> {
 
 fn name(resource: &Resource, look: Look) -> String {
     let key = resource.key.replacen(".default#", "#", 1);
-    let mut name = format!("{}  {}", text::line(&key), paint(style(resource.status), word(resource.status)));
+    // On a screen that is drawn over, a line that wraps would stay behind.
+    let room = look.columns.filter(|_| look.rows.is_some()).map(|columns| columns.saturating_sub(ROOM).max(20));
+    let key = text::line(&key);
+    let key = room.map_or(key.clone(), |room| text::fit(&key, room).into_owned().into());
+    let mut name = format!("{key}  {}", paint(style(resource.status), word(resource.status)));
     let worst = resource.conditions.iter().find(|condition| !condition.holds());
     if let Some(since) = worst.and_then(|condition| condition.since) {
         let _ = write!(name, "{}", paint(DIM, format!(" {}", since_when(since, look.now))));
