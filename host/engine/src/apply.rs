@@ -97,6 +97,8 @@ pub(crate) struct Shared {
     keys: AtomicU64,
     calls: AtomicUsize,
     unknown: Mutex<Vec<Key>>,
+    /// Resources that were read and differ from their records.
+    drifted: Mutex<Vec<Key>>,
 }
 
 impl Shared {
@@ -156,6 +158,11 @@ impl Shared {
 
     fn unknown(&self) -> MutexGuard<'_, Vec<Key>> {
         self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A resource was read and differs from its record.
+    pub(crate) fn note_drift(&self, key: &Key) {
+        self.drifted.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());
     }
 
     /// Whether an operation deletes something whose place stays.
@@ -220,6 +227,7 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
         keys: AtomicU64::new(0),
         calls: AtomicUsize::new(0),
         unknown: Mutex::default(),
+        drifted: Mutex::default(),
         recorded: RwLock::new(Recorded::clone(&plan.recorded)),
         seed: options.seed,
         plan,
@@ -285,7 +293,10 @@ async fn run(shared: Arc<Shared>) -> Summary {
     summary.unknown.dedup();
     summary.integrity = shared.verify().err().map(|error| error.to_string());
     let obstacles = match summary.halted {
-        None => obstacles::changes(&shared.plan, &summary, (shared.clock)()),
+        None => {
+            let drifted = std::mem::take(&mut *shared.drifted.lock().unwrap_or_else(PoisonError::into_inner));
+            obstacles::changes(&shared.plan, &summary, drifted, (shared.clock)())
+        }
         Some(_) => Vec::new(),
     };
     if !obstacles.is_empty()

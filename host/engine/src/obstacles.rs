@@ -19,8 +19,11 @@ const LONGEST: usize = 2_000;
 const MOST_TOLD: usize = 10;
 
 /// The changes of obstacles after a run.
-pub(crate) fn changes(plan: &Plan, summary: &Summary, now: u64) -> Vec<Change> {
+pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u64) -> Vec<Change> {
     let mut found = found(plan, summary);
+    for key in drifted {
+        found.entry(key).or_insert(Obstacle::Drifted);
+    }
     if found.is_empty() && plan.recorded.all_unmet().next().is_none() {
         return Vec::new();
     }
@@ -62,7 +65,8 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, now: u64) -> Vec<Change> {
 /// Whether a step that went well ends an obstacle. A look at a resource ends only the failure of an
 /// earlier look: an update that failed is still to be done.
 fn is_over(obstacle: &Obstacle, step: &Step, plan: &Plan) -> bool {
-    if step.reasons.iter().any(|reason| matches!(reason, Reason::BackedOff { .. })) {
+    let stays = |reason: &Reason| matches!(reason, Reason::BackedOff { .. } | Reason::DriftReported);
+    if step.reasons.iter().any(stays) {
         return false;
     }
     if plan.graph.is_some() || step.action != Action::Read {

@@ -180,6 +180,9 @@ impl Standing<'_> {
             Some(obstacle @ Obstacle::NeedsConsent { .. }) => {
                 return not(ConditionReason::NeedsConsent, obstacle.to_string());
             }
+            Some(obstacle @ Obstacle::Drifted) => {
+                return not(ConditionReason::Drifted, obstacle.to_string());
+            }
             _ => {}
         }
         match self.record.map(|record| &record.status) {

@@ -35,6 +35,8 @@ pub enum Obstacle {
         /// The operation: `replace` or `delete`.
         action: Arc<str>,
     },
+    /// Others changed it: it was read, and differed from its record.
+    Drifted,
     /// It is paused.
     Paused,
     /// It is there, and resources that it is ready together with are not (`blocking: false`).

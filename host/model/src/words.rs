@@ -103,6 +103,7 @@ impl fmt::Display for Obstacle {
             }
             Self::NeedsConsent { action } => Reason::NeedsConsent { action: action.clone() }.fmt(f),
             Self::Paused => Reason::Paused.fmt(f),
+            Self::Drifted => Unfinished::Drifted.fmt(f),
         }
     }
 }

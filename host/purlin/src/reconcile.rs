@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use purlin_engine::{Action, Base, CancelToken, Event, Plan, PlanOptions, Summary};
 use purlin_graph::Graph;
-use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Unfinished, Urn};
+use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Urn};
 use purlin_state::{Change, Deployment, Status, Unmet};
 
 pub use self::due::Schedule;
@@ -224,15 +224,6 @@ impl Keeper {
             let message = self.failures.get(urn).cloned().unwrap_or_else(|| "".into());
             held.insert(urn.clone(), Reason::BackedOff { message });
         }
-        for record in base.all_current() {
-            if record.status == Status::Partial(Unfinished::Drifted)
-                && due::drift(policy, &record.urn) == Drift::Report
-            {
-                held.insert(record.urn.clone(), Reason::DriftReported);
-                pass.drifted.extend(record.urn.key());
-            }
-        }
-        pass.drifted.sort();
         let mut keep_removed = !policy.delete;
         loop {
             let options =
@@ -246,7 +237,14 @@ impl Keeper {
             let mut more = false;
             for step in plan.steps.iter().filter(|step| !step.left_out) {
                 let loses = losses.contains(&step.key);
+                let changed = base.is_drifted(&step.urn) || step.reasons.contains(&Reason::Gone);
                 match step.action {
+                    Action::Create | Action::Update | Action::Replace
+                        if changed && due::drift(policy, &step.urn) == Drift::Report =>
+                    {
+                        more |= held.insert(step.urn.clone(), Reason::DriftReported).is_none();
+                        pass.drifted.push(step.key.clone());
+                    }
                     Action::Replace if loses || !policy.replace => {
                         let action = Action::Replace.as_str().into();
                         more |= held.insert(step.urn.clone(), Reason::NeedsConsent { action }).is_none();
@@ -266,6 +264,7 @@ impl Keeper {
             if keep_removed {
                 self.note_removed(session, &plan, &base, pass, now).await?;
             }
+            pass.drifted.sort();
             pass.needs_consent.sort_by(|a, b| a.0.cmp(&b.0));
             pass.needs_consent.dedup();
             return Ok(plan);

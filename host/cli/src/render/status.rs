@@ -128,7 +128,8 @@ fn wrong(report: &Report) -> Vec<bool> {
 fn name(resource: &Resource, look: Look) -> String {
     let key = resource.key.replacen(".default#", "#", 1);
     // On a screen that is drawn over, a line that wraps would stay behind.
-    let room = look.columns.filter(|_| look.rows.is_some()).map(|columns| columns.saturating_sub(ROOM).max(20));
+    let room =
+        look.columns.filter(|_| look.rows.is_some()).map(|columns| columns.saturating_sub(ROOM).max(20));
     let key = text::line(&key);
     let key = room.map_or(key.clone(), |room| text::fit(&key, room).into_owned().into());
     let mut name = format!("{key}  {}", paint(style(resource.status), word(resource.status)));

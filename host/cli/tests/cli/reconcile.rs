@@ -34,10 +34,65 @@ fn drift_is_repaired_or_reported_as_the_workspace_says() {
     assert_eq!((world.real()["a"].0.as_str(), world.real()["b"].0.as_str()), ("v", "meddled"));
     let status = world.run(&["status", "--format", "json"]).status(0).json();
     assert_eq!(status["summary"], serde_json::json!({"drifted": 1, "ready": 2}));
+    // A second look finds nothing new, and forgets nothing.
+    world.run(&["reconcile", "--yes"]).status(1);
+    // Whoever changed it changes it back: then nothing is left to be said.
+    world.meddle("b", "w");
+    world.run(&["reconcile", "--yes"]).status(0);
+    let status = world.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(status["summary"], serde_json::json!({"ready": 3}));
+    world.meddle("b", "meddled");
+    world.run(&["reconcile", "--yes"]).status(1);
     settings(&world, "{}");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.real()["b"].0, "w");
     world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn what_is_gone_is_made_again_or_reported() {
+    let world = World::deployed("a: {type: thing, params: {value: v}}", "");
+    settings(&world, "{drift: report}");
+    std::fs::remove_file(world.file("a")).expect("removed");
+    let ran = world.run(&["reconcile", "--yes"]).status(1);
+    assert!(ran.err.contains("thing.default#shared.a: it no longer exists"), "{}", ran.err);
+    assert_eq!(world.effects(), (1, 0, 0));
+    let status = world.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(status["summary"], serde_json::json!({"missing": 1, "ready": 1}));
+    settings(&world, "{drift: repair}");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.effects(), (2, 0, 0));
+}
+
+/// A driver that tells all inputs leaves no other mark than what it told.
+#[test]
+fn drift_that_a_driver_tells_whole_is_reported_too() {
+    let project = crate::project::Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  reconcile: {drift: report}\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
+        ),
+        (
+            "platform.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: purlin/file\n  inputs: {values: {path: /out/note, content: wanted}}\n  criteria: [{}]\n---\n\
+             apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {shared: {a: {type: note}}}\n",
+        ),
+    ]);
+    std::fs::create_dir(project.path().join("out")).expect("made");
+    project.run(&["up", "--yes"]).status(0);
+    let note = project.path().join("out/note");
+    std::fs::write(&note, "meddled").expect("written");
+    for _ in 0..2 {
+        let ran = project.run(&["reconcile", "--yes"]).status(1);
+        assert!(ran.err.contains("1 changed by others"), "{}", ran.err);
+        let status = project.run(&["status", "--format", "json"]).status(0).json();
+        assert_eq!(status["summary"], serde_json::json!({"drifted": 1, "ready": 1}));
+    }
+    assert_eq!(std::fs::read_to_string(&note).expect("read"), "meddled");
+    project.run(&["up", "--yes"]).status(0);
+    assert_eq!(std::fs::read_to_string(&note).expect("read"), "wanted");
+    let status = project.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(status["summary"], serde_json::json!({"ready": 2}));
 }
 
 #[test]

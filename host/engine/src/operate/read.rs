@@ -82,6 +82,10 @@ impl Task<'_> {
         let read = refreshed(&record, &found);
         let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
         if !changes.is_empty() {
+            // Of a resource that others manage, nothing else is wanted.
+            if !record.external {
+                self.shared.note_drift(&self.step.key);
+            }
             self.shared.events.observed(&self.step.key, Finding::Changed, changes);
         }
         if read == *record {

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use purlin_model::{Location, Urn};
-use purlin_state::{Change, Deployment, Durable, Environment, Holder, Lock, Record, Snapshot, Store};
+use purlin_model::{Location, Obstacle, Unfinished, Urn};
+use purlin_state::{Change, Deployment, Durable, Environment, Holder, Lock, Record, Snapshot, Status, Store};
 
 use zeroize::Zeroizing;
 
@@ -72,6 +72,13 @@ impl Base {
     /// The current record of a resource.
     pub fn current(&self, urn: &Urn) -> Option<&Record> {
         self.recorded.current(urn).map(|record| &**record)
+    }
+
+    /// Whether others changed a resource since it was last made as the documents want it.
+    pub fn is_drifted(&self, urn: &Urn) -> bool {
+        let record = self.recorded.current(urn);
+        record.is_some_and(|record| record.status == Status::Partial(Unfinished::Drifted))
+            || self.recorded.unmet(urn).is_some_and(|unmet| unmet.obstacle == Obstacle::Drifted)
     }
 
     /// Every current record, in no order.

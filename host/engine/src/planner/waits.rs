@@ -97,6 +97,7 @@ fn via(reason: &Reason, key: &Key) -> Wait {
         Reason::Waits(wait) => return wait.via(&key),
         Reason::BackedOff { message } => Awaited::Failed { key, message: message.clone() },
         Reason::NeedsConsent { .. } => Awaited::NeedsConsent { key },
+        Reason::DriftReported => Awaited::Failed { key, message: Reason::Gone.to_string().into() },
         _ => Awaited::Paused { key },
     })
 }

@@ -131,6 +131,7 @@ fn obstacle() -> impl Strategy<Value = Obstacle> {
         waits.clone().prop_map(|waits| Obstacle::Waits { waits }),
         text().prop_map(|action| Obstacle::NeedsConsent { action }),
         Just(Obstacle::Paused),
+        Just(Obstacle::Drifted),
         waits.prop_map(|waits| Obstacle::Beside { waits }),
     ]
 }

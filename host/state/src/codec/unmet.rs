@@ -11,6 +11,7 @@ const WAITS: u8 = 2;
 const NEEDS_CONSENT: u8 = 3;
 const PAUSED: u8 = 4;
 const BESIDE: u8 = 5;
+const DRIFTED: u8 = 6;
 
 const MISSING: u8 = 1;
 const AWAITS_PAUSED: u8 = 2;
@@ -36,6 +37,7 @@ pub(super) fn put(out: &mut Vec<u8>, unmet: &Unmet) -> Result<(), Fault> {
             put_text(out, action);
         }
         Obstacle::Paused => out.push(PAUSED),
+        Obstacle::Drifted => out.push(DRIFTED),
         Obstacle::Beside { waits } => {
             out.push(BESIDE);
             put_waits(out, waits)?;
@@ -57,6 +59,7 @@ pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<Unmet, Fault> {
         WAITS => Obstacle::Waits { waits: get_waits(reader)? },
         NEEDS_CONSENT => Obstacle::NeedsConsent { action: reader.text()?.into() },
         PAUSED => Obstacle::Paused,
+        DRIFTED => Obstacle::Drifted,
         BESIDE => Obstacle::Beside { waits: get_waits(reader)? },
         _ => return Err(UNKNOWN),
     };
