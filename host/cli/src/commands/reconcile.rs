@@ -86,6 +86,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app,
         keeper: Keeper::new(surroundings::now()),
         interrupts: Interrupts::new(),
+        interrupted: false,
         told: Told { json, watch: args.watch, ..Told::default() },
     };
     if args.watch { watch.go_on(given, texts).await } else { watch.once(&given).await }
@@ -113,12 +114,21 @@ struct Watch<'a> {
     app: &'a App,
     keeper: Keeper,
     interrupts: Interrupts,
+    /// Whether somebody asked to stop while a pass was under way. It may have been over by then.
+    interrupted: bool,
     told: Told,
+}
+
+/// A pass that is over.
+struct Passed {
+    pass: Pass,
+    purlin: Purlin,
+    interrupted: bool,
 }
 
 impl Watch<'_> {
     async fn once(&mut self, given: &Given) -> Result<Status, Failure> {
-        let (pass, purlin) = self.pass(given).await.map_err(|(failure, _)| failure)?;
+        let Passed { pass, purlin, .. } = self.pass(given).await.map_err(|(failure, _)| failure)?;
         deploy::close(purlin, self.app).await?;
         self.told.pass(&pass, self.app);
         let shown = Shown::new(self.told.json, self.app);
@@ -138,19 +148,19 @@ impl Watch<'_> {
         let mut requests = Requests::new();
         loop {
             let next = match self.pass(&given).await {
-                Ok((pass, purlin)) => {
+                Ok(Passed { pass, purlin, interrupted }) => {
                     self.told.pass(&pass, self.app);
                     deploy::close(purlin, self.app).await?;
-                    if pass.summary.cancelled {
+                    if interrupted {
                         return Ok(Status::Done);
                     }
                     pass.next
                 }
-                Err((failure, true)) => {
+                Err((failure, may_pass)) if may_pass && !self.interrupted => {
                     self.told.failure(&failure, self.app);
                     surroundings::now() + AGAIN
                 }
-                Err((failure, false)) => return Err(failure),
+                Err((failure, _)) => return Err(failure),
             };
             loop {
                 let wait = Duration::from_millis(next.saturating_sub(surroundings::now()));
@@ -204,7 +214,7 @@ impl Watch<'_> {
 
     /// One pass, with the state opened for it alone, so that others can work between two.
     /// A failure comes with whether it may pass.
-    async fn pass(&mut self, given: &Given) -> Result<(Pass, Purlin), (Failure, bool)> {
+    async fn pass(&mut self, given: &Given) -> Result<Passed, (Failure, bool)> {
         let purlin = input::orchestrator(&given.workspace, self.app).map_err(|failure| (failure, false))?;
         let cancel = CancelToken::default();
         let (told, app) = (&mut self.told, self.app);
@@ -222,6 +232,7 @@ impl Watch<'_> {
                     Some(event) = receiver.recv() => told.event(&event, given, app),
                     () = self.interrupts.next() => {
                         pressed += 1;
+                        self.interrupted = true;
                         if pressed == 1 { cancel.request() } else { cancel.cut() }
                     }
                     result = &mut pass => break result,
@@ -233,7 +244,7 @@ impl Watch<'_> {
             told.event(&event, given, app);
         }
         match result {
-            Ok(pass) => Ok((pass, purlin)),
+            Ok(pass) => Ok(Passed { pass, purlin, interrupted: self.interrupted }),
             Err(error) => {
                 let may_pass = passes(&error);
                 let failure = given.failure(error);

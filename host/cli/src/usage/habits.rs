@@ -269,7 +269,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         &["show", "describe", "inspect"],
         "`purlin state show KEY` shows a resource, `purlin plan` what would change",
     ),
-    (&["get", "ls", "list", "ps", "status", "resources"], "`purlin state list` lists what is deployed"),
+    (&["get", "ls", "list", "ps", "resources"], "`purlin state list` lists what is deployed"),
     (&["fmt", "format"], "documents are not reformatted; `purlin validate` checks them"),
     (&["login", "logout", "auth"], "there is no server to log in to"),
     (&["stack", "workspace", "environment", "environments", "namespace"], ENVIRONMENTS),

@@ -124,7 +124,9 @@ fn smuggled_requests() {
         .with("body", "hello")
         .briefly()
         .fails("");
-    assert!(server.heard().iter().all(|text| text.starts_with("GET ") || text.starts_with("POST ")));
+    // A connection that is given up before its first byte says nothing.
+    let ours = |text: &String| text.is_empty() || text.starts_with("GET ") || text.starts_with("POST ");
+    assert!(server.heard().iter().all(ours), "{:?}", server.heard());
 }
 
 #[test]
