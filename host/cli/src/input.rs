@@ -164,13 +164,12 @@ fn standard_input() -> Result<Input, Failure> {
 
 /// Reads documents and puts them into their context. Warnings are shown.
 pub(crate) fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
-    let loaded = load(args, app)?;
-    show(&loaded.diagnostics, &loaded.sources, app);
-    settled(loaded, args, app)
+    settled(load(args, app)?, args, app)
 }
 
-/// The same for documents that were read already. Warnings about the context are shown.
+/// The same for documents that were read already.
 pub(crate) fn settled(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
+    show(&loaded.diagnostics, &loaded.sources, app);
     let sources = loaded.sources.clone();
     let workspace = workspace(&loaded, app);
     let documents = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;

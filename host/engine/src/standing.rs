@@ -122,13 +122,7 @@ impl Standing<'_> {
     }
 
     fn references(&self) -> Condition {
-        let of = |status, reason, message, since| Condition {
-            kind: ConditionType::ReferencesResolved,
-            status,
-            reason,
-            message,
-            since,
-        };
+        let of = of(ConditionType::ReferencesResolved);
         match self.obstacle() {
             Some(obstacle @ Obstacle::Waits { .. }) => of(
                 ConditionStatus::False,
@@ -148,13 +142,7 @@ impl Standing<'_> {
     }
 
     fn synced(&self) -> Condition {
-        let of = |status, reason, message, since| Condition {
-            kind: ConditionType::Synced,
-            status,
-            reason,
-            message,
-            since,
-        };
+        let of = of(ConditionType::Synced);
         let not = |reason, message: String| of(ConditionStatus::False, reason, message, self.since());
         match self.obstacle() {
             Some(Obstacle::Paused) => return not(ConditionReason::ReconcilePaused, String::new()),
@@ -203,13 +191,7 @@ impl Standing<'_> {
     }
 
     fn ready(&self) -> Condition {
-        let of = |status, reason, message, since| Condition {
-            kind: ConditionType::Ready,
-            status,
-            reason,
-            message,
-            since,
-        };
+        let of = of(ConditionType::Ready);
         match self.record {
             Some(Record { status: Status::Absent, .. }) | None => {
                 let since = self.updated().or(self.since());
@@ -231,4 +213,9 @@ impl Standing<'_> {
             _ => of(ConditionStatus::True, ConditionReason::Available, String::new(), self.updated()),
         }
     }
+}
+
+/// Conditions of a type.
+fn of(kind: ConditionType) -> impl Fn(ConditionStatus, ConditionReason, String, Option<u64>) -> Condition {
+    move |status, reason, message, since| Condition { kind, status, reason, message, since }
 }

@@ -87,10 +87,18 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         deploy::carry_out(&session, plan, None, (&consent, &question), &shown, app).await.map_err(fail)?;
     let until = args.retry_for.map(|time| Instant::now() + time);
     let mut pause = Duration::from_secs(1);
-    while status == Status::Failed && until.is_some_and(|until| Instant::now() + pause < until) {
-        let last = place.purlin.history(&environment).await.map_err(fail)?;
-        // Nothing was tried, or somebody pressed Ctrl-C.
-        if last.last().is_none_or(|last| last.outcome != Outcome::Failed) {
+    loop {
+        // Only what this command tried itself is tried again: not what a person said no to, and not
+        // what Ctrl-C ended.
+        let history = place.purlin.history(&environment).await.map_err(fail)?;
+        let own = history.last().filter(|last| last.id == place.context.deployment);
+        if status != Status::Failed || own.is_none_or(|own| own.outcome != Outcome::Failed) {
+            break;
+        }
+        if until.is_none() && !json {
+            app.ui.hint("`--retry-for 10m` goes on while a provider refuses");
+        }
+        if until.is_none_or(|until| Instant::now() + pause >= until) {
             break;
         }
         app.ui.say(&format!("Trying again in {}.", text::duration(pause)));
@@ -107,9 +115,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let losses = plan.losses_not_allowed();
         plan.allow_losses(&losses);
         status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
-    }
-    if status == Status::Failed && args.retry_for.is_none() && !json {
-        app.ui.hint("`--retry-for 10m` goes on while a provider refuses");
     }
     drop(session);
     deploy::close(place.purlin, app).await?;

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use purlin_host::Purlin;
 use purlin_host::documents::SourceMap;
-use purlin_host::{Purlin, state};
+use purlin_host::model::Workspace;
+use purlin_host::state::{self, Environment};
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
-use crate::input::{self, Place};
+use crate::input;
 use crate::render;
 use crate::report::status::Report;
 use crate::surroundings;
@@ -61,7 +63,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let fail = |error| Failure::host(error, &SourceMap::default());
     if !args.watch {
         let place = input::place(&args.place.documents(), app).await?;
-        let report = look(&place.purlin, &place).await.map_err(fail)?;
+        let report = look(&place.purlin, &place.environment()).await.map_err(fail)?;
         match args.format.format {
             Format::Json => app.ui.json(&report),
             Format::Text if report.resources.is_empty() => {
@@ -73,11 +75,15 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         place.purlin.close().await.map_err(fail)?;
         return Ok(Status::Done);
     }
+    // Found once: what the documents have wrong is told once, too.
+    let place = input::place_as_written(&args.place.documents(), app).await?;
+    let (environment, workspace) = (place.environment(), place.workspace);
+    place.purlin.close().await.map_err(fail)?;
     let mut screen = Screen::new();
     let mut last: Option<Report> = None;
     loop {
         // The state is let go of between two looks, so that others can work.
-        match watched(args, app).await {
+        match watched(&environment, &workspace, app).await {
             Ok(report) => {
                 let changed = last.as_ref() != Some(&report);
                 match args.format.format {
@@ -104,23 +110,22 @@ enum Looked {
     Failed(Box<Failure>),
 }
 
-async fn watched(args: &Args, app: &App) -> Result<Report, Looked> {
+async fn watched(environment: &Environment, workspace: &Workspace, app: &App) -> Result<Report, Looked> {
     let failed = |failure: Failure| Looked::Failed(Box::new(failure));
     let fail = |error: purlin_host::Error| match error {
         purlin_host::Error::State(busy @ state::Error::Busy { .. }) => Looked::Busy(busy.to_string()),
         error => failed(Failure::host(error, &SourceMap::default())),
     };
-    let place = input::place_as_written(&args.place.documents(), app).await.map_err(failed)?;
-    let report = look(&place.purlin, &place).await.map_err(fail)?;
-    place.purlin.close().await.map_err(fail)?;
+    let purlin = input::orchestrator(workspace, app).map_err(failed)?;
+    let report = look(&purlin, environment).await.map_err(fail)?;
+    purlin.close().await.map_err(fail)?;
     Ok(report)
 }
 
-async fn look(purlin: &Purlin, place: &Place) -> Result<Report, purlin_host::Error> {
-    let environment = place.environment();
-    let snapshot = purlin.snapshot(&environment).await?;
-    let history = purlin.history(&environment).await?;
-    Ok(Report::new(&environment, &snapshot, &history))
+async fn look(purlin: &Purlin, environment: &Environment) -> Result<Report, purlin_host::Error> {
+    let snapshot = purlin.snapshot(environment).await?;
+    let history = purlin.history(environment).await?;
+    Ok(Report::new(environment, &snapshot, &history))
 }
 
 fn shown(report: &Report, app: &App, rows: Option<usize>) -> String {

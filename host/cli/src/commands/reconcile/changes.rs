@@ -57,7 +57,7 @@ impl Changes {
             let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             folders.insert(folder.to_owned());
             if root.is_dir() {
-                below(root, &mut folders);
+                below(root, &mut BTreeSet::new(), &mut folders);
             }
         }
         let Some(watcher) = &mut self.watcher else { return Ok(()) };
@@ -96,17 +96,19 @@ impl Changes {
     }
 }
 
-/// The folders that documents are looked for in, as far as they are no links.
-fn below(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+/// The folders that documents are looked for in, also those behind links. `seen` has where each really
+/// is, so that links in a circle end.
+fn below(folder: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut BTreeSet<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name();
+        let (name, path) = (entry.file_name(), entry.path());
         let skipped = name.to_string_lossy().starts_with('.') || name == "target" || name == "node_modules";
-        if skipped || found.len() > MOST || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if skipped || found.len() > MOST || !path.is_dir() {
             continue;
         }
-        if found.insert(entry.path()) {
-            below(&entry.path(), found);
+        if path.canonicalize().is_ok_and(|real| seen.insert(real)) {
+            below(&path, seen, found);
+            found.insert(path);
         }
     }
 }
