@@ -1,14 +1,15 @@
 //! What happens during a run, for programs: one JSON document a line (SPEC §11).
 
 use purlin_host::Documents;
-use purlin_host::engine::{Action, CallFailed, Cause, Event, Phase, Summary};
+use purlin_host::engine::{Action, CallFailed, Cause, Event, Phase, Stand, Summary};
 use purlin_host::model::grants::Lack;
 use purlin_host::model::trouble::Problem;
-use purlin_host::model::{Finding, Location, Reason};
+use purlin_host::model::{Condition, Finding, Location, Obstacle, Reason};
 use serde::Serialize;
 
 use crate::report::FORMAT;
 use crate::report::cause;
+use crate::report::condition;
 use crate::report::diagnostic::{self, Fault, Place};
 use crate::report::places;
 use crate::report::plan::{Change, Tally, is_zero};
@@ -41,6 +42,20 @@ struct ResourceEvent<'a> {
     changes: Vec<Change>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Fail>,
+}
+
+/// A resource stands in another way than before.
+#[derive(Debug, Serialize)]
+struct StandsEvent<'a> {
+    format: u8,
+    event: &'static str,
+    key: &'a str,
+    status: Stand,
+    #[serde(serialize_with = "condition::serialize")]
+    conditions: &'a [Condition; 3],
+    /// What is in its way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obstacle: Option<Worded<Obstacle>>,
 }
 
 /// Why a resource failed.
@@ -144,6 +159,14 @@ fn millis(time: std::time::Duration) -> u64 {
 pub(crate) fn write(event: &Event, documents: Option<&Documents>, ui: &Ui) {
     match event {
         Event::Resource { key, action, phase } => resource(key.as_str(), *action, phase, documents, ui),
+        Event::Stands { key, stand, conditions, obstacle } => ui.json_line(&StandsEvent {
+            format: FORMAT,
+            event: "stands",
+            key: key.as_str(),
+            status: *stand,
+            conditions,
+            obstacle: obstacle.clone().map(Worded::from),
+        }),
         Event::Summary(summary) => ui.json_line(&summarise(summary)),
     }
 }
@@ -281,14 +304,9 @@ pub(crate) fn status(summary: &Summary) -> &'static str {
     match (summary.cancelled, summary.is_success()) {
         (true, _) => "cancelled",
         (_, true) => "succeeded",
-        _ if only_waits(summary) => "waiting",
+        _ if summary.only_waits() => "waiting",
         _ => "failed",
     }
-}
-
-/// Whether all is done but what waits for resources that no document declares.
-pub(crate) fn only_waits(summary: &Summary) -> bool {
-    !summary.is_success() && Summary { waiting: Vec::new(), ..summary.clone() }.is_success()
 }
 
 fn summarise(summary: &Summary) -> SummaryEvent {

@@ -10,7 +10,6 @@ use purlin_host::documents::SourceMap;
 use purlin_host::engine::{Action, Change, Event, Phase, Summary};
 use purlin_host::model::{Diagnostic, Finding, Key};
 
-use crate::events;
 use crate::render::value;
 use crate::report::cause::{self, Locate};
 use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
@@ -181,7 +180,8 @@ fn present(action: Action) -> &'static str {
     }
 }
 
-fn past(action: Action) -> String {
+/// What was done, in a word.
+pub(crate) fn past(action: Action) -> String {
     match action {
         Action::Create => paint(CREATE, "created"),
         Action::Update => paint(UPDATE, "updated"),
@@ -334,10 +334,10 @@ fn headline(summary: &Summary) -> String {
     let word = match (summary.cancelled, summary.is_success()) {
         (true, _) => paint(WARNING, "Stopped"),
         (_, true) => paint(GOOD, "Done"),
-        _ if events::only_waits(summary) => paint(WARNING, "Waiting"),
+        _ if summary.only_waits() => paint(WARNING, "Waiting"),
         _ => paint(DELETE, "Failed"),
     };
-    let how = if events::only_waits(summary) { "after" } else { "in" };
+    let how = if summary.only_waits() { "after" } else { "in" };
     format!("{word} {how} {}: {parts}.", text::duration(summary.took))
 }
 

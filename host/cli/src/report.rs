@@ -5,6 +5,7 @@
 
 pub(crate) mod cause;
 pub(crate) mod check;
+pub(crate) mod condition;
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
 pub(crate) mod environment;

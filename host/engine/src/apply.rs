@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt as _};
-use purlin_model::{Finding, Key};
+use purlin_model::{Finding, Key, Reason};
 use purlin_state::{Change, Durable, Record, RecordId, Store};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -23,9 +23,11 @@ use crate::event::{Event, Phase, Summary};
 use crate::obstacles;
 use crate::operate::{self, Outcome};
 use crate::plan::{Action, Plan, Step, Work};
+use crate::planner::waits;
 use crate::recorded::Recorded;
 use crate::schedule::Schedule;
 use crate::sides::Sides;
+use crate::standing::Standing;
 use purlin_sandbox::CancelToken;
 
 /// Operations that may be on their way at the same time. It bounds memory; what bounds calls is
@@ -119,6 +121,28 @@ impl Shared {
     /// What is recorded now.
     pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// For which values an operation waits that has failed for want of them alone.
+    fn waits(&self, index: u32, cause: &Cause) -> Vec<Reason> {
+        let node = self.plan.operations.get(index as usize).and_then(|operation| operation.node);
+        match (cause, &self.plan.graph, node) {
+            (Cause::Inputs(_), Some(graph), Some(node)) => waits::for_values(graph, node, &self.board),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Tells how a resource stands whose obstacle changed. What a call that is not settled has left
+    /// behind is found out by the next run.
+    fn tell_stand(&self, change: &Change, unsettled: &[Key]) {
+        let Change::Obstruct { urn, unmet } = change else { return };
+        let Some(key) = urn.key().filter(|key| !unsettled.contains(key)) else { return };
+        let record = self.recorded(&RecordId::current(urn.clone()));
+        let unmet = unmet.as_deref();
+        let standing = Standing { urn, record: record.as_deref(), pending: None, unmet };
+        let (stand, conditions) = (standing.stand(), standing.conditions());
+        let obstacle = unmet.map(|unmet| unmet.obstacle.clone());
+        let _ = self.events.0.send(Event::Stands { key, stand, conditions, obstacle });
     }
 
     /// Whether the records still fit each other.
@@ -299,10 +323,11 @@ async fn run(shared: Arc<Shared>) -> Summary {
         }
         Some(_) => Vec::new(),
     };
-    if !obstacles.is_empty()
-        && let Err(error) = shared.store.commit(obstacles).await
-    {
-        summary.halted = Some(Cause::from(error));
+    if !obstacles.is_empty() {
+        match shared.store.commit(obstacles.clone()).await {
+            Ok(()) => obstacles.iter().for_each(|change| shared.tell_stand(change, &summary.unknown)),
+            Err(error) => summary.halted = Some(Cause::from(error)),
+        }
     }
     summary
 }
@@ -427,8 +452,14 @@ impl Running {
     fn failed(&mut self, index: u32, cause: Cause, took: Duration) {
         let shared = Arc::clone(&self.shared);
         if let Some((step, action)) = shared.step(index) {
-            shared.events.send(&step.key, action, Phase::Failed { cause: Box::new(cause.clone()), took });
-            self.summary.failed.push((step.key.clone(), cause));
+            let waits = shared.waits(index, &cause);
+            if waits.is_empty() {
+                shared.events.send(&step.key, action, Phase::Failed { cause: Box::new(cause.clone()), took });
+                self.summary.failed.push((step.key.clone(), cause));
+            } else {
+                shared.events.send(&step.key, action, Phase::Waiting { reasons: waits.clone() });
+                self.summary.waiting.push((step.key.clone(), waits));
+            }
             let blocked = self.schedule.failed(index);
             self.skip(blocked, Some(&step.key));
         }

@@ -18,6 +18,8 @@ pub(crate) struct Known {
     pub values: Value,
     /// Its resolved `driver_account`.
     pub account: Value,
+    /// Whether its driver may yet add outputs to these.
+    pub more_outputs: bool,
 }
 
 impl Known {
@@ -32,7 +34,13 @@ impl Known {
             outputs,
             values: inputs.values.clone(),
             account: inputs.account.as_deref().map_or(Value::Null, Value::from),
+            more_outputs: false,
         }
+    }
+
+    /// The same for outputs to which the driver may yet add others.
+    pub(crate) fn with_more(self, more_outputs: bool) -> Self {
+        Self { more_outputs, ..self }
     }
 }
 
@@ -66,6 +74,9 @@ impl Provisioned for Board {
     }
     fn account(&self, node: NodeId) -> Option<Cow<'_, Value>> {
         self.get(node).map(|known| Cow::Borrowed(&known.account))
+    }
+    fn has_more_outputs(&self, node: NodeId) -> bool {
+        self.get(node).is_some_and(|known| known.more_outputs)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use purlin_model::{Finding, Key, Reason};
+use purlin_model::{Condition, Finding, Key, Obstacle, Reason};
 
 use crate::error::Cause;
 use crate::plan::{Action, Tally};
+use crate::standing::Stand;
 
 /// How far a resource is.
 #[derive(Clone, Debug)]
@@ -38,7 +39,8 @@ pub enum Phase {
         /// How long the step took.
         took: Duration,
     },
-    /// It waits for a resource that no document declares. Nothing is done about it in this run.
+    /// It waits for a resource that cannot be provisioned now, or for a value of one. Nothing is done
+    /// about it in this run.
     Waiting {
         /// For which, and along which way.
         reasons: Vec<Reason>,
@@ -63,6 +65,18 @@ pub enum Event {
         /// How far it is.
         phase: Phase,
     },
+    /// A resource stands in another way than after the run before (SPEC §7): something came into its way,
+    /// or ended. Comes at the end of a run, once a resource.
+    Stands {
+        /// Which.
+        key: Key,
+        /// How, in a word.
+        stand: Stand,
+        /// How, as conditions.
+        conditions: [Condition; 3],
+        /// What is in its way, if anything.
+        obstacle: Option<Obstacle>,
+    },
     /// The run is over; always the last event.
     Summary(Summary),
 }
@@ -76,7 +90,7 @@ pub struct Summary {
     pub failed: Vec<(Key, Cause)>,
     /// Resources that were not tried, each with what stood in the way.
     pub skipped: Vec<(Key, Option<Key>)>,
-    /// Resources that wait for others that no document declares, each with its reasons.
+    /// Resources that wait for others, each with its reasons.
     pub waiting: Vec<(Key, Vec<Reason>)>,
     /// Resources of which it is not known what became of them, because a call was ended by force or
     /// its driver broke down. The next run finds out, or asks.
@@ -104,5 +118,10 @@ impl Summary {
             && self.halted.is_none()
             && self.integrity.is_none()
             && !self.cancelled
+    }
+
+    /// Whether everything was done but for resources that wait for others.
+    pub fn only_waits(&self) -> bool {
+        !self.is_success() && Self { waiting: Vec::new(), ..self.clone() }.is_success()
     }
 }

@@ -8,6 +8,7 @@
 mod answers;
 mod apply;
 mod ask;
+mod circles;
 mod compare;
 mod diff;
 mod digest;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use purlin_graph::{Graph, NodeId};
+use purlin_graph::NodeId;
 use purlin_model::{Awaited, Key, Obstacle, Reason, Urn, Wait};
 use purlin_state::{Change, Unmet};
 
@@ -79,10 +79,8 @@ fn is_over(obstacle: &Obstacle, step: &Step, plan: &Plan) -> bool {
 fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
     let mut found: HashMap<Key, Obstacle> = HashMap::new();
     for step in &plan.steps {
-        let mut waits = Vec::new();
         for reason in &step.reasons {
             match reason {
-                Reason::Waits(wait) => waits.push(wait.clone()),
                 Reason::Paused => {
                     found.insert(step.key.clone(), Obstacle::Paused);
                 }
@@ -93,11 +91,19 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
                 _ => {}
             }
         }
+        let waits = waits_of(&step.reasons);
         if !waits.is_empty() {
             found.insert(step.key.clone(), Obstacle::Waits { waits });
         }
     }
-    for (key, waits) in blocked(plan, summary) {
+    // Those of whose targets only this run found that they lack a value.
+    let planned: HashSet<&Key> = plan.steps.iter().filter(|step| step.waits).map(|step| &step.key).collect();
+    let late = summary.waiting.iter().filter(|(key, _)| !planned.contains(key));
+    let late: Vec<(&Key, Vec<Wait>)> = late.map(|(key, reasons)| (key, waits_of(reasons))).collect();
+    for (key, waits) in &late {
+        found.insert((*key).clone(), Obstacle::Waits { waits: waits.clone() });
+    }
+    for (key, waits) in blocked(plan, summary, &late) {
         found.insert(key, Obstacle::Waits { waits });
     }
     let of_failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
@@ -126,8 +132,17 @@ fn message(cause: &Cause) -> Arc<str> {
     }
 }
 
-/// What each resource that was not tried waits for: the failures in its way, each with the whole way.
-fn blocked(plan: &Plan, summary: &Summary) -> HashMap<Key, Vec<Wait>> {
+fn waits_of(reasons: &[Reason]) -> Vec<Wait> {
+    let wait = |reason: &Reason| match reason {
+        Reason::Waits(wait) => Some(wait.clone()),
+        _ => None,
+    };
+    reasons.iter().filter_map(wait).collect()
+}
+
+/// What each resource that was not tried waits for: the failures in its way, and what those wait for
+/// that lack a value, each with the whole way.
+fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMap<Key, Vec<Wait>> {
     let mut blocked: HashMap<Key, Vec<Wait>> = HashMap::new();
     let awaited = |key: &Key, cause: &Cause| {
         Wait::directly(Awaited::Failed { key: key.clone(), message: message(cause) })
@@ -143,10 +158,12 @@ fn blocked(plan: &Plan, summary: &Summary) -> HashMap<Key, Vec<Wait>> {
         return blocked;
     };
     let skipped: HashSet<&Key> = summary.skipped.iter().map(|(key, _)| key).collect();
-    for (failed, cause) in &summary.failed {
-        let Some(from) = node_of(plan, graph, failed) else { continue };
+    let failures = summary.failed.iter().map(|(key, cause)| (key, awaited(key, cause)));
+    let late = late.iter().flat_map(|(key, waits)| waits.iter().map(move |wait| (*key, wait.via(key))));
+    for (key, wait) in failures.chain(late) {
+        let Some(from) = graph.find(key.as_str()) else { continue };
         // Breadth first, so that the shortest way is told.
-        let mut ways: HashMap<NodeId, Wait> = HashMap::from([(from, awaited(failed, cause))]);
+        let mut ways: HashMap<NodeId, Wait> = HashMap::from([(from, wait)]);
         let mut open = VecDeque::from([from]);
         while let Some(node) = open.pop_front() {
             let Some(way) = ways.get(&node) else { continue };
@@ -160,9 +177,11 @@ fn blocked(plan: &Plan, summary: &Summary) -> HashMap<Key, Vec<Wait>> {
                     continue;
                 }
                 let waits = blocked.entry(key.clone()).or_default();
-                if waits.len() < MOST_TOLD {
-                    waits.push(way.clone());
+                // Of what it tells enough, its dependents do, too.
+                if waits.len() == MOST_TOLD {
+                    continue;
                 }
+                waits.push(way.clone());
                 ways.insert(*dependent, way.clone());
                 open.push_back(*dependent);
             }
@@ -177,13 +196,6 @@ fn blocked(plan: &Plan, summary: &Summary) -> HashMap<Key, Vec<Wait>> {
         }
     }
     blocked
-}
-
-fn node_of(plan: &Plan, graph: &Graph, key: &Key) -> Option<NodeId> {
-    let step = plan.steps.iter().position(|step| step.key == *key)?;
-    let own = |operation: &&crate::plan::Operation| operation.step as usize == step;
-    let node = plan.operations.iter().filter(own).find_map(|operation| operation.node);
-    node.filter(|node| graph.key(*node).is_some())
 }
 
 /// Resources that are done, and that are ready only together with others that are not.

@@ -68,7 +68,7 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) 
         Work::Adopt { found } => task.adopt(found).await,
         Work::Observe { id, found } => task.observe(id, found.as_deref()).await,
         Work::Delete { id, call, stays, also } => task.delete(id, *call, *stays, also, turn).await,
-        Work::Refresh => task.refresh().await,
+        Work::Refresh { grace } => task.refresh(*grace).await,
         Work::Recover { id, look_only } => task.recover(id, *look_only).await,
         Work::Undecided => Err(Cause::Undecided),
     };

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use purlin_graph::{Graph, NodeId};
 use purlin_model::driver::Inputs;
@@ -219,7 +220,10 @@ pub(crate) enum Work {
         also: Vec<Companion>,
     },
     /// Reads the resource and records what was found.
-    Refresh,
+    Refresh {
+        /// How long after its creation it may be missing before it counts as gone.
+        grace: Duration,
+    },
     /// Finds out what became of a call that was interrupted.
     Recover {
         /// The record that the call was about.
@@ -264,7 +268,7 @@ impl Work {
             Self::Update { .. } => Action::Update,
             Self::Adopt { .. } => Action::Adopt,
             Self::Delete { .. } => Action::Delete,
-            Self::Observe { .. } | Self::Refresh | Self::Recover { .. } => Action::Read,
+            Self::Observe { .. } | Self::Refresh { .. } | Self::Recover { .. } => Action::Read,
         }
     }
 }

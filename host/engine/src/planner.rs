@@ -32,6 +32,7 @@ use purlin_sandbox::CallError;
 
 use crate::answers::Total;
 use crate::ask;
+use crate::circles::Turned;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
 use crate::evaluate::{self, Board, Known};
@@ -160,7 +161,9 @@ pub async fn plan(
         true => Vault::closed(),
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
-    let waiting = waits::find(&graph, context, &recorded, &options.held);
+    let of_turned = Arc::clone(&graph);
+    let turned = Turned::new(&of_turned, context, &recorded);
+    let waiting = waits::find(&graph, context, &recorded, &options.held, &turned);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
             board: Board::new(graph.len()),
@@ -178,7 +181,8 @@ pub async fn plan(
             context,
             recorded: &recorded,
             in_scope: &in_scope,
-            waiting: &waiting,
+            waiting: waiting.clone(),
+            turned: &turned,
             forced: &forced,
             import: &import,
             options: &options,
@@ -392,8 +396,9 @@ struct Planner<'a> {
     context: &'a Context,
     recorded: &'a Recorded,
     in_scope: &'a Option<HashSet<Urn>>,
-    /// Resources that wait for what no document declares, each with its reasons.
-    waiting: &'a HashMap<NodeId, Vec<Reason>>,
+    /// Resources that are left alone, each with its reasons.
+    waiting: HashMap<NodeId, Vec<Reason>>,
+    turned: &'a Turned<'a>,
     /// Resources to replace whatever their inputs say, each with the reason.
     forced: &'a HashMap<Urn, Reason>,
     /// Ids to take over.

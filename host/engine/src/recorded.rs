@@ -7,6 +7,7 @@ use std::sync::Arc;
 use purlin_model::{Label, Unfinished, Urn};
 use purlin_state::{Intent, Operation, Record, RecordId, Snapshot, Status, Unmet};
 
+use crate::circles::Dependence;
 use crate::error::Error;
 
 /// Records by URN, old copies apart, and calls whose outcome is not known.
@@ -74,35 +75,13 @@ impl Recorded {
     }
 
     fn no_loop(&self) -> Result<(), Error> {
-        let mut waiting: HashMap<&Urn, usize> = HashMap::with_capacity(self.current.len());
-        let mut dependents: HashMap<&Urn, Vec<&Urn>> = HashMap::with_capacity(self.current.len());
-        for record in self.current.values() {
-            let dependencies = record.dependencies.iter().filter(|urn| self.current.contains_key(*urn));
-            waiting.insert(&record.urn, dependencies.clone().count());
-            for dependency in dependencies {
-                dependents.entry(dependency).or_default().push(&record.urn);
+        let dependence = Dependence::recorded(self.current.values().map(|record| &**record));
+        match dependence.looped() {
+            None => Ok(()),
+            Some(urn) => {
+                Err(Error::Integrity(format!("recorded dependencies form a loop, `{urn}` among them")))
             }
         }
-        let mut ready: Vec<&Urn> =
-            waiting.iter().filter(|(_, count)| **count == 0).map(|(urn, _)| *urn).collect();
-        let mut passed = 0;
-        while let Some(urn) = ready.pop() {
-            passed += 1;
-            for dependent in dependents.remove(urn).unwrap_or_default() {
-                if let Some(count) = waiting.get_mut(dependent) {
-                    *count -= 1;
-                    if *count == 0 {
-                        ready.push(dependent);
-                    }
-                }
-            }
-        }
-        if passed == self.current.len() {
-            return Ok(());
-        }
-        let looped = waiting.iter().filter(|(_, count)| **count > 0).map(|(urn, _)| *urn).min();
-        let looped = looped.map_or_else(String::new, |urn| format!(", `{urn}` among them"));
-        Err(Error::Integrity(format!("recorded dependencies form a loop{looped}")))
     }
 
     /// The current record of a URN.

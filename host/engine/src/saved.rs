@@ -197,7 +197,7 @@ fn name(work: &Work) -> String {
         Work::Adopt { .. } => "adopt".into(),
         Work::Observe { .. } => "observe".into(),
         Work::Delete { id, call, stays, .. } => format!("delete {id} call={call} stays={stays}"),
-        Work::Refresh => "refresh".into(),
+        Work::Refresh { .. } => "refresh".into(),
         Work::Recover { .. } => "recover".into(),
         Work::Undecided => "undecided".into(),
     }

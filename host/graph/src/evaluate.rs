@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use purlin_expression::{PathError, Unread, evaluate, read_path};
 use purlin_model::{
-    Context, ContextField, Diagnostic, Map, Path, Placeholder, Reference, Template, Urn, Value, Workload,
+    Context, ContextField, Diagnostic, Location, Map, Path, Placeholder, Reference, Template, Urn, Value,
+    Workload,
 };
 
 use crate::build::may_be_absent;
@@ -21,6 +22,9 @@ use crate::text::{self, Below, MAX_DEPTH};
 /// text grows exponentially; no real document comes near.
 const MAX_READ: usize = 128 << 20;
 
+const EMPTY_REFERENCE: &str = "empty-reference";
+const UNKNOWN_OUTPUT: &str = "unknown-output";
+
 /// What is known of resources that others read. `None` means not known yet: it reads as unknown.
 pub trait Provisioned {
     /// The outputs of a resource, a map.
@@ -29,6 +33,10 @@ pub trait Provisioned {
     fn values(&self, node: NodeId) -> Option<Cow<'_, Value>>;
     /// Its resolved account.
     fn account(&self, node: NodeId) -> Option<Cow<'_, Value>>;
+    /// Whether it may get outputs besides those that are known. Those read as unknown.
+    fn has_more_outputs(&self, _node: NodeId) -> bool {
+        false
+    }
 }
 
 /// What a resource is made from, resolved. Unknown values are where something that it reads is
@@ -47,12 +55,48 @@ pub struct Inputs {
     pub account: Option<Value>,
 }
 
+/// A value that a reference field reads, and that the other resource does not have so far, or has empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmptyReference {
+    /// The other resource.
+    pub target: NodeId,
+    /// Where the value lies in it.
+    pub path: String,
+    /// The reference field.
+    pub location: Location,
+}
+
 impl Graph {
     /// Resolves what a resource is made from.
     ///
     /// # Errors
     /// Every placeholder that reads what is not there, at its place.
     pub fn evaluate(&self, node: NodeId, provisioned: &dyn Provisioned) -> Result<Inputs, Vec<Diagnostic>> {
+        self.run(node, provisioned).0
+    }
+
+    /// The values that reference fields read and other resources do not have so far, because of which a
+    /// resource cannot be evaluated; none where it can, or where something else is wrong, too.
+    pub fn empty_references(&self, node: NodeId, provisioned: &dyn Provisioned) -> Vec<EmptyReference> {
+        let (evaluated, mut empty) = self.run(node, provisioned);
+        let Err(faults) = evaluated else { return Vec::new() };
+        let is_empty = |fault: &Diagnostic| {
+            matches!(fault.code, EMPTY_REFERENCE | UNKNOWN_OUTPUT)
+                && empty.iter().any(|empty| fault.location.as_ref() == Some(&empty.location))
+        };
+        if !faults.iter().all(is_empty) {
+            return Vec::new();
+        }
+        // Others may be left out.
+        empty.retain(|empty| faults.iter().any(|fault| fault.location.as_ref() == Some(&empty.location)));
+        empty
+    }
+
+    fn run(
+        &self,
+        node: NodeId,
+        provisioned: &dyn Provisioned,
+    ) -> (Result<Inputs, Vec<Diagnostic>>, Vec<EmptyReference>) {
         let run = Run {
             graph: self,
             provisioned,
@@ -61,19 +105,25 @@ impl Graph {
             texts: RefCell::new(HashMap::new()),
             depth: Cell::new(0),
             left: Cell::new(MAX_READ),
+            empty: RefCell::default(),
         };
+        let inputs = self.inputs(&run);
+        (inputs, run.empty.into_inner())
+    }
+
+    fn inputs(&self, run: &Run<'_>) -> Result<Inputs, Vec<Diagnostic>> {
+        let node = run.owner;
         let docs = self.docs();
         let mut faults = Vec::new();
-        let mut fill =
-            |template: &Template, scope: Scope| match evaluate(template, &Reader { run: &run, scope }) {
-                // Where an optional placeholder is all there is.
-                Ok(value) => value.unwrap_or(Value::Null),
-                Err(found) => {
-                    faults.extend(found);
-                    // So that what reads this says nothing more about it.
-                    Value::unknown()
-                }
-            };
+        let mut fill = |template: &Template, scope: Scope| match evaluate(template, &Reader { run, scope }) {
+            // Where an optional placeholder is all there is.
+            Ok(value) => value.unwrap_or(Value::Null),
+            Err(found) => {
+                faults.extend(found);
+                // So that what reads this says nothing more about it.
+                Value::unknown()
+            }
+        };
         let params = match docs.params(&self.nodes, node) {
             Params::None => Value::map(),
             Params::Given(template, scope) => fill(template, scope),
@@ -160,6 +210,8 @@ struct Run<'a> {
     depth: Cell<usize>,
     /// How much may still be read.
     left: Cell<usize>,
+    /// What reference fields found empty.
+    empty: RefCell<Vec<EmptyReference>>,
 }
 
 /// Reads in one scope.
@@ -291,16 +343,26 @@ impl Reader<'_> {
     /// takes an empty value as one that the resource does not have yet: what refers to it must not be
     /// provisioned with it.
     fn target(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
-        let value = self.resource(node, read, placeholder)?;
+        let value = self.resource(node, read, placeholder);
         let (true, Read::Outputs(path) | Read::Field(path)) =
-            (matches!(placeholder.reference, Reference::Field(_)) && is_empty(&value), read)
+            (matches!(placeholder.reference, Reference::Field(_)), read)
         else {
-            return Ok(value);
+            return value;
         };
-        let who = self.run.graph.nodes.key(node).map(|key| format!(" of `{key}`")).unwrap_or_default();
-        let fault = Diagnostic::error("empty-reference", format!("`{path}`{who} is empty"));
-        let fault = fault.help("if the field may be left out, write `policy: {resolution: Optional}`");
-        Err(Unread::Absent(Box::new(docs::at(placeholder, fault))))
+        let (path, location) = (path.to_string(), placeholder.location.clone());
+        let fault = match value {
+            Ok(value) if is_empty(&value) => {
+                let who = self.run.graph.nodes.key(node).map(|key| format!(" of `{key}`"));
+                let message = format!("`{path}`{} is empty", who.unwrap_or_default());
+                let fault = Diagnostic::error(EMPTY_REFERENCE, message);
+                let help = "if the field may be left out, write `policy: {resolution: Optional}`";
+                Box::new(docs::at(placeholder, fault.help(help)))
+            }
+            Err(Unread::Absent(fault)) => fault,
+            value => return value,
+        };
+        self.run.empty.borrow_mut().push(EmptyReference { target: node, path, location });
+        Err(Unread::Absent(fault))
     }
 
     /// What is read from a resource; its id where nothing is named.
@@ -316,7 +378,10 @@ impl Reader<'_> {
         let provisioned = self.run.provisioned;
         match read {
             Read::Id => Ok(key.map_or(Value::Null, |key| key.id().into())),
-            Read::Outputs(path) => below("unknown-output", provisioned.outputs(node), path),
+            Read::Outputs(path) => match below(UNKNOWN_OUTPUT, provisioned.outputs(node), path) {
+                Err(Unread::Absent(_)) if provisioned.has_more_outputs(node) => Ok(Value::unknown()),
+                read => read,
+            },
             Read::Values(path) => below("unknown-input", provisioned.values(node), path),
             Read::Account => Ok(provisioned.account(node).map_or(Value::unknown(), Cow::into_owned)),
             Read::Guresid => Ok(key
@@ -473,7 +538,7 @@ fn by_text(a: &Value, b: &Value) -> std::cmp::Ordering {
 
 fn wrong_path(code: &'static str, error: PathError, who: &str, placeholder: &Placeholder) -> Unread {
     let what = match code {
-        "unknown-output" => "the outputs",
+        UNKNOWN_OUTPUT => "the outputs",
         "unknown-input" => "the input values",
         "unknown-param" => "the params",
         _ => "the values",

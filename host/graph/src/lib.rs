@@ -23,7 +23,7 @@ mod written;
 
 pub use build::build;
 pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason};
-pub use evaluate::{Inputs, Provisioned};
+pub use evaluate::{EmptyReference, Inputs, Provisioned};
 pub use graph::{Edge, Graph, Node};
 pub use input::{Input, OutputNames, UnknownOutputs};
 pub use node::{EdgeKind, EdgeKinds, NodeId};

@@ -212,7 +212,16 @@ pub enum Awaited {
         /// A resource with a like name.
         near: Option<Key>,
     },
-    /// A resource that is paused and does not exist.
+    /// A value that a reference field reads, and that the other resource has not, or has empty.
+    Empty {
+        /// Of which resource.
+        key: Key,
+        /// Where the value lies, such as `id`.
+        path: Arc<str>,
+        /// The reference field, as `FILE:LINE:COLUMN`.
+        at: Arc<str>,
+    },
+    /// A resource that is paused, and does not exist or still depends on what waits.
     Paused {
         /// Which.
         key: Key,
@@ -259,6 +268,8 @@ pub enum Finding {
     Changed,
     /// It does not exist any more.
     Gone,
+    /// It was created a moment ago, and its system does not show it yet.
+    NotVisible,
     /// The interrupted call created it.
     Created,
     /// The interrupted call did not create it.
@@ -350,6 +361,7 @@ impl Finding {
         match self {
             Self::Changed => "changed",
             Self::Gone => "gone",
+            Self::NotVisible => "not-visible",
             Self::Created => "created",
             Self::NotCreated => "not-created",
             Self::MayExist => "may-exist",

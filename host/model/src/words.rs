@@ -118,7 +118,10 @@ impl fmt::Display for Awaited {
                 }
                 f.write_str(")")
             }
-            Self::Paused { key } => write!(f, "`{}`, which is paused and does not exist", short(key)),
+            Self::Empty { key, path, at } => {
+                write!(f, "`{}`, which has no `{path}` so far ({at})", short(key))
+            }
+            Self::Paused { key } => write!(f, "`{}`, which is paused", short(key)),
             Self::Failed { key, message } => write!(f, "`{}`, which failed: {message}", short(key)),
             Self::NeedsConsent { key } => {
                 write!(f, "`{}`, which is to be replaced and takes consent", short(key))
@@ -148,6 +151,7 @@ impl fmt::Display for Finding {
         f.write_str(match self {
             Self::Changed => "it was changed",
             Self::Gone => "it no longer exists",
+            Self::NotVisible => "its system does not show it yet",
             Self::Created => "it was created",
             Self::NotCreated => "it was not created",
             Self::MayExist => "it may have been created",
@@ -312,10 +316,7 @@ mod tests {
         assert_eq!((wait.through.len(), wait.left_out), (32, 68));
         let words = wait.to_string();
         assert!(words.starts_with("it waits for `t#k100`, which waits for `t#k99`"), "{words}");
-        assert!(
-            words
-                .ends_with("68 more, the last of which waits for `t#k0`, which is paused and does not exist")
-        );
+        assert!(words.ends_with("68 more, the last of which waits for `t#k0`, which is paused"));
     }
 
     #[test]
@@ -348,6 +349,7 @@ mod tests {
         for finding in [
             Changed,
             Gone,
+            NotVisible,
             Created,
             NotCreated,
             MayExist,

@@ -43,6 +43,9 @@ pub struct Reconcile {
     pub interval: Option<Duration>,
     /// What happens to a resource that others changed; it is repaired when nothing is written.
     pub drift: Option<Drift>,
+    /// How long after its creation a resource may be missing from its system; 30 seconds when none is
+    /// written. Systems that are eventually consistent show a new resource late.
+    pub grace: Option<Duration>,
     /// Whether resources that left the documents are deleted without asking.
     pub delete: bool,
     /// Whether resources are replaced without asking, where that takes deleting the old one.
@@ -71,6 +74,8 @@ pub struct ReconcileRule {
     pub interval: Option<Duration>,
     /// What happens to one that others changed.
     pub drift: Option<Drift>,
+    /// How long after its creation one may be missing.
+    pub grace: Option<Duration>,
     /// Where it was written.
     pub location: Location,
 }

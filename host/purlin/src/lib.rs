@@ -64,7 +64,7 @@ pub use error::Error;
 pub use history::Deploying;
 pub use last::LastDeployed;
 pub use outputs::{Outputs, outputs};
-pub use reconcile::{Keeper, Pass, Schedule};
+pub use reconcile::{Keeper, Pass};
 pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 

@@ -13,7 +13,7 @@ use purlin_graph::Graph;
 use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Urn};
 use purlin_state::{Change, Deployment, Status, Unmet};
 
-pub use self::due::Schedule;
+use self::due::Schedule;
 use crate::{Documents, Error, Purlin, Session};
 
 /// How long to wait for a target that no document declares, in milliseconds. A change of the documents
@@ -191,7 +191,17 @@ impl Keeper {
         if due.is_empty() {
             return Ok(());
         }
-        let plan = session.plan_reads(&documents.context, base, &|urn| due.contains(urn)).await?;
+        let fresh: Vec<(Urn, u64)> = base
+            .all_current()
+            .filter(|record| due.contains(&record.urn))
+            .filter_map(|record| {
+                let grace = due::grace(policy, &record.urn);
+                let over = record.created.saturating_add(due::millis(grace));
+                (over > now).then(|| (record.urn.clone(), over))
+            })
+            .collect();
+        let wanted = |urn: &Urn| due.contains(urn).then(|| due::grace(policy, urn));
+        let plan = session.plan_reads(&documents.context, base, &wanted).await?;
         let asked: Vec<Urn> = plan.steps.iter().map(|step| step.urn.clone()).collect();
         pass.read = asked.len();
         let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
@@ -204,6 +214,10 @@ impl Keeper {
             summary.failed.iter().map(|(key, _)| Urn::new(&documents.context, key)).collect();
         for urn in due.difference(&failed) {
             self.schedule.was_read(urn, now, due::interval(policy, urn));
+        }
+        // A new resource that is missing may only not be visible yet.
+        for (urn, over) in &fresh {
+            self.schedule.read_by(urn, *over);
         }
         self.count(&summary, &documents.context, now);
         Ok(())

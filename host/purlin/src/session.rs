@@ -1,6 +1,7 @@
 //! A deployment under way: the lock of an environment, and what is recorded in it.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use purlin_engine::{
     ApplyOptions, Base, CancelToken, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch, Summary,
@@ -100,12 +101,12 @@ impl Session<'_> {
         Ok(purlin_engine::refresh(context, base, &**self.purlin.registry()?, scope).await?)
     }
 
-    /// The same for the resources that `wanted` says, from what is given.
+    /// The same from what is given, for the resources for which `wanted` gives a grace period.
     pub(crate) async fn plan_reads(
         &self,
         context: &Context,
         base: Base,
-        wanted: &(dyn Fn(&Urn) -> bool + Sync),
+        wanted: &(dyn Fn(&Urn) -> Option<Duration> + Sync),
     ) -> Result<Plan, Error> {
         Ok(purlin_engine::read(context, base, &**self.purlin.registry()?, wanted).await?)
     }

@@ -288,7 +288,7 @@ async fn follow(
                     app.timings.driver(driver, took);
                 }
             }
-            Event::Resource { .. } => {}
+            Event::Resource { .. } | Event::Stands { .. } => {}
         }
     };
     progress.finish();

@@ -22,7 +22,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{self, Given};
 use crate::progress;
 use crate::report;
-use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
+use crate::style::{DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::surroundings;
 use crate::text;
 use crate::ui::Level;
@@ -74,6 +74,10 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&ConsentArgs { yes: args.yes, allow_data_loss: false }, json, app)?;
+    if args.watch && args.documents.named().iter().any(|path| path.as_os_str() == "-") {
+        let message = "a watch reads its documents again, and standard input can be read only once";
+        return Err(Failure::input(message).hint("name a file or a folder instead of `-`"));
+    }
     let loaded = input::load(&args.documents, app)?;
     let texts = texts(&loaded);
     let mut given = input::settled(loaded, &args.documents, app)?;
@@ -281,13 +285,17 @@ struct Told {
 
 impl Told {
     fn event(&mut self, event: &Event, given: &Given, app: &App) {
-        let Event::Resource { key, action, phase } = event else { return };
+        let (key, action, phase) = match event {
+            Event::Resource { key, action, phase } => (key, action, phase),
+            Event::Stands { .. } if self.json => return events::write(event, None, &app.ui),
+            Event::Stands { .. } | Event::Summary(_) => return,
+        };
         let line = match phase {
             Phase::Observed { finding, changes } => progress::observed(key, *finding, changes),
             Phase::Succeeded { took } if !matches!(action, Action::None | Action::Read) => {
                 self.failures.remove(key);
                 let took = paint(DIM, format!("({})", text::duration(*took)));
-                format!("{} {} {took}", done(*action), text::line(key.as_str()))
+                format!("{} {} {took}", progress::past(*action), text::line(key.as_str()))
             }
             Phase::Failed { cause, .. } => {
                 let cause = text::line(&cause.to_string()).into_owned();
@@ -395,17 +403,6 @@ fn tally(pass: &Pass) -> String {
         parts.push("not finished".to_owned());
     }
     parts.join(", ")
-}
-
-fn done(action: Action) -> String {
-    match action {
-        Action::Create => paint(CREATE, "created"),
-        Action::Update => paint(UPDATE, "updated"),
-        Action::Replace => paint(UPDATE, "replaced"),
-        Action::Delete => paint(DELETE, "deleted"),
-        Action::Adopt => paint(CREATE, "adopted"),
-        Action::Read | Action::None => "read".to_owned(),
-    }
 }
 
 /// Requests of other programs to look at everything: SIGUSR1.

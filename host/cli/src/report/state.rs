@@ -1,13 +1,14 @@
 //! What is recorded, as plain data.
 
+use purlin_host::engine::{Standing, standings};
 use purlin_host::model::driver::Inputs as HostInputs;
-use purlin_host::model::{Unfinished, Urn, Value};
+use purlin_host::model::{Condition, Unfinished, Urn, Value};
 use purlin_host::state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::FORMAT;
 use super::worded::Worded;
+use super::{FORMAT, condition};
 use crate::{render, text};
 
 /// Resources on record.
@@ -64,6 +65,8 @@ pub(crate) struct Details {
     /// Why, where the status is `partial`.
     #[serde(flatten)]
     unfinished: Option<Worded<Unfinished>>,
+    #[serde(serialize_with = "condition::serialize")]
+    conditions: [Condition; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Pending>,
     driver: String,
@@ -310,6 +313,9 @@ impl Details {
                 None => (snapshot.records.iter().find(of)?, false),
             },
         };
+        let nothing = Standing { urn, record: None, pending: None, unmet: None };
+        let standing =
+            standings(snapshot).into_iter().find(|standing| standing.urn == urn).unwrap_or(nothing);
         let json = |value: &Value| render::value::json(value, show_secrets);
         let HostInputs { values, secrets, params, account } = &record.inputs;
         let dependents =
@@ -335,6 +341,7 @@ impl Details {
                 Status::Partial(unfinished) => Some(unfinished.clone().into()),
                 Status::Ready | Status::Absent => None,
             },
+            conditions: standing.conditions(),
             pending: pending(snapshot, &current, show_secrets),
             driver: driver(record),
             driver_digest: record.driver.digest.to_string(),

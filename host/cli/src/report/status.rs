@@ -7,8 +7,8 @@ use purlin_host::model::{Awaited, Condition, Obstacle};
 use purlin_host::state::{Deployment, Environment, Snapshot};
 use serde::Serialize;
 
-use super::FORMAT;
 use super::worded::Worded;
+use super::{FORMAT, condition};
 
 /// How an environment stands.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -37,6 +37,7 @@ pub(crate) struct Latest {
     pub(crate) outcome: &'static str,
     pub(crate) user: String,
     /// When it ended or, where it did not, began: milliseconds since 1970.
+    #[serde(serialize_with = "condition::moment")]
     pub(crate) at: u64,
 }
 
@@ -47,6 +48,7 @@ pub(crate) struct Resource {
     pub(crate) urn: String,
     /// The worst of its conditions, in a word.
     pub(crate) status: Stand,
+    #[serde(serialize_with = "condition::serialize")]
     pub(crate) conditions: [Condition; 3],
     /// What is in its way.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,9 +114,13 @@ fn awaited(obstacle: &Obstacle) -> Vec<String> {
     let (Obstacle::Waits { waits } | Obstacle::Beside { waits }) = obstacle else { return Vec::new() };
     let first = |wait: &purlin_host::model::Wait| match (wait.through.first(), &wait.what) {
         (Some(key), _) => Some(key.to_string()),
-        (None, Awaited::Paused { key } | Awaited::Failed { key, .. } | Awaited::NeedsConsent { key }) => {
-            Some(key.to_string())
-        }
+        (
+            None,
+            Awaited::Paused { key }
+            | Awaited::Failed { key, .. }
+            | Awaited::NeedsConsent { key }
+            | Awaited::Empty { key, .. },
+        ) => Some(key.to_string()),
         (None, _) => None,
     };
     waits.iter().filter_map(first).collect()

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::terminal::typed;
 use crate::world::{World, thing};
 
 /// How long something may take on a busy machine.
@@ -45,14 +46,35 @@ fn drift_is_repaired_or_reported_as_the_workspace_says() {
 #[test]
 fn what_is_gone_is_made_again_or_reported() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{drift: report}");
+    settings(&world, "{drift: report, grace: 0s}");
     std::fs::remove_file(world.file("a")).expect("removed");
     let ran = world.run(&["reconcile", "--yes"]).status(1);
     assert!(ran.err.contains("thing.default#shared.a: it no longer exists"), "{}", ran.err);
     assert_eq!(world.effects(), (1, 0, 0));
     let status = world.run(&["status", "--format", "json"]).status(0).json();
     assert_eq!(status["summary"], serde_json::json!({"missing": 1, "ready": 1}));
-    settings(&world, "{drift: repair}");
+    settings(&world, "{drift: repair, grace: 0s}");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.effects(), (2, 0, 0));
+}
+
+/// LIFE-04: some systems show a new resource late.
+#[test]
+fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
+    let world = World::deployed("a: {type: thing, params: {value: v}}", "");
+    settings(&world, "{grace: 1h}");
+    let file = world.file("a");
+    let kept = std::fs::read(&file).expect("read");
+    std::fs::remove_file(&file).expect("removed");
+    let ran = world.run(&["reconcile", "--yes"]).status(0);
+    assert!(ran.err.contains("thing.default#shared.a: its system does not show it yet"), "{}", ran.err);
+    assert_eq!(world.effects(), (1, 0, 0));
+    std::fs::write(&file, kept).expect("written");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.effects(), (1, 0, 0));
+    // Once that time is over, it counts as gone.
+    std::fs::remove_file(&file).expect("removed");
+    settings(&world, "{rules: [{resources: 'thing#shared.a', grace: 0s}], grace: 1h}");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.effects(), (2, 0, 0));
 }
@@ -210,7 +232,7 @@ impl Drop for Watching {
 #[cfg(unix)]
 fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{interval: 1s}");
+    settings(&world, "{interval: 1s, grace: 0s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
     // Others work between two passes: whoever finds the state in use tries again.
@@ -253,6 +275,7 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
 #[cfg(unix)]
 fn a_failure_is_tried_again_and_a_request_reads_at_once() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
+    settings(&world, "{grace: 0s}");
     // Its driver finds a file where a folder has to be.
     let things = world.path().join("data/things");
     std::fs::write(&things, "").expect("written");
@@ -268,6 +291,46 @@ fn a_failure_is_tried_again_and_a_request_reads_at_once() {
     watching.signal("-USR1");
     watching.until_done("create", "a");
     watching.end();
+}
+
+#[test]
+fn standard_input_cannot_be_watched() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    let ran = world.run(&["reconcile", "--yes", "--watch", "-f", "-"]).status(2);
+    assert!(ran.err.contains("standard input can be read only once"), "{}", ran.err);
+    assert!(!world.project().has_state());
+}
+
+/// The deployment before failed, which is not what this command tried.
+#[test]
+fn what_a_person_said_no_to_is_not_tried_again() {
+    let world = World::new("a: {type: thing, params: {value: v}}\nb: {type: odd, params: {do: explode}}", "");
+    world.run(&["up", "--yes"]).status(1);
+    let Some(ran) = typed(world.project(), &["destroy", "--retry-for", "10s"], "n\n") else { return };
+    assert_eq!(ran.status, 1, "{}", ran.out);
+    assert!(ran.out.contains("Nothing was changed") && !ran.out.contains("Trying again"), "{}", ran.out);
+    assert_eq!(world.effects(), (1, 0, 0));
+}
+
+#[test]
+fn what_a_provider_refuses_is_tried_again_for_a_while() {
+    let world = World::deployed("a: {type: thing, params: {value: v}}", "");
+    // Its driver cannot delete a file that is a folder with something in it.
+    let file = world.file("a");
+    let kept = std::fs::read(&file).expect("read");
+    std::fs::remove_file(&file).expect("removed");
+    std::fs::create_dir_all(file.join("in-the-way")).expect("made");
+    let ran = world.run(&["destroy", "--yes"]).status(1);
+    assert!(ran.err.contains("hint: `--retry-for 10m`"), "{}", ran.err);
+    let status = world.run(&["status", "--format", "json"]).status(0).json();
+    let failed = &status["resources"].as_array().expect("resources")[0];
+    assert_eq!((&failed["status"], &failed["obstacle"]["action"]), (&"failed".into(), &"delete".into()));
+    let ran = world.run(&["destroy", "--yes", "--retry-for", "3s"]).status(1);
+    assert!(ran.err.contains("Trying again in 1.0 s."), "{}", ran.err);
+    std::fs::remove_dir_all(&file).expect("removed");
+    std::fs::write(&file, kept).expect("written");
+    world.run(&["destroy", "--yes", "--retry-for", "3s"]).status(0);
+    assert!(world.real().is_empty());
 }
 
 #[test]

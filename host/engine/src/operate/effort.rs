@@ -51,7 +51,7 @@ impl Task<'_> {
         let node = self.node();
         let record = match &self.operation.work {
             Work::Delete { id, .. } | Work::Recover { id, .. } => self.recorded(id),
-            Work::Refresh => self.current(),
+            Work::Refresh { .. } => self.current(),
             _ => None,
         };
         let driver = match (&record, &node) {

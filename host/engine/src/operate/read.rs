@@ -1,6 +1,7 @@
 //! Looking at what exists: resources that others manage, ones that become ours, and drift.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use purlin_model::driver::{Failure, Observed};
 use purlin_model::{Finding, Map, Unfinished, Value};
@@ -64,8 +65,8 @@ impl Task<'_> {
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 
-    /// Reads a resource and records what was found.
-    pub(super) async fn refresh(self) -> Outcome {
+    /// Reads a resource and records what was found. A system may take `grace` to show a new resource.
+    pub(super) async fn refresh(self, grace: Duration) -> Outcome {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
         let look = Look {
@@ -75,6 +76,11 @@ impl Task<'_> {
             state: Some(&record.state),
         };
         let Some(found) = look_at(&**driver, &self.call(), look).await? else {
+            let shown_by = record.created.saturating_add(millis(grace));
+            if (self.shared.clock)() < shown_by {
+                self.shared.events.observed(&self.step.key, Finding::NotVisible, Vec::new());
+                return Ok(Done { action: Action::Read, durable: None });
+            }
             self.shared.events.observed(&self.step.key, Finding::Gone, Vec::new());
             let durable = self.shared.submit(self.gone_with_company(&record))?;
             return Ok(Done { action: Action::Read, durable: Some(durable) });
@@ -138,6 +144,10 @@ fn tells_all(record: &Record, found: &Observed) -> bool {
     is_empty(&record.inputs.secrets)
         && told
             .is_some_and(|told| values.is_none_or(|values| values.keys().all(|name| told.contains_key(name))))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Reads; what a driver says it cannot find is gone.

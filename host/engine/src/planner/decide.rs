@@ -113,7 +113,8 @@ impl Planner<'_> {
                     Some(&record),
                     &impact.stable_outputs,
                 );
-                self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
+                let more = !predict::mirrors(&*driver, &key);
+                self.know(node, &inputs, Known::with_outputs(&inputs, outputs).with_more(more));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
                 let reasons = taken_over(&record).into_iter().chain(reasons).collect();
                 let work =
@@ -219,7 +220,8 @@ impl Planner<'_> {
                 &impact.stable_outputs,
             ),
         };
-        self.board.settle(node.id, Known::with_outputs(&inputs, outputs));
+        let more = fate == Fate::Update && !predict::mirrors(&*driver, &key);
+        self.board.settle(node.id, Known::with_outputs(&inputs, outputs).with_more(more));
         let work = match fate {
             _ if self.options.import_only => Work::Keep { prepared: None },
             Fate::Keep => Work::Keep { prepared: prepared(inputs, digest, Vec::new()) },

@@ -7,8 +7,8 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Diagnostic, Lifecycle, Reason, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
-use super::Planner;
 use super::drivers::requirement_name;
+use super::{Planner, waits};
 use crate::ask::{Ask, Question};
 use crate::evaluate::{self, Known};
 use crate::plan::{Action, InsteadOf, Step, Work};
@@ -28,10 +28,8 @@ impl Planner<'_> {
             return None;
         }
         if let (Some(reasons), false) = (self.waiting.get(&id), self.validating) {
-            let step = Step::new(node.key.clone(), urn, Action::None);
-            // Others are left alone on purpose.
-            let waits = !reasons.iter().any(|why| matches!(why, Reason::Paused | Reason::DriftReported));
-            self.pass(node, Step { waits, reasons: reasons.clone(), ..step }, record);
+            let reasons = reasons.clone();
+            self.leave(node, urn, reasons, record);
             return None;
         }
         if !self.dependencies_exist(node) {
@@ -41,7 +39,21 @@ impl Planner<'_> {
         let mut inputs = match resolved.and_then(|resolved| evaluate::inputs(node, resolved, self.vault)) {
             Ok(inputs) => inputs,
             Err(errors) => {
-                self.errors.extend(errors);
+                match waits::for_values(&graph, id, &self.board) {
+                    reasons if reasons.is_empty() || self.validating => self.errors.extend(errors),
+                    reasons => {
+                        self.waiting.insert(id, reasons.clone());
+                        waits::spread(
+                            &graph,
+                            self.context,
+                            self.recorded,
+                            self.turned,
+                            &mut self.waiting,
+                            vec![id],
+                        );
+                        self.leave(node, urn, reasons, record);
+                    }
+                }
                 return None;
             }
         };
@@ -121,6 +133,14 @@ impl Planner<'_> {
             ask,
             drawn,
         })
+    }
+
+    /// Leaves a resource alone, for these reasons.
+    fn leave(&mut self, node: Node<'_>, urn: Urn, reasons: Vec<Reason>, record: Option<Arc<Record>>) {
+        let step = Step::new(node.key.clone(), urn, Action::None);
+        // Others are left alone on purpose.
+        let waits = !reasons.iter().any(|why| matches!(why, Reason::Paused | Reason::DriftReported));
+        self.pass(node, Step { waits, reasons, ..step }, record);
     }
 
     /// Leaves a resource alone. What depends on it reads what is recorded.

@@ -16,9 +16,9 @@ pub(crate) fn outputs(
     record: Option<&Record>,
     stable: &[String],
 ) -> Value {
-    let schema = driver.manifest().schema(key.type_name());
-    let mirrors = schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs");
-    if mirrors && let (Value::Map(values), Value::Map(secrets)) = (&inputs.values, &inputs.secrets) {
+    if mirrors(driver, key)
+        && let (Value::Map(values), Value::Map(secrets)) = (&inputs.values, &inputs.secrets)
+    {
         let mut outputs: Map = values.clone();
         for (name, secret) in secrets {
             let value = match outputs.shift_remove(name) {
@@ -46,6 +46,12 @@ pub(crate) fn outputs(
         },
         _ => Value::unknown(),
     }
+}
+
+/// Whether a driver's outputs are its inputs, so that they are all known beforehand.
+pub(crate) fn mirrors(driver: &dyn Driver, key: &Key) -> bool {
+    let schema = driver.manifest().schema(key.type_name());
+    schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs")
 }
 
 /// A secret with what it lacks of a value of the same name, at any depth.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use purlin_model::{Context, Obstacle, Reason, Unfinished, Urn};
 use purlin_state::{Operation as Intended, Record};
@@ -26,10 +27,12 @@ pub async fn refresh(
     scope: &Scope,
 ) -> Result<Plan, Error> {
     let scope = scope.resolve(context, None, &base.recorded, Role::Target).map_err(Error::Names)?;
-    read(context, base, drivers, &|urn| scope.as_ref().is_none_or(|scope| scope.contains(urn))).await
+    let is_in_scope = |urn: &Urn| scope.as_ref().is_none_or(|scope| scope.contains(urn));
+    read(context, base, drivers, &|urn| is_in_scope(urn).then_some(Duration::ZERO)).await
 }
 
-/// The same for the resources that `wanted` says.
+/// The same for the resources for which `wanted` gives a grace period: a resource that its system does
+/// not show counts as gone only once that time has passed since its creation.
 ///
 /// # Errors
 /// [`Error::Documents`] when a driver is missing.
@@ -37,28 +40,32 @@ pub async fn read(
     context: &Context,
     base: Base,
     drivers: &dyn Drivers,
-    wanted: &(dyn Fn(&Urn) -> bool + Sync),
+    wanted: &(dyn Fn(&Urn) -> Option<Duration> + Sync),
 ) -> Result<Plan, Error> {
     let paused = |urn: &Urn| {
         let unmet = base.recorded.unmet(urn);
         unmet.is_some_and(|unmet| unmet.obstacle == Obstacle::Paused)
     };
-    let mut records: Vec<Arc<Record>> = base
+    let due = |record: &&Arc<Record>| exists(record) && !paused(&record.urn);
+    let mut records: Vec<(Arc<Record>, Duration)> = base
         .recorded
         .all_current()
-        .filter(|record| exists(record) && wanted(&record.urn) && !paused(&record.urn))
-        .cloned()
+        .filter(due)
+        .filter_map(|record| Some((Arc::clone(record), wanted(&record.urn)?)))
         .collect();
-    records.sort_by(|a, b| a.urn.cmp(&b.urn));
+    records.sort_by(|(a, _), (b, _)| a.urn.cmp(&b.urn));
     let mut set = DriverSet::default();
-    let errors = drivers::of_records(records.iter().map(|r| &**r), "read", drivers, &mut set).await;
+    let errors =
+        drivers::of_records(records.iter().map(|(record, _)| &**record), "read", drivers, &mut set).await;
     if !errors.is_empty() {
         return Err(Error::Documents(errors));
     }
-    records.retain(|record| {
+    records.retain(|(record, _)| {
         set.get(&recorded_name(record)).is_some_and(|driver| driver.manifest().implements.read)
     });
-    let works = records.into_iter().map(|record| (record.urn.clone(), Reason::Refreshed, Work::Refresh));
+    let work =
+        |(record, grace): (Arc<Record>, _)| (record.urn.clone(), Reason::Refreshed, Work::Refresh { grace });
+    let works = records.into_iter().map(work);
     Ok(upkeep(context, base, set, works.collect()))
 }
 

@@ -11,6 +11,7 @@ use purlin_state::Snapshot;
 
 use super::{Base, PlanOptions, Planner, drivers};
 use crate::answers::Total;
+use crate::circles::Turned;
 use crate::driver::{Drivers, Needed};
 use crate::error::Error;
 use crate::evaluate::Board;
@@ -54,7 +55,8 @@ pub async fn validate(
         context,
         recorded: &recorded,
         in_scope: &None,
-        waiting: &std::collections::HashMap::new(),
+        waiting: std::collections::HashMap::new(),
+        turned: &Turned::new(&graph, context, &recorded),
         forced: &std::collections::HashMap::new(),
         import: &std::collections::HashMap::new(),
         options: &options,

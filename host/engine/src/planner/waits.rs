@@ -3,10 +3,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use purlin_graph::{Graph, Missing, NodeId};
+use purlin_graph::{EmptyReference, Graph, Missing, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
 use purlin_state::Status;
 
+use crate::circles::Turned;
+use crate::evaluate::Board;
 use crate::recorded::{Recorded, exists};
 
 /// Of how many missing resources a waiting one tells the way.
@@ -20,6 +22,7 @@ pub(super) fn find(
     context: &Context,
     recorded: &Recorded,
     held: &HashMap<Urn, Reason>,
+    turned: &Turned<'_>,
 ) -> HashMap<NodeId, Vec<Reason>> {
     let mut waiting: HashMap<NodeId, Vec<Reason>> = HashMap::new();
     for node in graph.nodes() {
@@ -38,21 +41,39 @@ pub(super) fn find(
             reasons.push(reason);
         }
     }
-    // Breadth first, so that the shortest way is told.
     let mut sources: Vec<NodeId> = waiting.keys().copied().collect();
     sources.sort_unstable();
+    spread(graph, context, recorded, turned, &mut waiting, sources);
+    waiting
+}
+
+/// Takes in everything that needs one of `sources`, which wait, while that does not exist; and where it
+/// does, everything that it is recorded to depend on in turn: records must not form a loop.
+pub(super) fn spread(
+    graph: &Graph,
+    context: &Context,
+    recorded: &Recorded,
+    turned: &Turned<'_>,
+    waiting: &mut HashMap<NodeId, Vec<Reason>>,
+    sources: Vec<NodeId>,
+) {
+    // Breadth first, so that the shortest way is told.
     let mut open: VecDeque<NodeId> = sources.into();
     while let Some(node) = open.pop_front() {
         let Some(key) = graph.key(node) else { continue };
-        let record = recorded.current(&Urn::new(context, key)).filter(|record| exists(record));
+        let urn = Urn::new(context, key);
+        let record = recorded.current(&urn).filter(|record| exists(record));
         let failed = waiting.get(&node).is_some_and(|reasons| reasons.iter().any(is_failure));
-        if record.is_some_and(|record| !failed || record.status == Status::Ready) {
-            // Others read what is recorded.
-            continue;
-        }
+        // Then others read what is recorded.
+        let stands = record.is_some_and(|record| !failed || record.status == Status::Ready);
+        let there = record.is_some();
         let reasons: Vec<Reason> =
-            waiting.get(&node).into_iter().flatten().map(|why| Reason::Waits(via(why, key))).collect();
+            waiting.get(&node).into_iter().flatten().map(|why| Reason::Waits(via(why, key, there))).collect();
         for dependent in graph.dependents(node) {
+            let is_free = |key| !turned.joins(&Urn::new(context, key), &urn);
+            if stands && graph.key(*dependent).is_none_or(is_free) {
+                continue;
+            }
             let known = waiting.entry(*dependent).or_default();
             if is_held(known) {
                 continue;
@@ -68,7 +89,16 @@ pub(super) fn find(
             }
         }
     }
-    waiting
+}
+
+/// The waits for values of other resources that are empty so far; none where something else is wrong.
+pub(crate) fn for_values(graph: &Graph, node: NodeId, board: &Board) -> Vec<Reason> {
+    let wait = |empty: EmptyReference| {
+        let key = graph.key(empty.target)?.clone();
+        let at = empty.location.to_string().into();
+        Some(Reason::Waits(Wait::directly(Awaited::Empty { key, path: empty.path.into(), at })))
+    };
+    graph.empty_references(node, board).into_iter().filter_map(wait).collect()
 }
 
 /// The wait for a resource that no document declares.
@@ -90,14 +120,17 @@ fn is_failure(reason: &Reason) -> bool {
     matches!(reason, Reason::BackedOff { .. })
 }
 
-/// The wait of a resource that depends on `key`.
-fn via(reason: &Reason, key: &Key) -> Wait {
+/// The wait of a resource that depends on `key`, which exists or not.
+fn via(reason: &Reason, key: &Key, exists: bool) -> Wait {
     let key = key.clone();
     Wait::directly(match reason {
         Reason::Waits(wait) => return wait.via(&key),
         Reason::BackedOff { message } => Awaited::Failed { key, message: message.clone() },
         Reason::NeedsConsent { .. } => Awaited::NeedsConsent { key },
-        Reason::DriftReported => Awaited::Failed { key, message: Reason::Gone.to_string().into() },
+        Reason::DriftReported => {
+            let why = if exists { Reason::DriftReported } else { Reason::Gone };
+            Awaited::Failed { key, message: why.to_string().into() }
+        }
         _ => Awaited::Paused { key },
     })
 }

@@ -1,9 +1,12 @@
 //! Which value a reference field gives.
 
+use purlin_engine::Summary;
 use serde_json::json;
 
-use crate::given::{alive, all, calls, deploys, failed, options, params, subnet, subnets, up, vpc, waiting};
-use crate::support::{Platform, locked};
+use crate::given::{
+    alive, all, calls, deploys, failed, manifest, options, params, subnet, subnets, up, vpc, waiting,
+};
+use crate::support::{FULL, Platform, locked};
 
 const V: &str = "ec2/vpc.default#v";
 
@@ -79,13 +82,10 @@ async fn ref_07_an_empty_output_of_a_target_stops_what_refers_to_it() {
         let kind = subnets("{type: string, x-reference: {type: ec2/vpc, output: network}}");
         let s = subnet("vpcIdRef: {name: v}");
         let summary = up(&platform, &[&kind, &vpc("v", empty), &s]).await;
-        assert_eq!((failed(&summary), calls(&platform)), (vec!["s"], vec!["create v".to_owned()]), "{empty}");
-        let (_, cause) = &summary.failed[0];
-        assert!(cause.to_string().contains("network"), "{cause}");
-        // The reference stays. Plans take an output that an update adds as absent, so it has to be there.
-        if empty.is_empty() {
-            continue;
-        }
+        assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s"]), "{empty}");
+        assert_eq!(calls(&platform), ["create v"], "{empty}");
+        assert!(ways(&summary, "s")[0].contains("`ec2/vpc#v`, which has no `network`"), "{summary:#?}");
+        // The reference stays.
         let now = deploys(&platform, &[&kind, &vpc("v", "network: n"), &s]).await;
         assert_eq!(now, ["update v", "create s"]);
         assert_eq!(params(&platform, "s").await, json!({"vpcId": "n"}));
@@ -100,10 +100,7 @@ async fn ref_08_an_empty_output_that_is_optional_is_left_out() {
         let s = subnet("cidr: x, vpcIdRef: {name: v, policy: {resolution: Optional}}");
         assert_eq!(deploys(&platform, &[&kind, &vpc("v", empty), &s]).await, ["create v", "create s"]);
         assert_eq!(params(&platform, "s").await, json!({"cidr": "x"}), "{empty}");
-        // The reference stays. Plans take an output that an update adds as absent, so it has to be there.
-        if empty.is_empty() {
-            continue;
-        }
+        // The reference stays.
         let now = deploys(&platform, &[&kind, &vpc("v", "network: n"), &s]).await;
         assert_eq!(now, ["update v", "update s"]);
         assert_eq!(params(&platform, "s").await, json!({"cidr": "x", "vpcId": "n"}));
@@ -224,9 +221,8 @@ async fn ref_27_one_empty_value_stops_a_list() {
     for empty in EMPTY {
         let platform = Platform::new();
         let summary = up(&platform, &[&kind, &s, &vpc("a", empty), &vpc("b", "network: n")]).await;
-        assert_eq!(failed(&summary), ["s"]);
-        let (_, cause) = &summary.failed[0];
-        assert!(cause.to_string().contains("`ec2/vpc.default#a`"), "{cause}");
+        assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s"]), "{empty}");
+        assert!(ways(&summary, "s")[0].contains("`ec2/vpc#a`"), "{summary:#?}");
         assert_eq!(alive(&platform), ["ec2/vpc.default#a", "ec2/vpc.default#b"]);
     }
 }
@@ -246,4 +242,84 @@ async fn ref_28_a_value_of_the_wrong_type_is_rejected() {
     assert_eq!(calls(&platform), Vec::<String>::new());
     deploys(&platform, &[&kind, &vpc("v", "port: 80"), &s]).await;
     assert_eq!(params(&platform, "s").await, json!({"vpcId": 80}));
+}
+
+const READS_VPC_ID: &str = "{type: string, x-reference: {type: ec2/vpc, output: vpcId}}";
+
+/// The ways of all waits of a resource, in words.
+fn ways(summary: &Summary, id: &str) -> Vec<String> {
+    let waiting = summary.waiting.iter().find(|(key, _)| key.id() == id);
+    waiting.iter().flat_map(|(_, reasons)| reasons).map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn what_reads_an_empty_value_waits_for_it() {
+    let platform = Platform::with(FULL);
+    let host = manifest("Host", "name: h", "forProvider: {subnetIdRef: {name: s}}");
+    let parts = [&*subnets(READS_VPC_ID), &vpc("v", ""), &subnet("vpcIdRef: {name: v}"), &host];
+    let way = "it waits for `ec2/vpc#v`, which has no `vpcId` so far (test.yaml:";
+    let obstacles = async || -> Vec<String> {
+        let unmet = platform.snapshot().await.unmet.into_iter();
+        unmet.map(|unmet| unmet.obstacle.to_string()).collect()
+    };
+    locked(&platform.driver.weather).insert("vpcId".into(), String::new());
+    // That it is empty becomes known in the run that creates it.
+    let summary = up(&platform, &parts).await;
+    assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s"]), "{summary:#?}");
+    assert!(ways(&summary, "s")[0].starts_with(way), "{summary:#?}");
+    let first = obstacles().await;
+    assert!(first[0].starts_with("it waits for `ec2/subnet#s`, which waits for `ec2/vpc#v`"), "{first:#?}");
+    // The next run knows it beforehand, and writes nothing new.
+    let summary = up(&platform, &parts).await;
+    assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s", "h"]), "{summary:#?}");
+    assert!(ways(&summary, "h")[0].contains("which waits for `ec2/vpc#v`, which has no `vpcId` so far"));
+    assert_eq!(obstacles().await, first);
+    assert_eq!(calls(&platform), ["create v"]);
+
+    locked(&platform.driver.weather).insert("vpcId".into(), "vpc-1".into());
+    platform.refresh().await;
+    assert_eq!(deploys(&platform, &parts).await, ["read v", "create s", "create h"]);
+    assert_eq!(params(&platform, "s").await, json!({"vpcId": "vpc-1"}));
+    assert!(obstacles().await.is_empty());
+    // A value that is taken away leaves what exists alone.
+    locked(&platform.driver.weather).insert("vpcId".into(), String::new());
+    platform.refresh().await;
+    calls(&platform);
+    let summary = up(&platform, &parts).await;
+    assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s"]), "{summary:#?}");
+    assert_eq!((params(&platform, "s").await, calls(&platform)), (json!({"vpcId": "vpc-1"}), vec![]));
+}
+
+#[tokio::test]
+async fn an_output_that_an_update_adds_is_read_in_the_same_run() {
+    let platform = Platform::with(FULL);
+    deploys(&platform, &[&vpc("v", "size: 1")]).await;
+    let parts = [&*subnets(READS_VPC_ID), &vpc("v", "size: 1, vpcId: later"), &subnet("vpcIdRef: {name: v}")];
+    assert_eq!(deploys(&platform, &parts).await, ["update v", "create s"]);
+    assert_eq!(params(&platform, "s").await, json!({"vpcId": "later"}));
+    // What is not updated gets no outputs.
+    let other = subnets("{type: string, x-reference: {type: ec2/vpc, output: nothing}}");
+    assert_eq!(waiting(&up(&platform, &[&other, parts[1], parts[2]]).await), ["s"]);
+}
+
+#[tokio::test]
+async fn what_is_recorded_the_other_way_round_waits_as_well() {
+    let subnet = |params: &str, beside: &str| {
+        manifest("Subnet", "name: s", &format!("forProvider: {{{params}}}, {beside}"))
+    };
+    let turned = vpc("v", "subnetIdRef: {name: s}");
+    let lost = "vpcIdRef: {name: lost}";
+    for (left_alone, waits) in
+        [(subnet(lost, ""), vec!["s", "v"]), (subnet("", "managementPolicies: []"), vec!["v"])]
+    {
+        let platform = Platform::new();
+        deploys(&platform, &[&vpc("v", ""), &subnet("vpcIdRef: {name: v}", "")]).await;
+        // `s` still depends on `v`, so `v` must not come to depend on `s`.
+        let summary = up(&platform, &[&turned, &left_alone]).await;
+        assert_eq!((failed(&summary), waiting(&summary)), (vec![], waits), "{summary:#?}");
+        assert!(ways(&summary, "v")[0].starts_with("it waits for `ec2/subnet#s`, which "), "{summary:#?}");
+        assert_eq!((summary.integrity, calls(&platform)), (None, vec![]));
+        // Once `s` is changed, `v` is, too.
+        assert_eq!(deploys(&platform, &[&turned, &subnet("", "")]).await, ["update s", "update v"]);
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::generate::SLOTS;
 use crate::rng::Rng;
 
 /// What the documents ask for.
@@ -14,6 +15,9 @@ pub(crate) struct Documents {
     /// is never a loop, and a change of it turns everything round.
     pub(crate) links: BTreeMap<(u8, u8), Link>,
     pub(crate) order: u64,
+    /// Whether the resources are manifests that refer to one another by reference fields, so that what
+    /// they refer to may be missing.
+    pub(crate) manifests: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +75,52 @@ pub(crate) enum Edit {
     Order(u64),
     Rename { slot: u8, alias: bool },
     Forget(u8),
+}
+
+impl Link {
+    const ALL: [Self; 7] = [
+        Self::Value,
+        Self::Id,
+        Self::FixedValue,
+        Self::FixedId,
+        Self::DependsOn,
+        Self::ReplaceWith,
+        Self::Within,
+    ];
+
+    /// The input that reads an output of the other, and that output.
+    fn input(self) -> Option<(&'static str, &'static str)> {
+        Some(match self {
+            Self::Value => ("v", "v"),
+            Self::Id => ("id", "id"),
+            Self::FixedValue => ("fixed_v", "v"),
+            Self::FixedId => ("fixed_id", "id"),
+            Self::Within => ("fixed_host_id", "id"),
+            Self::DependsOn | Self::ReplaceWith => return None,
+        })
+    }
+}
+
+/// What the inputs of a manifest's definition are: its own params.
+fn params(linked: &[(u8, Link)]) -> String {
+    let mut values = "v: '${params.v}', fixed: '${params.fixed}'".to_owned();
+    for (slot, (name, _)) in linked.iter().filter_map(|(slot, link)| Some((slot, link.input()?))) {
+        let _ = write!(values, ", {name}_{slot}: '${{params.{name}_{slot}}}'");
+    }
+    values
+}
+
+/// The type of all manifests, which says what their reference fields read.
+fn resource_type() -> String {
+    let inputs = Link::ALL.iter().filter_map(|link| link.input());
+    let fields = inputs.flat_map(|(name, output)| {
+        (0..SLOTS)
+            .map(move |slot| format!("{name}_{slot}: {{x-reference: {{type: thing, output: {output}}}}}"))
+    });
+    format!(
+        "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec:\n  type: thing\n  manifest: {{group: sim.test, kind: Thing}}\n  params: {{type: object, properties: {{{}}}}}\n---\n",
+        fields.collect::<Vec<_>>().join(", ")
+    )
 }
 
 impl Resource {
@@ -139,7 +189,13 @@ impl Documents {
             resource.ignore_v = false;
             resource.by_hand = None;
         }
+        settled.links.retain(|(a, b), _| self.resources.contains_key(a) && self.resources.contains_key(b));
         settled
+    }
+
+    /// Whether some resources refer to others that are not there, and so wait for them.
+    pub(crate) fn lack_targets(&self) -> bool {
+        self.resources.keys().any(|slot| !self.missing(*slot).is_empty())
     }
 
     fn rank(&self, slot: u8) -> u64 {
@@ -150,36 +206,63 @@ impl Documents {
     pub(crate) fn dependencies(&self, slot: u8) -> Vec<(u8, Link)> {
         let mut within = false;
         let mut found = Vec::new();
-        for ((a, b), link) in &self.links {
-            let other = match (*a == slot, *b == slot) {
-                (true, _) => *b,
-                (_, true) => *a,
-                _ => continue,
-            };
-            if !self.resources.contains_key(&other) || self.rank(other) > self.rank(slot) {
+        for (other, link) in self.linked(slot) {
+            if !self.resources.contains_key(&other) {
                 continue;
             }
             // It can only live in one place.
-            let again = *link == Link::Within && std::mem::replace(&mut within, true);
-            found.push((other, if again { Link::DependsOn } else { *link }));
+            let again = link == Link::Within && std::mem::replace(&mut within, true);
+            found.push((other, if again { Link::DependsOn } else { link }));
         }
         found
+    }
+
+    /// What a manifest refers to by a field, and is not there.
+    fn missing(&self, slot: u8) -> Vec<(u8, Link)> {
+        let by_field =
+            |link: &Link| matches!(link, Link::Value | Link::Id | Link::FixedValue | Link::FixedId);
+        let linked = self.linked(slot).filter(|_| self.manifests);
+        linked.filter(|(other, link)| !self.resources.contains_key(other) && by_field(link)).collect()
+    }
+
+    /// What a resource depends on where that is there, and how.
+    fn linked(&self, slot: u8) -> impl Iterator<Item = (u8, Link)> {
+        self.links.iter().filter_map(move |((a, b), link)| {
+            let other = match (*a == slot, *b == slot) {
+                (true, _) => *b,
+                (_, true) => *a,
+                _ => return None,
+            };
+            (self.rank(other) <= self.rank(slot)).then_some((other, *link))
+        })
     }
 
     /// The text of all documents.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        let (mut wishes, mut shared) = (String::new(), String::new());
+        let (mut wishes, mut shared, mut manifests) = (String::new(), String::new(), String::new());
+        if self.manifests {
+            text.push_str(&resource_type());
+        }
         for (slot, resource) in &self.resources {
             let id = resource.id(*slot);
             let dependencies = self.dependencies(*slot);
-            let values = self.values(resource, &dependencies);
+            let values = match self.manifests {
+                true => {
+                    let linked = [&*dependencies, &self.missing(*slot)].concat();
+                    manifests.push_str(&self.manifest(resource, &id, &linked));
+                    params(&linked)
+                }
+                false => self.values(resource, &dependencies),
+            };
             let _ = write!(
                 text,
                 "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: d-{id}}}\nspec:\n  type: thing\n  driver: sim/d{}\n  inputs: {{values: {{{values}}}}}\n  criteria: [{{res_id: shared.{id}}}]\n---\n",
                 resource.driver
             );
-            let _ = writeln!(shared, "    {id}: {{type: thing}}");
+            if !self.manifests {
+                let _ = writeln!(shared, "    {id}: {{type: thing}}");
+            }
             let wish = self.wishes(*slot, resource, &dependencies);
             if !wish.is_empty() {
                 let _ = writeln!(wishes, "    'thing#shared.{id}': {{{}}}", wish.join(", "));
@@ -190,25 +273,29 @@ impl Documents {
             let _ = write!(text, "  lifecycle:\n{wishes}");
         }
         let shared = if shared.is_empty() { " {}\n".to_owned() } else { format!("\n{shared}") };
-        let _ = write!(text, "  shared:{shared}");
+        let _ = write!(text, "  shared:{shared}{manifests}");
         text
     }
 
     fn other(&self, slot: u8) -> String {
-        self.resources.get(&slot).map(|other| other.id(slot)).unwrap_or_default()
+        self.resources.get(&slot).map_or_else(|| name(slot, 0), |other| other.id(slot))
+    }
+
+    /// The manifest of a resource, with a reference field for each value that it reads.
+    fn manifest(&self, resource: &Resource, id: &str, linked: &[(u8, Link)]) -> String {
+        let mut spec = format!("v: 'v{}', fixed: 'f{}'", resource.v, resource.fixed);
+        for (slot, (name, _)) in linked.iter().filter_map(|(slot, link)| Some((slot, link.input()?))) {
+            let _ = write!(spec, ", {name}_{slot}Ref: {{name: shared.{}}}", self.other(*slot));
+        }
+        format!(
+            "---\napiVersion: sim.test/v1\nkind: Thing\nmetadata: {{name: shared.{id}}}\nspec: {{forProvider: {{{spec}}}}}\n"
+        )
     }
 
     fn values(&self, resource: &Resource, dependencies: &[(u8, Link)]) -> String {
         let mut values = format!("v: 'v{}', fixed: 'f{}'", resource.v, resource.fixed);
         for (slot, link) in dependencies {
-            let (name, output) = match link {
-                Link::Value => ("v", "v"),
-                Link::Id => ("id", "id"),
-                Link::FixedValue => ("fixed_v", "v"),
-                Link::FixedId => ("fixed_id", "id"),
-                Link::Within => ("fixed_host_id", "id"),
-                Link::DependsOn | Link::ReplaceWith => continue,
-            };
+            let Some((name, output)) = link.input() else { continue };
             let other = key(&self.other(*slot));
             let _ = write!(values, ", {name}_{slot}: \"${{resources['{other}'].outputs.{output}}}\"");
         }

@@ -49,6 +49,12 @@ impl Ended {
         self.summaries.iter().map(|summary| summary.calls).sum()
     }
 
+    /// Whether all is done but what waits for others.
+    pub(crate) fn only_waits(&self) -> bool {
+        let waits = |summary: &Summary| summary.is_success() || summary.only_waits();
+        !self.crashed && self.refused.is_empty() && self.summaries.iter().all(waits)
+    }
+
     pub(crate) fn is_success(&self) -> bool {
         !self.crashed && self.refused.is_empty() && self.summaries.iter().all(Summary::is_success)
     }

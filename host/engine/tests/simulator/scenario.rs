@@ -169,6 +169,9 @@ impl fmt::Display for Scenario {
             let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
             writeln!(f, "driver d{number}: {}", flags.join(", "))?;
         }
+        if self.start.manifests {
+            writeln!(f, "resources are manifests")?;
+        }
         for (number, step) in self.steps.iter().enumerate() {
             write!(f, "step {}: {:?}, {} at a time", number + 1, step.command, step.parallelism)?;
             if let Some((at, kept)) = step.crash {

@@ -94,6 +94,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
             });
         }
     }
+    with(&|s| s.start.manifests = false);
     for slot in scenario.start.resources.keys() {
         with(&|s| {
             s.start.resources.entry(*slot).and_modify(plainer);

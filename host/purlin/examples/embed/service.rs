@@ -159,6 +159,7 @@ fn event_json(event: &Event) -> Value {
             };
             json!({"key": key.as_str(), "action": action.as_str(), "phase": phase, "detail": detail})
         }
+        Event::Stands { key, stand, .. } => json!({"key": key.as_str(), "stands": stand}),
         Event::Summary(summary) => {
             json!({"summary": summary.done, "failed": summary.failed.len(), "calls": summary.calls})
         }

@@ -8,6 +8,8 @@ use purlin_model::{Drift, Reconcile, Urn};
 
 /// How often a resource is read where nothing is written.
 const INTERVAL: Duration = Duration::from_secs(600);
+/// How long after its creation a resource may be missing where nothing is written.
+const GRACE: Duration = Duration::from_secs(30);
 /// The shortest interval, and the first wait after a failure.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest wait after a failure, in milliseconds.
@@ -26,6 +28,11 @@ pub(super) fn drift(policy: &Reconcile, urn: &Urn) -> Drift {
     of_rules(policy, urn, |rule| rule.drift).or(policy.drift).unwrap_or(Drift::Repair)
 }
 
+/// How long after its creation a resource may be missing, as the workspace says.
+pub(super) fn grace(policy: &Reconcile, urn: &Urn) -> Duration {
+    of_rules(policy, urn, |rule| rule.grace).or(policy.grace).unwrap_or(GRACE)
+}
+
 fn of_rules<T>(
     policy: &Reconcile,
     urn: &Urn,
@@ -40,7 +47,7 @@ fn of_rules<T>(
 
 /// When each resource is due. All times are milliseconds since 1970.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub(super) struct Schedule {
     reads: HashMap<Urn, Read>,
     retries: HashMap<Urn, Retry>,
     random: u64,
@@ -61,7 +68,7 @@ struct Retry {
 
 impl Schedule {
     /// Without any resource. `seed` is what the jitter is drawn from.
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self { reads: HashMap::new(), retries: HashMap::new(), random: seed | 1 }
     }
 
@@ -104,6 +111,13 @@ impl Schedule {
             // Between 95 and 105 per cent.
             let spread = interval / 10;
             read.at = now + interval - spread / 2 + scaled(spread, jitter);
+        }
+    }
+
+    /// A resource is to be read at a time, if not before.
+    pub(super) fn read_by(&mut self, urn: &Urn, at: u64) {
+        if let Some(read) = self.reads.get_mut(urn) {
+            read.at = read.at.min(at);
         }
     }
 
@@ -171,7 +185,7 @@ impl Schedule {
     }
 
     /// When something is due next; a day from now where nothing is.
-    pub fn next(&self, now: u64) -> u64 {
+    pub(super) fn next(&self, now: u64) -> u64 {
         let retries = self.retries.values().map(|retry| retry.at);
         // A resource that waits for another try is not read before that.
         let after = |urn: &Urn| self.retries.get(urn).map_or(0, |retry| retry.at);
@@ -192,7 +206,7 @@ fn scaled(whole: u64, part: u64) -> u64 {
     whole.saturating_mul(part) / 1_023
 }
 
-fn millis(time: Duration) -> u64 {
+pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 4)
 }
 
@@ -275,6 +289,7 @@ mod tests {
             resources: resources.into(),
             interval: Some(Duration::from_secs(seconds)),
             drift,
+            grace: None,
             location: Location::default(),
         };
         let policy = Reconcile {

@@ -21,8 +21,8 @@ Secrets are shown as `[secret]`.
 With `--format json`, as in the text; `reason`, `message`, `pending` and `copies` only where there
 are such:
   {\"format\": 1,
-   \"resource\": {\"urn\", \"key\", \"status\", \"reason\", \"message\", \"pending\": {…}, \"driver\",
-              \"driver_digest\", \"definition\", \"name\", \"provider_id\", \"protect\",
+   \"resource\": {\"urn\", \"key\", \"status\", \"reason\", \"message\", \"conditions\": […],
+              \"pending\": {…}, \"driver\", \"driver_digest\", \"definition\", \"name\", \"provider_id\", \"protect\",
               \"pinned\", \"retain\", \"external\", \"tainted\", \"deleted_with\",
               \"holds_data\", \"created\", \"updated\", \"deployment\",
               \"inputs\": {…}, \"outputs\": {…}, \"manifests\": […], \"dependencies\": [urn],

@@ -252,6 +252,9 @@ fn an_empty_value_is_a_fault_or_left_out() {
             "a:2:1+8 empty-reference: `id` of `vpc.default#v` is empty\n  help: if the field may be left out, \
              write `policy: {resolution: Optional}`\n"
         );
+        let empty = graph.empty_references(node, &Done::new(&graph, &done));
+        assert_eq!((empty.len(), empty[0].path.as_str()), (1, "id"));
+        assert_eq!(graph.key(empty[0].target).map(purlin_model::Key::as_str), Some("vpc.default#v"));
     }
 }
 
