@@ -15,6 +15,8 @@ mod report;
 mod series;
 mod shape;
 mod terraform;
+#[cfg(target_os = "linux")]
+mod watch;
 mod work;
 
 use std::fs;
@@ -90,6 +92,9 @@ enum Command {
         #[arg(long)]
         no_build: bool,
     },
+    /// Measures what it costs to keep many resources.
+    #[cfg(target_os = "linux")]
+    Watch(watch::Arguments),
 }
 
 /// The programs that are measured, and where.
@@ -111,6 +116,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             return generate(*shape, *count, folder, *terraform);
         }
         Some(Command::Languages { runs, no_build }) => return languages::run(*runs, *no_build),
+        #[cfg(target_os = "linux")]
+        Some(Command::Watch(arguments)) => return watch::run(arguments),
         None => {}
     }
     let cases = chosen(arguments)?;

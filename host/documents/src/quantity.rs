@@ -15,12 +15,17 @@ const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3
 
 /// Bytes. `None` when it is no size, is zero, or is beyond counting.
 pub(crate) fn size(text: &str) -> Option<u64> {
-    scaled(text, &SIZES)
+    scaled(text, &SIZES).filter(|bytes| *bytes > 0)
 }
 
 /// A time such as `30s`, in `ms`, `s`, `m` or `h`. `None` when it is no duration, is zero, or is beyond
 /// counting.
 pub fn duration(text: &str) -> Option<Duration> {
+    duration_or_zero(text).filter(|time| !time.is_zero())
+}
+
+/// The same, where zero is a duration too.
+pub(crate) fn duration_or_zero(text: &str) -> Option<Duration> {
     scaled(text, &TIMES).map(Duration::from_millis)
 }
 
@@ -28,7 +33,7 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
     let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
-    number.parse::<u64>().ok()?.checked_mul(*factor).filter(|value| *value > 0)
+    number.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
 #[cfg(test)]
@@ -43,6 +48,7 @@ mod tests {
         assert_eq!(duration("30s"), Some(Duration::from_secs(30)));
         assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(duration("2m"), Some(Duration::from_secs(120)));
+        assert_eq!((duration("0s"), duration_or_zero("0s")), (None, Some(Duration::ZERO)));
         for bad in
             ["", "64", "MiB", "0MiB", "64mib", "1.5GiB", "-1s", "99999999999999999999B", "99999999999GiB"]
         {

@@ -6,6 +6,7 @@ use super::{DIALECT, DRIVER, PART, closed, head, namespace, part, text};
 
 const SIZE: &str = "^0*[1-9][0-9]* *(B|KiB|MiB|GiB|kB|MB|GB)$";
 const TIME: &str = "^0*[1-9][0-9]* *(ms|s|m|h)$";
+const TIME_OR_ZERO: &str = "^[0-9]+ *(ms|s|m|h)$";
 /// Roughly; what is read is stricter.
 const HTTP: &str = "^([A-Z*,-]+ +)?https?://[^/@\\s]+(/[^\\s?#]*)?$";
 const ENDPOINT: &str = "^\\S+:([0-9]+(-[0-9]+)?|\\*)$";
@@ -98,19 +99,23 @@ fn fields() -> Value {
 }
 
 fn reconcile() -> Value {
-    let interval = |description: &str| json!({"description": description, "type": "string", "pattern": TIME});
+    let time = |description: &str| json!({"description": description, "type": "string", "pattern": TIME});
+    let grace =
+        |description: &str| json!({"description": description, "type": "string", "pattern": TIME_OR_ZERO});
     let drift = |description: &str| json!({"description": description, "enum": ["repair", "report"]});
     let rule = json!({
         "resources": text("Key of a resource, or a pattern with `*`."),
-        "interval": interval("How often each is read."),
+        "interval": time("How often each is read."),
         "drift": drift("What happens to one that others changed."),
+        "grace": grace("How long after its creation one may be missing from its system."),
     });
     closed(
         "How `purlin reconcile` keeps resources.",
         &[],
         json!({
-            "interval": interval("How often each resource is read; `10m` when left out."),
+            "interval": time("How often each resource is read; `10m` when left out."),
             "drift": drift("What happens to a resource that others changed; `repair` when left out."),
+            "grace": grace("How long after its creation a resource may be missing from its system, before it counts as deleted; `30s` when left out."),
             "allow": {
                 "description": "What is done without asking a person.",
                 "type": "array",

@@ -1,0 +1,192 @@
+//! `cargo xtask bench watch`: what it costs to keep many resources.
+//!
+//! Each resource is a file that `purlin/file` reads again at its interval. The watch is measured while
+//! it reads, and once more while nothing is due. At the end a file is changed, which has to be found
+//! and undone: reads that did not happen would be cheap.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+
+use super::work::write;
+use crate::build;
+use crate::step::{built, root, step};
+
+/// How often each file is read while nothing is to be due: never in this run.
+const NEVER: &str = "24h";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Resources.
+    #[arg(long, value_name = "COUNT", default_value_t = 5_000)]
+    size: usize,
+    /// Seconds between two reads of each.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    interval: u64,
+    /// Minutes for which each watch is measured.
+    #[arg(long, value_name = "MINUTES", default_value_t = 3)]
+    minutes: u32,
+    /// Take the program as it was built before.
+    #[arg(long)]
+    no_build: bool,
+}
+
+/// What a process had taken at one time.
+#[derive(Clone, Copy)]
+struct Taken {
+    processor: Duration,
+    memory: u64,
+    most: u64,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if !arguments.no_build {
+        build::run(&build::Arguments { release: true })?;
+    }
+    let purlin = built(true).join(format!("purlin{}", std::env::consts::EXE_SUFFIX));
+    let target = root().join("target/bench");
+    fs::create_dir_all(&target)?;
+    let folder = tempfile::Builder::new().prefix("watch-").tempdir_in(target)?;
+    let folder = folder.path();
+    let often = format!("{}s", arguments.interval);
+    step("resources", || prepare(&purlin, folder, arguments.size, &often))?;
+    println!("| a watch of {} files | processors, a minute | memory | at most | growth |", arguments.size);
+    println!("|---|--:|--:|--:|--:|");
+    for interval in [&*often, NEVER] {
+        let (before, after) =
+            step(&format!("each read every {interval}"), || watch(&purlin, folder, interval, arguments))?;
+        let processor = (after.processor - before.processor).as_secs_f64() / f64::from(arguments.minutes);
+        let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        println!(
+            "| each read every {interval} | {processor:.2} s | {:.0} MiB | {:.0} MiB | {:+.1} MiB |",
+            mebibytes(after.memory),
+            mebibytes(after.most),
+            mebibytes(after.memory) - mebibytes(before.memory),
+        );
+    }
+    Ok(())
+}
+
+/// Writes the documents and creates the files.
+fn prepare(purlin: &Path, folder: &Path, count: usize, interval: &str) -> anyhow::Result<()> {
+    fs::create_dir(folder.join("files"))?;
+    settings(folder, interval)?;
+    let definition = "\
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: note}
+spec:
+  type: note
+  driver: purlin/file
+  inputs: {values: {path: '/files/${context.res.id}', content: '${params.content}'}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  app: bench
+  env: dev
+  shared:
+";
+    let notes =
+        (0..count).map(|number| format!("    n{number}: {{type: note, params: {{content: kept}}}}\n"));
+    write(folder, "notes.yaml", [definition.to_owned()].into_iter().chain(notes))?;
+    let up = command(purlin, folder, &["up", "--yes", "--quiet"]).output()?;
+    ensure!(up.status.success(), "`purlin up` failed: {}", String::from_utf8_lossy(&up.stderr));
+    Ok(())
+}
+
+fn settings(folder: &Path, interval: &str) -> anyhow::Result<()> {
+    let text = format!(
+        "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  reconcile: {{interval: {interval}, grace: 0s}}\n  drivers:\n    purlin/file:\n      grants: {{dirs: [{{host: ./files, guest: /files, mode: rw}}]}}\n"
+    );
+    write(folder, "purlin.yaml", [text])
+}
+
+fn command(purlin: &Path, folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(purlin);
+    command.args(words).current_dir(folder).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+/// A watch that ends with its owner.
+struct Watch(Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a watch had taken after its first pass, and at the end.
+fn watch(
+    purlin: &Path,
+    folder: &Path,
+    interval: &str,
+    arguments: &Arguments,
+) -> anyhow::Result<(Taken, Taken)> {
+    settings(folder, interval)?;
+    let words = ["reconcile", "--watch", "--yes", "--format", "json"];
+    let mut child =
+        command(purlin, folder, &words).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+    let out = child.stdout.take().context("no output")?;
+    let watch = Watch(child);
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    until(&lines, "\"event\":\"summary\"", Duration::from_secs(120))?;
+    // The first read of all is over; from here on each is read in its turn.
+    let before = taken(watch.0.id())?;
+    std::thread::sleep(Duration::from_secs(60) * arguments.minutes);
+    let after = taken(watch.0.id())?;
+    if interval != NEVER {
+        let note = fs::read_dir(folder.join("files"))?.next().context("no files")??.path();
+        let kept = fs::read(&note)?;
+        fs::write(&note, "changed by others")?;
+        until(&lines, "\"action\":\"update\"", Duration::from_secs(2 * arguments.interval + 60))?;
+        ensure!(fs::read(&note)? == kept, "the watch did not undo what others changed");
+    }
+    Ok((before, after))
+}
+
+/// Waits for a line with a text in it.
+fn until(lines: &Receiver<String>, text: &str, patience: Duration) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while let Ok(line) = lines.recv_timeout(patience.saturating_sub(begun.elapsed())) {
+        if line.contains(text) {
+            return Ok(());
+        }
+    }
+    bail!("the watch did not write {text} in {} s", patience.as_secs())
+}
+
+/// What a process has taken so far, as Linux counts it.
+fn taken(process: u32) -> anyhow::Result<Taken> {
+    let folder = Path::new("/proc").join(process.to_string());
+    let stat = fs::read_to_string(folder.join("stat")).context("the watch has ended")?;
+    // The name of the program is in parentheses and may hold anything.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
+    let ticks = ticks(11).zip(ticks(12)).map(|(user, system)| user + system).context("no times")?;
+    let status = fs::read_to_string(folder.join("status"))?;
+    let kibibytes = |name: &str| -> anyhow::Result<u64> {
+        let line = status.lines().find(|line| line.starts_with(name)).context("no memory")?;
+        let number = line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
+        Ok(number.context("no number")? * 1024)
+    };
+    // 100 ticks a second on every Linux that Purlin is built for.
+    Ok(Taken {
+        processor: Duration::from_millis(ticks * 10),
+        memory: kibibytes("VmRSS:")?,
+        most: kibibytes("VmHWM:")?,
+    })
+}
