@@ -146,6 +146,8 @@ pub(crate) fn compile(drafts: &[Draft], claims: &Claims, rules: &HashMap<TypeNam
             name: head.name,
             id: head.id,
             labels: head.labels,
+            annotations: life::others(body.annotations),
+            under: body.under,
             params: Arc::new(params),
             depends_on,
             location: head.location,

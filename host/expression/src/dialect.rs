@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Definitions, and the placeholders of a Deployment itself: roots `context`, `resources` (by
-    /// descriptor or selector), `values` and `params`; `$\{x}` is a literal `${x}`.
+    /// descriptor or selector), `values`, `params` and `manifest`; `$\{x}` is a literal `${x}`.
     Definition,
     /// Score files: roots `metadata` and `resources` (by the name the workload gave); `$$` is a
     /// literal `$`.
@@ -23,6 +23,7 @@ impl Dialect {
                 ("resources", "${resources['dns'].outputs.host}"),
                 ("values", "${values.NAME}"),
                 ("params", "${params.NAME}"),
+                ("manifest", "${manifest.kind}"),
             ],
             Self::Score => &[("metadata", "${metadata.name}"), ("resources", "${resources.NAME.OUTPUT}")],
             Self::DeploymentSet => &[

@@ -27,6 +27,7 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
         "context" => context(text, root_end, end, dialect),
         "values" => Ok(Reference::Value(Path(path(root_end)?))),
         "params" => Ok(Reference::Param(Path(path(root_end)?))),
+        "manifest" => Ok(Reference::Manifest(Path(path(root_end)?))),
         "metadata" => Ok(Reference::Metadata(Path(path(root_end)?))),
         "resources" if dialect == Dialect::Definition => resource(text, root_end, end, dialect),
         _ => {

@@ -65,6 +65,8 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     builder.wishes();
     builder.report_unmatched();
     if !builder.faults.is_empty() {
+        // What is missing is told together with what is wrong.
+        builder.faults.extend(builder.missing.iter().map(Missing::warning));
         return Err(once(builder.faults));
     }
     builder.match_dependents();

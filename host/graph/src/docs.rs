@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
+use purlin_expression::did_you_mean;
 use purlin_model::{
-    Class, Context, Deployment, Descriptor, Diagnostic, Key, Location, Manifest, NameError, Part,
+    Class, Context, Deployment, Descriptor, Diagnostic, Key, Location, Manifest, NameError, Part, Path,
     Placeholder, Provision, Recipe, ResourceId, ResourceRequest, Template, TypeName, Workload,
 };
 
@@ -123,6 +124,14 @@ pub(crate) enum Params<'a> {
 impl<'a> Docs<'a> {
     pub(crate) fn workload(self, index: u32) -> Option<&'a Workload> {
         self.deployment.workloads.get(index as usize)
+    }
+
+    /// The manifest that a resource was written as.
+    pub(crate) fn manifest_of(self, nodes: &Nodes, node: NodeId) -> Option<&'a Manifest> {
+        match nodes.get(node)?.1.params? {
+            Source::Manifest(index) => self.manifest(index),
+            _ => None,
+        }
     }
 
     pub(crate) fn manifest(self, index: u32) -> Option<&'a Manifest> {
@@ -287,6 +296,20 @@ impl NoKey {
 /// A diagnostic at a placeholder.
 pub(crate) fn at(placeholder: &Placeholder, fault: Diagnostic) -> Diagnostic {
     fault.at(&placeholder.location).spanning(placeholder.source.chars().count())
+}
+
+/// That a resource was not written as a manifest.
+pub(crate) fn no_manifest(key: Option<&Key>) -> Diagnostic {
+    let who = key.map_or_else(|| "the resource".to_owned(), |key| format!("`{key}`"));
+    Diagnostic::error("no-manifest", format!("{who} was not written as a manifest"))
+        .help("read `params`, or give a default as in `${manifest.kind ?? ''}`")
+}
+
+/// That a manifest has nothing at a place.
+pub(crate) fn not_in_manifest<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let last = path.0.last().map_or("", |name| &**name);
+    Diagnostic::error("unknown-manifest-field", format!("the manifest has no `{path}`"))
+        .help(did_you_mean(last, "fields", names))
 }
 
 /// The key of a workload's own node.

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use purlin_expression::{PathError, Unread, evaluate, read_path};
 use purlin_model::{
-    Context, ContextField, Diagnostic, Location, Map, Path, Placeholder, Reference, Template, Urn, Value,
-    Workload,
+    Context, ContextField, Diagnostic, Location, ManifestPart, Map, Path, Placeholder, Reference, Template,
+    Urn, Value, Workload,
 };
 
 use crate::build::may_be_absent;
@@ -273,6 +273,7 @@ impl Reader<'_> {
                 }
             },
             Reference::Param(path) => self.param(path, placeholder),
+            Reference::Manifest(path) => self.manifest(path, placeholder),
             Reference::Metadata(path) => {
                 let Scope::Workload(index) = self.scope else {
                     return Err(Unread::Fault(fault("unknown-root", "there is no `metadata` here".into())));
@@ -417,6 +418,33 @@ impl Reader<'_> {
         };
         let value = self.param_of(giver, path, placeholder)?;
         Ok(self.run.graph.seal_params(giver, path, value))
+    }
+
+    /// A part of the manifest that a resource was written as.
+    fn manifest(&self, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
+        let Scope::Recipe(giver) = self.scope else {
+            let fault = Diagnostic::error("unknown-root", "there is no `manifest` here");
+            return Err(Unread::Fault(Box::new(docs::at(placeholder, fault))));
+        };
+        let graph = self.run.graph;
+        let absent = |fault| Err(Unread::Absent(Box::new(docs::at(placeholder, fault))));
+        let Some(manifest) = graph.docs().manifest_of(&graph.nodes, giver) else {
+            return absent(docs::no_manifest(graph.nodes.key(giver)));
+        };
+        let params = |path: &Path| {
+            let value = self.param_of(giver, path, placeholder)?;
+            Ok(graph.seal_params(giver, path, value))
+        };
+        match manifest.part(path) {
+            ManifestPart::Head(value) => Ok(value),
+            ManifestPart::Params(path) => params(&path),
+            ManifestPart::Around(map, names) => {
+                Ok(ManifestPart::around(map, names, params(&Path::default())?))
+            }
+            ManifestPart::Nothing(names) => {
+                absent(docs::not_in_manifest(path, names.iter().map(|name| &**name)))
+            }
+        }
     }
 
     fn param_of(&self, giver: NodeId, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {

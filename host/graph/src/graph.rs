@@ -1,7 +1,11 @@
 //! The graph: every resource, what it depends on and why, and the order.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use petgraph::algo::toposort;
+use petgraph::algo::tred::{dag_to_toposorted_adjacency_list, dag_transitive_reduction_closure};
+use petgraph::graph::{DiGraph, NodeIndex};
 use purlin_model::{Context, Criterion, Definition, Deployment, Key, Lifecycle, Recipe, Urn};
 
 use crate::adjacency::Adjacency;
@@ -10,6 +14,9 @@ use crate::docs::{Docs, Match, Nodes, Source};
 use crate::lifecycle::Wished;
 use crate::node::{EdgeKinds, NodeId};
 use crate::targets::{Missing, Targets};
+
+/// Resources of the largest graph that is reduced: what that takes grows with their square.
+pub const MOST_REDUCED: usize = 10_000;
 
 /// A graph without a fault: every resource has a recipe, and there is no loop.
 #[derive(Debug)]
@@ -135,6 +142,27 @@ impl Graph {
     /// All edges, by number of the dependent, then of what it depends on.
     pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         self.nodes.ids().flat_map(|from| self.dependency_edges(from))
+    }
+
+    /// The edges that a longer way implies, too: a picture says the same without them. None for a graph
+    /// of more than [`MOST_REDUCED`] resources.
+    pub fn implied_edges(&self) -> Option<HashSet<(NodeId, NodeId)>> {
+        if self.len() > MOST_REDUCED {
+            return None;
+        }
+        let mut graph = DiGraph::<(), ()>::with_capacity(self.len(), 0);
+        let nodes: Vec<NodeIndex> = self.nodes.ids().map(|_| graph.add_node(())).collect();
+        let node = |id: NodeId| nodes.get(id.index()).copied().unwrap_or_default();
+        for edge in self.edges() {
+            graph.add_edge(node(edge.from), node(edge.to), ());
+        }
+        // A graph that was built has no loop.
+        let sorted = toposort(&graph, None).ok()?;
+        let (list, places) = dag_to_toposorted_adjacency_list::<_, u32>(&graph, &sorted);
+        let (reduced, _) = dag_transitive_reduction_closure(&list);
+        let place = |id: NodeId| places.get(id.index()).copied().unwrap_or_default();
+        let is_implied = |edge: &Edge| !reduced.contains_edge(place(edge.from), place(edge.to));
+        Some(self.edges().filter(is_implied).map(|edge| (edge.from, edge.to)).collect())
     }
 
     /// What a resource depends on.

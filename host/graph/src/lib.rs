@@ -24,7 +24,7 @@ mod written;
 pub use build::build;
 pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason};
 pub use evaluate::{EmptyReference, Inputs, Provisioned};
-pub use graph::{Edge, Graph, Node};
+pub use graph::{Edge, Graph, MOST_REDUCED, Node};
 pub use input::{Input, OutputNames, UnknownOutputs};
 pub use node::{EdgeKind, EdgeKinds, NodeId};
 pub use purlin_expression::nearest;

@@ -24,6 +24,11 @@ pub enum Origin {
         /// Where.
         location: Location,
     },
+    /// A manifest is it.
+    Manifest {
+        /// Where.
+        location: Location,
+    },
     /// A recipe brings it along.
     CoProvision {
         /// The resource that uses the recipe.
@@ -65,7 +70,7 @@ impl Graph {
             let origin = match *source {
                 Source::Implicit | Source::Workload(_) => Origin::Implicit,
                 Source::Shared(_) => Origin::Declared { workload: None, location },
-                Source::Manifest(_) => Origin::Declared { workload: None, location },
+                Source::Manifest(_) => Origin::Manifest { location },
                 Source::Request { workload, .. } => {
                     Origin::Declared { workload: docs.workload(workload).map(|w| w.name.clone()), location }
                 }

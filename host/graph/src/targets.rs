@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use purlin_model::{Access, Attribute, Key, Path, Placeholder, Reference, Target as Meant};
+use purlin_model::{
+    Access, Attribute, Diagnostic, Key, Path, Placeholder, Reference, Target as Meant, Which,
+};
 
 use crate::docs::Scope;
 use crate::node::NodeId;
@@ -95,9 +97,11 @@ impl<'a> Read<'a> {
                 Attribute::Output(path) => Self::Outputs(path),
                 Attribute::Field(path) => Self::Field(path),
             },
-            Reference::Context(_) | Reference::Value(_) | Reference::Param(_) | Reference::Metadata(_) => {
-                return None;
-            }
+            Reference::Context(_)
+            | Reference::Value(_)
+            | Reference::Param(_)
+            | Reference::Manifest(_)
+            | Reference::Metadata(_) => return None,
         })
     }
 }
@@ -118,4 +122,24 @@ pub struct Missing {
     /// Whether the one that refers cannot be provisioned before the other is there. Where not, it is
     /// only not ready (`blocking: false`).
     pub blocking: bool,
+}
+
+impl Missing {
+    /// It may come with other documents, so this is no error.
+    pub fn warning(&self) -> Diagnostic {
+        let message = format!("no document declares {}", self.target);
+        // The place is that of the name, which is shorter than the field with it.
+        let written = match &self.target.which {
+            Which::Named(name) => name,
+            Which::Labelled(_) | Which::AllLabelled(_) => &self.field,
+        };
+        let fault = Diagnostic::warning("missing-target", message)
+            .at(&self.location)
+            .spanning(written.chars().count());
+        let fault = fault.fact("until one does, the resource that refers to it is not provisioned");
+        match &self.near {
+            Some(near) => fault.help(format!("did you mean `{}`?", near.id())),
+            None => fault,
+        }
+    }
 }

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use purlin_model::{
-    Class, Descriptor, Part, Path, Placeholder, Reference, ResourceId, Selector, Template, Value,
+    Class, Descriptor, ManifestPart, Part, Path, Placeholder, Reference, ResourceId, Selector, Template,
+    Value,
 };
 
 use crate::docs::{Docs, NoKey, Nodes, Params, Scope};
@@ -147,6 +148,15 @@ pub(crate) fn params<'a>(
     }
 }
 
+/// Which params a path into the manifest of a resource reads: those at the path that is given back.
+pub(crate) fn manifest_params(docs: Docs<'_>, nodes: &Nodes, node: NodeId, path: &Path) -> Option<Path> {
+    match docs.manifest_of(nodes, node)?.part(path) {
+        ManifestPart::Params(path) => Some(path),
+        ManifestPart::Around(..) => Some(Path::default()),
+        ManifestPart::Head(_) | ManifestPart::Nothing(_) => None,
+    }
+}
+
 /// The templates that a placeholder stands for, if it stands for text of this deployment.
 pub(crate) fn behind<'a>(
     docs: Docs<'a>,
@@ -164,6 +174,10 @@ pub(crate) fn behind<'a>(
             None => docs.deployment.values.values().map(|template| (template, Scope::Values)).collect(),
         },
         (Reference::Param(path), Scope::Recipe(node)) => params(docs, nodes, node, path),
+        (Reference::Manifest(path), Scope::Recipe(node)) => match manifest_params(docs, nodes, node, path) {
+            Some(path) => params(docs, nodes, node, &path),
+            None => Vec::new(),
+        },
         (Reference::Metadata(path), Scope::Workload(index)) => {
             docs.workload(index).map_or_else(Vec::new, |workload| one(below(&workload.metadata, path), scope))
         }

@@ -51,7 +51,7 @@ pub use label::Label;
 pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifecycle};
 pub use location::Location;
 pub use lock::{Digest, Lock, Pin};
-pub use manifest::{Attribute, Dependency, FieldReference, Manifest, Target, Which};
+pub use manifest::{Attribute, Dependency, FieldReference, Manifest, ManifestPart, Target, Under, Which};
 pub use name::{Class, NameError, ResourceId, TypeName};
 pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Key, Location, Path, ResourceId, Template, TypeName};
+use crate::{Key, Location, Map, Path, ResourceId, Template, TypeName, Value};
 
 /// A managed resource: a manifest in the form that Kubernetes uses.
 ///
@@ -26,6 +26,10 @@ pub struct Manifest {
     pub id: ResourceId,
     /// `metadata.labels`.
     pub labels: BTreeMap<Arc<str>, Arc<str>>,
+    /// `metadata.annotations`, without those that tell Purlin what to do.
+    pub annotations: BTreeMap<Arc<str>, Arc<str>>,
+    /// Where the params stand in it.
+    pub under: Under,
     /// `spec.forProvider`, else `spec`, with reference fields resolved: a map.
     pub params: Arc<Template>,
     /// What it depends on beside its reference fields.
@@ -34,10 +38,119 @@ pub struct Manifest {
     pub location: Location,
 }
 
+/// Where the params stand in a manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// Under `spec.forProvider`.
+    ForProvider,
+    /// Under `spec`.
+    Spec,
+    /// Beside `metadata`, in a manifest without `spec`.
+    Top,
+}
+
+/// What lies at a place of a manifest (`${manifest.PATH}`).
+#[derive(Clone, Debug, PartialEq)]
+pub enum ManifestPart {
+    /// A part of its head.
+    Head(Value),
+    /// A part of its params, at this path.
+    Params(Path),
+    /// A map around its params, which stand in it at this path, beside what is there.
+    Around(Map, &'static [&'static str]),
+    /// Nothing; these names are there.
+    Nothing(Vec<Arc<str>>),
+}
+
+impl Under {
+    fn path(self) -> &'static [&'static str] {
+        match self {
+            Self::ForProvider => &["spec", "forProvider"],
+            Self::Spec => &["spec"],
+            Self::Top => &[],
+        }
+    }
+}
+
 impl Manifest {
     /// The key of its resource.
     pub fn key(&self) -> Key {
         Key::new(&self.type_name, &crate::Class::default_class(), &self.id)
+    }
+
+    /// `apiVersion`, `kind` and `metadata`.
+    fn head(&self) -> Map {
+        let strings = |all: &BTreeMap<Arc<str>, Arc<str>>| {
+            Value::Map(all.iter().map(|(name, text)| (name.clone(), Value::String(text.clone()))).collect())
+        };
+        let mut metadata = Map::new();
+        metadata.insert("name".into(), Value::String(self.name.clone()));
+        if let Some(namespace) = &self.namespace {
+            metadata.insert("namespace".into(), Value::String(namespace.clone()));
+        }
+        for (name, all) in [("labels", &self.labels), ("annotations", &self.annotations)] {
+            if !all.is_empty() {
+                metadata.insert(name.into(), strings(all));
+            }
+        }
+        let mut head = Map::new();
+        head.insert("apiVersion".into(), Value::String(self.api_version.clone()));
+        head.insert("kind".into(), Value::String(self.kind.clone()));
+        head.insert("metadata".into(), Value::Map(metadata));
+        head
+    }
+
+    /// What lies at a path; the params themselves are not looked into.
+    pub fn part(&self, path: &Path) -> ManifestPart {
+        let under = self.under.path();
+        let Some((first, rest)) = path.0.split_first() else {
+            return ManifestPart::Around(self.head(), under);
+        };
+        let mut head = self.head();
+        if let Some(found) = head.get(first) {
+            let mut found = found.clone();
+            for name in rest {
+                let Value::Map(map) = &mut found else { return ManifestPart::Nothing(Vec::new()) };
+                match map.shift_remove(name) {
+                    Some(inner) => found = inner,
+                    None => return ManifestPart::Nothing(map.keys().cloned().collect()),
+                }
+            }
+            return ManifestPart::Head(found);
+        }
+        let common = path.0.iter().zip(under).take_while(|(name, part)| ***name == ***part).count();
+        if common == under.len() {
+            return ManifestPart::Params(Path(path.0.get(common..).unwrap_or_default().to_vec()));
+        }
+        if common == path.0.len() {
+            return ManifestPart::Around(Map::new(), under.get(common..).unwrap_or_default());
+        }
+        head.extend(under.first().map(|name| (Arc::from(*name), Value::Null)));
+        match common {
+            0 => ManifestPart::Nothing(head.keys().cloned().collect()),
+            _ => ManifestPart::Nothing(under.get(common).map(|name| Arc::from(*name)).into_iter().collect()),
+        }
+    }
+}
+
+impl ManifestPart {
+    /// A map with the params put into it.
+    pub fn around(mut map: Map, names: &[&'static str], params: Value) -> Value {
+        match names.split_first() {
+            None => {
+                if let Value::Map(params) = params {
+                    map.extend(params);
+                }
+            }
+            Some((first, rest)) => {
+                let inner = rest
+                    .iter()
+                    .rev()
+                    .fold(params, |inner, name| Value::Map(Map::from_iter([(Arc::from(*name), inner)])));
+                map.insert(Arc::from(*first), inner);
+            }
+        }
+        Value::Map(map)
     }
 }
 

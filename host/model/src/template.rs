@@ -154,6 +154,8 @@ pub enum Reference {
     Value(Path),
     /// `params.K`: what the developer gave this resource.
     Param(Path),
+    /// `manifest.K`: the manifest that this resource was written as, its references resolved.
+    Manifest(Path),
     /// `metadata.K` in a Score file.
     Metadata(Path),
     /// `resources.NAME[.OUTPUT…]` in a Score file, `externals.NAME…` or `shared.NAME…` in a

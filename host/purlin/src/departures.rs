@@ -92,7 +92,9 @@ impl Past<'_> {
                         false => (By::Workload { workload: name }, location),
                     }
                 }
-                Origin::Declared { workload: None, location } => (By::Declaration, location),
+                Origin::Declared { workload: None, location } | Origin::Manifest { location } => {
+                    (By::Declaration, location)
+                }
                 Origin::CoProvision { by, location } => (By::Definition { of: gone(&by) }, location),
                 Origin::Reference { from, location, .. } => (By::Reference { of: gone(&from) }, location),
                 Origin::Implicit => {

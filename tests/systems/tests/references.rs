@@ -111,6 +111,9 @@ fn manifests_become_objects_of_a_cluster() {
     assert_eq!(container["envFrom"][0]["secretRef"]["name"], "credentials");
     assert_eq!(web["spec"]["volumes"][0]["configMap"]["name"], "web");
     assert_eq!(web["spec"]["serviceAccountName"], "web");
+    let metadata = get("deployments", "web")["metadata"].clone();
+    assert_eq!(metadata["labels"]["app.kubernetes.io/part-of"], "shop", "{metadata}");
+    assert_eq!(metadata["annotations"]["example.com/owner"], "team-web", "{metadata}");
     assert_eq!(get("configmaps", "web")["data"]["greeting.txt"], "Welcome, ${visitor}!\n");
     assert_eq!(get("serviceaccounts", "web")["automountServiceAccountToken"], false);
     assert_eq!(

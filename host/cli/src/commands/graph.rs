@@ -1,6 +1,9 @@
 //! `purlin graph`
 
+use std::collections::HashSet;
+
 use clap::ValueEnum;
+use purlin_host::graph::MOST_REDUCED;
 
 use super::Output;
 use crate::app::App;
@@ -18,6 +21,7 @@ use crate::report;
 Examples:
   purlin graph                             a tree, workloads first
   purlin graph --format svg > graph.svg    a picture
+  purlin graph --reduce --format mermaid   fewer arrows
   purlin graph --format dot | dot -Tpdf -o graph.pdf
   purlin graph --format json | jq -r '.order[][]'
 
@@ -34,6 +38,10 @@ pub(crate) struct Args {
     /// Show implicit resources that nothing refers to as well.
     #[arg(long)]
     all: bool,
+
+    /// Leave out edges that a longer way implies.
+    #[arg(long)]
+    reduce: bool,
 }
 
 /// How a graph is shown.
@@ -64,7 +72,14 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let purlin = input::orchestrator(&given.workspace, app)?;
     let graph = app.timings.wait("build graph", purlin.graph(&given.documents)).await;
     let graph = graph.map_err(|error| given.failure(error))?;
-    let report = app.timings.time("describe graph", || report::graph::Graph::new(&graph, args.all));
+    let implied = match args.reduce {
+        true => graph.implied_edges().ok_or_else(|| {
+            let message = format!("a graph of more than {MOST_REDUCED} resources is not reduced");
+            Failure::input(message).hint("leave out `--reduce`")
+        })?,
+        false => HashSet::new(),
+    };
+    let report = app.timings.time("describe graph", || report::graph::Graph::new(&graph, args.all, &implied));
     match args.format {
         GraphFormat::Json => app.ui.json(&report),
         GraphFormat::Tree => app.ui.data(&render::tree::render(&report)),

@@ -1,7 +1,8 @@
 //! A graph as plain data.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use purlin_host::graph::NodeId;
 use serde::Serialize;
 
 use super::FORMAT;
@@ -12,6 +13,9 @@ pub(crate) struct Graph {
     pub(crate) format: u8,
     pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
+    /// Dependencies that do not order (`blocking: false`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) beside: Vec<Beside>,
     /// Levels: every resource stands after all it depends on.
     pub(crate) order: Vec<Vec<String>>,
 }
@@ -41,6 +45,8 @@ pub(crate) enum Origin {
     Implicit,
     /// A developer asks for it; `workload` is null for shared resources.
     Declared { workload: Option<String>, at: String },
+    /// A manifest is it.
+    Manifest { at: String },
     /// It comes along with another.
     CoProvision { by: String, at: String },
     /// A placeholder reads it.
@@ -56,6 +62,7 @@ impl Origin {
                 workload: workload.as_ref().map(ToString::to_string),
                 at: location.to_string(),
             },
+            Host::Manifest { location } => Self::Manifest { at: location.to_string() },
             Host::CoProvision { by, location } => {
                 Self::CoProvision { by: by.to_string(), at: location.to_string() }
             }
@@ -75,6 +82,7 @@ impl Origin {
                 format!("declared by workload `{workload}` at {at}")
             }
             Self::Declared { workload: None, at } => format!("a shared resource of the deployment, at {at}"),
+            Self::Manifest { at } => format!("a manifest at {at}"),
             Self::CoProvision { by, at } => format!("co-provisioned by {by} at {at}"),
             Self::Reference { from, placeholder, at } => format!("{from} reads `{placeholder}` at {at}"),
         }
@@ -89,9 +97,21 @@ pub(crate) struct Edge {
     pub(crate) kinds: Vec<String>,
 }
 
+/// `from` is ready only when `to` is, too.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Beside {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
 impl Graph {
-    /// A graph of the host. Implicit resources that nothing refers to are left out unless `all`.
-    pub(crate) fn new(graph: &purlin_host::graph::Graph, all: bool) -> Self {
+    /// A graph of the host. Implicit resources that nothing refers to are left out unless `all`, and so
+    /// are the edges in `implied`.
+    pub(crate) fn new(
+        graph: &purlin_host::graph::Graph,
+        all: bool,
+        implied: &HashSet<(NodeId, NodeId)>,
+    ) -> Self {
         let shown = |id| graph.node(id).is_some_and(|node| all || node.shown);
         let key = |id| graph.key(id).map(ToString::to_string);
         let node = |node: purlin_host::graph::Node<'_>| Node {
@@ -109,18 +129,21 @@ impl Graph {
         nodes.sort_by(|a, b| a.key.cmp(&b.key));
         let mut edges: Vec<Edge> = graph
             .edges()
-            .filter(|edge| shown(edge.from) && shown(edge.to))
+            .filter(|edge| shown(edge.from) && shown(edge.to) && !implied.contains(&(edge.from, edge.to)))
             .filter_map(|edge| {
                 let kinds = edge.kinds.iter().map(|kind| kind.name().to_owned()).collect();
                 Some(Edge { from: key(edge.from)?, to: key(edge.to)?, kinds })
             })
             .collect();
         edges.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
-        let level = |level: &Vec<purlin_host::graph::NodeId>| -> Vec<String> {
+        let beside = graph.beside().iter();
+        let beside = beside.filter_map(|(from, to)| Some(Beside { from: key(*from)?, to: key(*to)? }));
+        let beside = beside.collect();
+        let level = |level: &Vec<NodeId>| -> Vec<String> {
             level.iter().filter(|id| shown(**id)).filter_map(|id| key(*id)).collect()
         };
         let order = graph.levels().iter().map(level).filter(|level| !level.is_empty()).collect();
-        Self { format: FORMAT, nodes, edges, order }
+        Self { format: FORMAT, nodes, edges, beside, order }
     }
 
     /// Index of each node by key.
@@ -192,7 +215,7 @@ pub(crate) mod fixture {
         for level in &mut order {
             level.sort();
         }
-        Graph { format: FORMAT, nodes, edges, order }
+        Graph { format: FORMAT, nodes, edges, beside: Vec::new(), order }
     }
 
     /// The graph of two workloads that share things.

@@ -132,3 +132,52 @@ fn what_waits_says_for_what_to_the_end() {
     assert_eq!(done(&project, &["up", "--yes"], 1), Vec::<String>::new());
     assert_eq!(project.run(&["state", "list"]).status(0).out.matches("ec2/").count(), 3);
 }
+
+#[test]
+fn a_definition_reads_whole_manifests() {
+    let any = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: any}\nspec:\n  type: '*'\n  driver: purlin/echo\n  inputs: {values: {id: '${context.res.id}', object: '${manifest}', kind: '${manifest.kind}', owner: \"${manifest.metadata.labels['owner']?}\"}}\n  criteria: [{}]\n";
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: n, annotations: {a: b, purlin.dev/protect: 'false'}}\ndata: {k: v}\n";
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: s, labels: {owner: web}}\nspec: {ports: [{port: 1}], mapRef: {name: c, namespace: n}}\n";
+    let vpc = VPC.replace("spec: {", "spec: {deletionPolicy: Orphan, ");
+    let files =
+        [("platform.yaml", any), ("config.yaml", config), ("service.yaml", service), ("vpc.yaml", &vpc)];
+    let project = project(&files);
+    project.run(&["up", "--yes"]).status(0);
+    let outputs = project.run(&["outputs", "--format", "json"]).status(0).json();
+    let of = |key: &str| outputs["resources"][key].clone();
+    assert_eq!(
+        of("config-map.default#n/c"),
+        serde_json::json!({"id": "n/c", "kind": "ConfigMap", "object": {
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "c", "namespace": "n", "annotations": {"a": "b"}},
+            "data": {"k": "v"},
+        }})
+    );
+    assert_eq!(
+        of("service.default#s")["object"],
+        serde_json::json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "labels": {"owner": "web"}},
+            "spec": {"ports": [{"port": 1}], "map": "n/c"},
+        })
+    );
+    assert_eq!(of("service.default#s")["owner"], "web");
+    assert_eq!(
+        of("ec2/vpc.default#net")["object"]["spec"],
+        serde_json::json!({"forProvider": {"cidrBlock": "10.0.0.0/16"}})
+    );
+    // What Purlin adds by itself is not provisioned by a definition of everything.
+    let listed = project.run(&["state", "list", "--format", "json"]).status(0).json();
+    assert_eq!(listed["resources"].as_array().map(Vec::len), Some(4), "{listed}");
+    let explained = project.run(&["explain", "base-env#base-env"]);
+    assert!(explained.out.contains("Purlin adds this resource by itself"), "{}", explained.out);
+    // A mistake is told before anything runs.
+    project.write("platform.yaml", &any.replace("${manifest.kind}", "${manifest.knid}"));
+    let ran = project.run(&["plan"]).status(2);
+    assert!(ran.err.contains("the manifest has no `knid`") && ran.err.contains("`kind`"), "{}", ran.err);
+    project.write(
+        "more.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {x: {type: thing}}}\n",
+    );
+    let ran = project.run(&["plan"]).status(2);
+    assert!(ran.err.contains("`thing.default#shared.x` was not written as a manifest"), "{}", ran.err);
+}

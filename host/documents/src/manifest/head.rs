@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Location, ManifestKind, ResourceId, Severity};
+use purlin_model::{Diagnostic, Location, ManifestKind, ResourceId, Severity, Under};
 
 use crate::near::slip;
 use crate::reader::Reader;
@@ -201,6 +201,7 @@ pub(super) struct Body<'n, 't> {
     /// What the manifest depends on.
     pub(super) depends_on: Vec<&'n Node<'t>>,
     pub(super) annotations: &'n [Entry<'t>],
+    pub(super) under: Under,
 }
 
 impl<'n, 't> Body<'n, 't> {
@@ -225,6 +226,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         beside: None,
         depends_on: root.get("dependsOn").into_iter().collect(),
         annotations,
+        under: Under::Top,
     };
     let Some(spec) = root.get("spec") else {
         body.params.extend(top.iter().filter(|entry| !HEAD.contains(&&*entry.key)));
@@ -237,6 +239,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         });
         fields.done(reader);
     }
+    body.under = Under::Spec;
     if spec.is_null() {
         return body;
     }
@@ -252,6 +255,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
     }
     fields.done(reader);
     body.beside = spec.entries();
+    body.under = Under::ForProvider;
     if !provider.value.is_null() {
         let entries = reader.map(&provider.value, "`forProvider`").unwrap_or_default();
         body.params.extend(entries);

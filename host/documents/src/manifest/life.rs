@@ -1,6 +1,7 @@
 //! What a manifest says about its life: `deletionPolicy`, `managementPolicies` and annotations, as
 //! settings of the resource's lifecycle (SPEC §7, §9).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -123,6 +124,12 @@ fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
         }
     }
     found
+}
+
+/// The annotations that are meant for others. Only strings can be passed on.
+pub(super) fn others(annotations: &[Entry<'_>]) -> BTreeMap<Arc<str>, Arc<str>> {
+    let text = |entry: &Entry<'_>| Some((entry.key.clone(), Arc::from(entry.value.as_str()?)));
+    annotations.iter().filter(|entry| !entry.key.starts_with("purlin.dev/")).filter_map(text).collect()
 }
 
 /// How often to read a resource. Elsewhere a wrong one counts as none, so that it is a warning here.

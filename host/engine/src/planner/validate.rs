@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::driver::Inputs;
-use purlin_model::{Context, Definition, Diagnostic, Map, Value, Which};
+use purlin_model::{Context, Definition, Diagnostic, Map, Value};
 use purlin_state::Snapshot;
 
 use super::{Base, PlanOptions, Planner, drivers};
@@ -66,32 +66,13 @@ pub async fn validate(
         planner.level(level).await?;
     }
     faults.append(&mut planner.errors);
-    faults.extend(graph.missing().iter().map(missing));
+    faults.extend(graph.missing().iter().map(purlin_graph::Missing::warning));
     if !options.offline {
         for definition in unused(&graph, catalogue) {
             faults.extend(alone(definition, drivers, &options).await);
         }
     }
     Ok(rules::once(faults))
-}
-
-/// That a reference field names what no document declares. It may come with other documents, so this is
-/// no error (SPEC §7).
-fn missing(missing: &purlin_graph::Missing) -> Diagnostic {
-    let message = format!("no document declares {}", missing.target);
-    // The place is that of the name, which is shorter than the field with it.
-    let written = match &missing.target.which {
-        Which::Named(name) => name,
-        Which::Labelled(_) | Which::AllLabelled(_) => &missing.field,
-    };
-    let fault = Diagnostic::warning("missing-target", message)
-        .at(&missing.location)
-        .spanning(written.chars().count());
-    let fault = fault.fact("until one does, the resource that refers to it is not provisioned");
-    match &missing.near {
-        Some(near) => fault.help(format!("did you mean `{}`?", near.id())),
-        None => fault,
-    }
 }
 
 /// Definitions that no resource of a graph is made by.

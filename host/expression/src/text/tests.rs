@@ -104,6 +104,8 @@ fn each_dialect_has_its_roots() {
         ("${values.a.b}", Definition, Reference::Value(path("a.b"))),
         ("${params['a-b']}", Definition, Reference::Param(path("a-b"))),
         ("${params}", Definition, Reference::Param(path(""))),
+        ("${manifest}", Definition, Reference::Manifest(path(""))),
+        ("${manifest.kind}", Definition, Reference::Manifest(path("kind"))),
         ("${metadata.name}", Score, Reference::Metadata(path("name"))),
         ("${resources.db.host}", Score, Reference::Named("db".into(), path("host"))),
         ("${resources.db}", Score, Reference::Named("db".into(), path(""))),

@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 
 use purlin_expression::{did_you_mean, nearest};
-use purlin_model::{Absent, Access, ContextField, Diagnostic, Key, Path, Placeholder, Reference, Template};
+use purlin_model::{
+    Absent, Access, ContextField, Diagnostic, Key, ManifestPart, Path, Placeholder, Reference, Template,
+};
 
 use super::{Builder, Spot, Work};
 use crate::docs::{self, Match, Params, Scope, Source};
@@ -32,7 +34,12 @@ impl<'a> Builder<'a> {
                 break;
             }
             for (node, giver, placeholder) in ready {
-                if let Reference::Param(path) = &placeholder.reference {
+                let path = match &placeholder.reference {
+                    Reference::Param(path) => Some(path.clone()),
+                    Reference::Manifest(path) => text::manifest_params(self.docs, &self.nodes, giver, path),
+                    _ => None,
+                };
+                if let Some(path) = &path {
                     for (template, scope) in text::params(self.docs, &self.nodes, giver, path) {
                         self.walk(node, template, scope);
                     }
@@ -78,7 +85,7 @@ impl<'a> Builder<'a> {
             template.placeholders(&mut |placeholder| {
                 self.placeholder(owner, scope, placeholder);
                 // Params are followed by their own work and by links, when they are there.
-                if matches!(placeholder.reference, Reference::Param(_)) {
+                if matches!(placeholder.reference, Reference::Param(_) | Reference::Manifest(_)) {
                     return;
                 }
                 for (template, scope) in text::behind(self.docs, &self.nodes, scope, &placeholder.reference) {
@@ -125,6 +132,12 @@ impl<'a> Builder<'a> {
                     self.links.push((owner, giver, placeholder));
                 }
             }
+            (Reference::Manifest(path), Scope::Recipe(giver)) => {
+                self.manifest(giver, path, placeholder);
+                if giver != owner {
+                    self.links.push((owner, giver, placeholder));
+                }
+            }
             (Reference::Metadata(path), Scope::Workload(index)) => {
                 let Some(workload) = self.docs.workload(index) else { return };
                 if let Below::Missing(names, index) = text::below(&workload.metadata, path) {
@@ -165,11 +178,35 @@ impl<'a> Builder<'a> {
                     .help("only recipes read `params`; deployments read `values`");
                 self.faults.push(docs::at(placeholder, fault));
             }
+            (Reference::Manifest(_), _) => {
+                let fault = Diagnostic::error("unknown-root", "there is no `manifest` here")
+                    .help("only recipes read `manifest`");
+                self.faults.push(docs::at(placeholder, fault));
+            }
             (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
                 let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
                     .help("name the resource by its descriptor");
                 self.faults.push(docs::at(placeholder, fault));
             }
+        }
+    }
+
+    /// Checks that a resource was written as a manifest, and that its head has what is read. Its params
+    /// are known only when they are evaluated.
+    fn manifest(&mut self, node: NodeId, path: &Path, placeholder: &Placeholder) {
+        if may_be_absent(placeholder) {
+            return;
+        }
+        match self.docs.manifest_of(&self.nodes, node).map(|manifest| manifest.part(path)) {
+            None => {
+                let fault = docs::no_manifest(self.nodes.key(node));
+                self.faults.push(docs::at(placeholder, fault));
+            }
+            Some(ManifestPart::Nothing(names)) => {
+                let fault = docs::not_in_manifest(path, names.iter().map(|name| &**name));
+                self.faults.push(docs::at(placeholder, fault));
+            }
+            Some(_) => {}
         }
     }
 

@@ -91,9 +91,9 @@ impl Same<'_> {
                 a == b && (!a.path().starts_with("res.") || here())
             }
             (Reference::Value(a), Reference::Value(b)) => a == b,
-            (Reference::Param(a), Reference::Param(b)) | (Reference::Metadata(a), Reference::Metadata(b)) => {
-                a == b && here()
-            }
+            (Reference::Param(a), Reference::Param(b))
+            | (Reference::Manifest(a), Reference::Manifest(b))
+            | (Reference::Metadata(a), Reference::Metadata(b)) => a == b && here(),
             (Reference::Selected(a, access_a), Reference::Selected(b, access_b)) => {
                 let full = |selector, scope| text::full_selector(self.docs, self.nodes, selector, scope).ok();
                 access_a == access_b && full(a, in_a).is_some_and(|a| full(b, in_b) == Some(a))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use purlin_model::{Context, Criterion, Definition, Key, Location};
 
+use super::matcher::is_implicit;
 use super::{Catalogue, Found, Matcher, Row, pattern_matches};
 
 /// The answer to "why this definition?".
@@ -75,6 +76,8 @@ pub enum Reason {
     },
     /// It matches by a pattern, and a definition of the exact type matches too.
     PatternOnly,
+    /// It matches by a pattern, and Purlin adds the resource by itself.
+    Implicit,
     /// It matches by a pattern, and the winner's pattern names more of the type.
     ShorterPattern,
 }
@@ -90,6 +93,9 @@ impl std::fmt::Display for Reason {
                 write!(f, "it is less specific ({specificity} against {winner})")
             }
             Self::PatternOnly => f.write_str("its type is a pattern, and one of the exact type matches"),
+            Self::Implicit => f.write_str(
+                "its type is a pattern, and Purlin adds this resource by itself: write its exact type",
+            ),
             Self::ShorterPattern => f.write_str("its pattern names less of the type"),
         }
     }
@@ -129,10 +135,14 @@ impl Catalogue {
                     let rank =
                         (exact, criterion.specificity(), super::literal_length(&definition.type_pattern));
                     let own = winner.is_some_and(|winner| winner.definition == number);
-                    if !own && second.is_none_or(|(best, _)| rank > best) {
+                    let may_win = exact || !is_implicit(key);
+                    if may_win && !own && second.is_none_or(|(best, _)| rank > best) {
                         second = Some((rank, row));
                     }
-                    reasons.push(lost(definition, criterion, best));
+                    reasons.push(match definition.is_pattern() && is_implicit(key) {
+                        true => Reason::Implicit,
+                        false => lost(definition, criterion, best),
+                    });
                 }
                 losers.push(loser(definition, Some(criterion), reasons));
             }

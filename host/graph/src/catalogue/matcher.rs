@@ -65,7 +65,7 @@ impl<'a> Matcher<'a> {
         }
         let Some(candidates) = self.cache.get(name) else { return Found::None };
         match candidates.exact.best(key.id()) {
-            Found::None => candidates.patterns.best(key.id()),
+            Found::None if !is_implicit(key) => candidates.patterns.best(key.id()),
             found => found,
         }
     }
@@ -86,6 +86,18 @@ impl<'a> Matcher<'a> {
             }
         }
         Candidates { exact, patterns }
+    }
+}
+
+/// Whether Purlin adds a resource by itself. A pattern is not meant for it: who provisions everything
+/// with one driver asks for no cluster and no agent, and for no driver in place of the built-in echo.
+pub(crate) fn is_implicit(key: &Key) -> bool {
+    match key.type_name() {
+        "workload" => key.class() == "default" && key.id().starts_with("modules."),
+        "base-env" | "k8s-cluster" | "k8s-namespace" | "agent" => {
+            key.class() == "default" && key.id() == key.type_name()
+        }
+        _ => false,
     }
 }
 

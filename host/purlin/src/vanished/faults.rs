@@ -128,7 +128,7 @@ impl Purlin {
 fn files_of(then: &Documents, graph: &Graph, node: &purlin_graph::Node<'_>) -> Vec<Arc<str>> {
     let origins = graph.origins(node.id);
     let declared = origins.iter().filter_map(|origin| match origin {
-        Origin::Declared { location, .. } => Some(location.file.clone()),
+        Origin::Declared { location, .. } | Origin::Manifest { location } => Some(location.file.clone()),
         _ => None,
     });
     let workload = then.workload_of(node.key).map(|workload| workload.location.file.clone());

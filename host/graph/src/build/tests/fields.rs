@@ -80,6 +80,8 @@ fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
         namespace,
         name: own.into(),
         id: ResourceId::new(id).expect("an id"),
+        annotations: BTreeMap::new(),
+        under: purlin_model::Under::Spec,
         labels: labels(&[("own", own), ("tier", "web")]),
         params: Arc::new(Template::Map(params.collect::<IndexMap<_, _>>())),
         depends_on: Vec::new(),
