@@ -171,7 +171,7 @@ fn a_definition_reads_whole_manifests() {
     let explained = project.run(&["explain", "base-env#base-env"]);
     assert!(explained.out.contains("Purlin adds this resource by itself"), "{}", explained.out);
     // A mistake is told before anything runs.
-    project.write("platform.yaml", &any.replace("${manifest.kind}", "${manifest.knid}"));
+    project.write("platform.yaml", any.replace("${manifest.kind}", "${manifest.knid}"));
     let ran = project.run(&["plan"]).status(2);
     assert!(ran.err.contains("the manifest has no `knid`") && ran.err.contains("`kind`"), "{}", ran.err);
     project.write(
