@@ -2,25 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use purlin_model::Urn;
-use purlin_state::{Change, Operation, Record, RecordId, Snapshot};
+use purlin_model::driver::ResourceState;
+use purlin_model::{Unfinished, Urn};
+use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::error::Error;
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, exists};
 
 /// The changes that make a resource unknown: its record, its old copies, and what is pending. What
 /// is real stays as it is.
 ///
+/// With `force`, others that are recorded to depend on it lose that dependency, and the next plan
+/// compares them with the documents again.
+///
 /// # Errors
 /// [`Error::Unknown`] when nothing is recorded or pending under the name; [`Error::InUse`] when
-/// others are recorded to depend on it.
-pub fn forget(snapshot: Snapshot, urn: &Urn) -> Result<Vec<Change>, Error> {
+/// others are recorded to depend on it, without `force`.
+pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
-    let dependents: BTreeSet<Urn> = recorded
-        .records()
-        .filter(|record| record.urn != *urn && record.dependencies.contains(urn))
-        .map(|record| record.urn.clone())
-        .collect();
+    let depends = |record: &&std::sync::Arc<Record>| record.urn != *urn && record.dependencies.contains(urn);
+    let dependents: BTreeSet<Urn> =
+        recorded.records().filter(depends).map(|record| record.urn.clone()).collect();
     let mut changes: Vec<Change> = recorded
         .all_pending()
         .map(|intent| intent.id())
@@ -30,14 +32,79 @@ pub fn forget(snapshot: Snapshot, urn: &Urn) -> Result<Vec<Change>, Error> {
     let ids: Vec<RecordId> =
         recorded.records().filter(|record| record.urn == *urn).map(|record| record.id()).collect();
     // What was never made for certain has no record, and nobody depends on that.
-    if !ids.is_empty() && !dependents.is_empty() {
+    if !ids.is_empty() && !dependents.is_empty() && !force {
         return Err(Error::InUse { urn: urn.clone(), dependents: dependents.into_iter().collect() });
+    }
+    if !ids.is_empty() {
+        let loosened = recorded.records().filter(depends);
+        changes.extend(loosened.map(|record| Change::Put(Box::new(without(record, |other| other == urn)))));
     }
     changes.extend(ids.into_iter().map(Change::Remove));
     if recorded.unmet(urn).is_some() {
         changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
     }
     if changes.is_empty() { Err(Error::Unknown(urn.clone())) } else { Ok(changes) }
+}
+
+/// The changes that end a call whose outcome is not known, by what somebody found out: the resource exists
+/// under the driver's id that is given, or does not exist. A resource that exists is compared with the
+/// documents by the next plan, since nobody knows how far the call came.
+///
+/// # Errors
+/// [`Error::NotPending`] when no call on it is open.
+pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<Vec<Change>, Error> {
+    let recorded = Recorded::new(snapshot)?;
+    let id = RecordId::current(urn.clone());
+    let Some(intent) = recorded.pending(&id) else { return Err(Error::NotPending(urn.clone())) };
+    let there = recorded.current(urn).filter(|record| exists(record));
+    let mut changes = vec![Change::Settle(id.clone())];
+    // That nobody knew was in its way.
+    if recorded.unmet(urn).is_some() {
+        changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
+    }
+    match (&intent.operation, exists_as) {
+        (Operation::Create(made), Some(id)) => {
+            let known = |dependency: &Urn| recorded.current(dependency).is_some();
+            let state = ResourceState { id: id.into(), ..ResourceState::default() };
+            let made = without(made, |dependency| !known(dependency));
+            let status = Status::Partial(Unfinished::InterruptedCreate);
+            if let Some(there) = there.filter(|_| !made.retain) {
+                let superseded = Some(recorded.next_copy(urn));
+                changes.push(Change::Put(Box::new(Record { superseded, ..Record::clone(there) })));
+            }
+            changes.push(Change::Put(Box::new(Record { state, status, ..made })));
+        }
+        // What it was to take the place of is still there.
+        (Operation::Create(_), None) => {}
+        (Operation::Update(_) | Operation::Delete(_), Some(provider_id)) => {
+            if let Some(there) = there {
+                let mut state = there.state.clone();
+                state.id = provider_id.into();
+                let status = match intent.operation {
+                    Operation::Update(_) => Status::Partial(Unfinished::InterruptedUpdate),
+                    _ => there.status.clone(),
+                };
+                changes.push(Change::Put(Box::new(Record { state, status, ..Record::clone(there) })));
+            }
+        }
+        (Operation::Update(_) | Operation::Delete(_), None) => {
+            if let Some(there) = there {
+                let status = Status::Absent;
+                changes.push(Change::Put(Box::new(Record { status, ..Record::clone(there) })));
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// A record without some of its dependencies, so that the next plan looks at it again.
+fn without(record: &Record, lost: impl Fn(&Urn) -> bool) -> Record {
+    let mut record = record.clone();
+    if record.dependencies.iter().any(&lost) {
+        record.dependencies.retain(|urn| !lost(urn));
+        record.digest = [0; 32];
+    }
+    record
 }
 
 /// The change that protects a resource whatever documents say, or lifts that again. Nothing to do
@@ -72,10 +139,7 @@ pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
         if record.dependencies.iter().all(|urn| known.contains(urn)) {
             continue;
         }
-        let mut mended = record.clone();
-        mended.dependencies.retain(|urn| known.contains(urn));
-        mended.digest = [0; 32];
-        changes.push(Change::Put(Box::new(mended)));
+        changes.push(Change::Put(Box::new(without(record, |urn| !known.contains(urn)))));
     }
     changes
 }
@@ -102,7 +166,7 @@ mod tests {
         Record {
             urn: urn(id),
             superseded: None,
-            status: purlin_state::Status::Ready,
+            status: Status::Ready,
             driver: purlin_state::DriverVersion {
                 name: "acme/thing".into(),
                 version: "1.0.0".into(),

@@ -43,6 +43,9 @@ pub enum Error {
     /// Something is recorded under this name already.
     #[error("`{0}` is recorded already")]
     Taken(purlin_model::Urn),
+    /// No call on it is open.
+    #[error("no call on `{0}` is open, so there is nothing to settle")]
+    NotPending(purlin_model::Urn),
     /// Others depend on it.
     #[error("`{urn}` cannot be forgotten: {} on it", depend(.dependents))]
     InUse {

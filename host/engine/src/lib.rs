@@ -39,7 +39,7 @@ mod workload;
 pub use apply::{ApplyOptions, Run, apply};
 pub use compare::{Difference, compare};
 pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
-pub use edits::{forget, mend, protect, taint};
+pub use edits::{forget, mend, protect, settle, taint};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};

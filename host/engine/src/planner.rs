@@ -117,7 +117,7 @@ pub async fn plan(
     drivers: &dyn Drivers,
     options: PlanOptions,
 ) -> Result<Plan, Error> {
-    let Base { mut recorded, mut prelude, fingerprint, protected } = base;
+    let Base { mut recorded, mut prelude, fingerprint, protected, .. } = base;
     let names = aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
         for change in crate::moves::moves(&recorded, &names) {
@@ -163,7 +163,7 @@ pub async fn plan(
     };
     let of_turned = Arc::clone(&graph);
     let turned = Turned::new(&of_turned, context, &recorded);
-    let waiting = waits::find(&graph, context, &recorded, &options.held, &turned);
+    let mut waiting = waits::find(&graph, context, &recorded, &options.held, &turned);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
             board: Board::new(graph.len()),
@@ -203,8 +203,23 @@ pub async fn plan(
         warnings.extend(undecided(&recorded));
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
-        let (steps, operations) =
+        let left_alone = decided.iter().filter(|one| matches!(one.work, Work::Pass) && !one.step.left_out);
+        let is_replaced = |one: &&Decided| one.step.action == crate::plan::Action::Replace;
+        let replaced: HashSet<&Urn> = decided.iter().filter(is_replaced).map(|one| &one.step.urn).collect();
+        let needed = waits::needed(&recorded, left_alone.map(|one| &one.step.urn), &replaced, &removed);
+        let mut removed = removed.clone();
+        removed.retain(|urn| !needed.contains_key(urn));
+        for (urn, by) in &needed {
+            let Some(key) = urn.key() else { continue };
+            let message =
+                format!("it stays for now: `{by}`, which is left alone, is recorded to depend on it");
+            warnings.push(Warning { key, message });
+        }
+        let operations::Built { steps, operations, blocked } =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
+        if waits::block(&graph, context, &recorded, &turned, &mut waiting, blocked) {
+            continue;
+        }
         // In which order things are replaced follows from all decisions, and may change some.
         let mut homeless = operations::homeless(&recorded, &steps, &operations);
         // What cannot be replaced, such as what is undecided, stays as it was decided.
@@ -294,8 +309,8 @@ fn undecided(recorded: &Recorded) -> Vec<Warning> {
     let warning = |intent: &Arc<purlin_state::Intent>| {
         let key = intent.id().urn.key()?;
         let message = format!(
-            "an earlier run was interrupted while making it, and its driver cannot tell whether it exists; \
-             look for it, delete what is there, and say `purlin state forget {key}`; then it is made anew"
+            "an earlier run was interrupted while creating it, and whether it exists is not known; check, and \
+             run `purlin state settle {key}` with `--made ID` or `--not-made`"
         );
         matches!(intent.operation, purlin_state::Operation::Create(_)).then_some(Warning { key, message })
     };

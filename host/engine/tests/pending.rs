@@ -80,7 +80,7 @@ async fn life_01_the_next_run_goes_on_around_what_is_undecided_and_names_it() {
     let faults = platform.refused(&documents, PlanOptions { import, ..PlanOptions::default() }).await;
     assert_eq!(faults[0].code, "cannot-read", "this driver cannot look: {faults:#?}");
     let urn = platform.snapshot().await.pending[0].id().urn;
-    let forgotten = purlin_engine::forget(platform.snapshot().await, &urn).expect("changes");
+    let forgotten = purlin_engine::forget(platform.snapshot().await, &urn, false).expect("changes");
     platform.write(forgotten).await;
     assert!(platform.snapshot().await.pending.is_empty());
 }
@@ -253,7 +253,7 @@ async fn what_may_have_been_made_keeps_what_it_would_need() {
     assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.b"));
     assert!(summary.skipped.iter().any(|(key, _)| key.id() == "shared.a"), "{summary:#?}");
     let urn = platform.snapshot().await.pending[0].id().urn;
-    platform.write(purlin_engine::forget(platform.snapshot().await, &urn).expect("changes")).await;
+    platform.write(purlin_engine::forget(platform.snapshot().await, &urn, false).expect("changes")).await;
     let done = platform.deploys(&of("fixed: 2, first: yes")).await;
     assert_eq!(done, ["delete a", "create a~2", "create b~2"]);
 }

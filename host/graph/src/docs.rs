@@ -306,10 +306,16 @@ pub(crate) fn no_manifest(key: Option<&Key>) -> Diagnostic {
 }
 
 /// That a manifest has nothing at a place.
-pub(crate) fn not_in_manifest<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Diagnostic {
+pub(crate) fn not_in_manifest<'a>(
+    key: Option<&Key>,
+    path: &Path,
+    names: impl Iterator<Item = &'a str>,
+) -> Diagnostic {
     let last = path.0.last().map_or("", |name| &**name);
-    Diagnostic::error("unknown-manifest-field", format!("the manifest has no `{path}`"))
-        .help(did_you_mean(last, "fields", names))
+    let who = key.map_or_else(|| "the manifest".to_owned(), |key| format!("the manifest of `{key}`"));
+    let near = did_you_mean(last, "fields", names);
+    Diagnostic::error("unknown-manifest-field", format!("{who} has no `{path}`"))
+        .help(format!("{near}; where only some manifests have it, write `${{manifest.{path}?}}`"))
 }
 
 /// The key of a workload's own node.

@@ -442,7 +442,7 @@ impl Reader<'_> {
                 Ok(ManifestPart::around(map, names, params(&Path::default())?))
             }
             ManifestPart::Nothing(names) => {
-                absent(docs::not_in_manifest(path, names.iter().map(|name| &**name)))
+                absent(docs::not_in_manifest(graph.nodes.key(giver), path, names.iter().map(|name| &**name)))
             }
         }
     }

@@ -136,7 +136,10 @@ impl Missing {
         let fault = Diagnostic::warning("missing-target", message)
             .at(&self.location)
             .spanning(written.chars().count());
-        let fault = fault.fact("until one does, the resource that refers to it is not provisioned");
+        let fault = fault.fact(match self.blocking {
+            true => "until one does, the resource that refers to it is not provisioned",
+            false => "until one does, the resource that refers to it is not ready",
+        });
         match &self.near {
             Some(near) => fault.help(format!("did you mean `{}`?", near.id())),
             None => fault,

@@ -221,7 +221,8 @@ impl fmt::Display for Target {
                 return write!(f, "{name}`");
             }
             Which::Labelled(labels) => ("a", labels),
-            Which::AllLabelled(labels) => ("every", labels),
+            // Where some fit, they are all meant; where none does, it says so of the first.
+            Which::AllLabelled(labels) => ("any", labels),
         };
         let kind = self.type_name.as_ref().map_or("manifest", TypeName::as_str);
         write!(f, "{what} {kind} with ")?;

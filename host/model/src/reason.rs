@@ -212,6 +212,12 @@ pub enum Awaited {
         /// A resource with a like name.
         near: Option<Key>,
     },
+    /// A resource that is left alone and depends on the old one of a replacement, which has to be deleted
+    /// first.
+    Dependent {
+        /// Which.
+        key: Key,
+    },
     /// A value that a reference field reads, and that the other resource has not, or has empty.
     Empty {
         /// Of which resource.

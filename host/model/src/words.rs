@@ -118,6 +118,9 @@ impl fmt::Display for Awaited {
                 }
                 f.write_str(")")
             }
+            Self::Dependent { key } => {
+                write!(f, "`{}`, which is left alone and depends on the old one", short(key))
+            }
             Self::Empty { key, path, at } => {
                 write!(f, "`{}`, which has no `{path}` so far ({at})", short(key))
             }

@@ -306,7 +306,7 @@ impl Purlin {
     /// [`Error::Documents`] with every fault; others when a driver or the state fails.
     pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
         let base = self.base(&documents.environment()).await?;
-        let (base, _) = self.look(&documents.context, base, None).await?;
+        let (base, _) = self.look(documents, base, None).await?;
         self.plan_from(documents, base, options).await
     }
 

@@ -1,12 +1,15 @@
 //! Documents that were read, found right, and put into a context.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use purlin_documents::Loaded;
 use purlin_engine::Rules;
 use purlin_graph::Catalogue;
-use purlin_model::{Context, ContextDefaults, Deployment, Diagnostic, Key, Location, Workload, Workspace};
+use purlin_model::{
+    Context, ContextDefaults, Deployment, Diagnostic, Key, Location, Urn, Workload, Workspace,
+};
 use purlin_state::Environment;
 
 use crate::files::{Files, stands_for};
@@ -120,6 +123,16 @@ impl Documents {
             recorded: &|_| false,
         };
         purlin_graph::build(&input).map_err(Error::Documents)
+    }
+
+    /// The resources that are paused: no driver may be called for them.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with every fault of the graph.
+    pub(crate) fn paused(&self) -> Result<Arc<HashSet<Urn>>, Error> {
+        let graph = self.graph()?;
+        let paused = graph.nodes().filter(|node| node.lifecycle.paused);
+        Ok(Arc::new(paused.map(|node| Urn::new(&self.context, node.key)).collect()))
     }
 
     /// What developers ask for.

@@ -33,6 +33,8 @@ pub struct Keeper {
     requests: HashMap<Urn, Arc<str>>,
     /// The entry of the history that the current documents are kept under.
     entry: Option<Deployment>,
+    /// What the current documents pause, once it is known.
+    paused: Option<Arc<HashSet<Urn>>>,
     /// By which the state is known from which nothing was to be done, and when that was found.
     settled: Option<([u8; 32], u64)>,
 }
@@ -67,6 +69,7 @@ impl Keeper {
             failures: HashMap::new(),
             requests: HashMap::new(),
             entry: None,
+            paused: None,
             settled: None,
         }
     }
@@ -76,6 +79,7 @@ impl Keeper {
     pub fn documents_changed(&mut self) {
         self.entry = None;
         self.settled = None;
+        self.paused = None;
         self.schedule.retry_all();
         self.failures.clear();
     }
@@ -201,7 +205,12 @@ impl Keeper {
             })
             .collect();
         let wanted = |urn: &Urn| due.contains(urn).then(|| due::grace(policy, urn));
-        let plan = session.plan_reads(&documents.context, base, &wanted).await?;
+        let paused = match &self.paused {
+            Some(paused) => Arc::clone(paused),
+            None => documents.paused()?,
+        };
+        self.paused = Some(Arc::clone(&paused));
+        let plan = session.plan_reads(&documents.context, base.paused(paused), &wanted).await?;
         let asked: Vec<Urn> = plan.steps.iter().map(|step| step.urn.clone()).collect();
         pass.read = asked.len();
         let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use purlin_engine::{
     ApplyOptions, Base, CancelToken, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch, Summary,
 };
-use purlin_model::{Context, Urn};
+use purlin_model::{Context, Key, Urn};
 use purlin_state::{Change, Environment, Lock, Record, Snapshot};
 
 use crate::{Documents, Error, Purlin};
@@ -71,25 +71,38 @@ impl Session<'_> {
 
     /// Finds out what became of calls that were interrupted, and writes it down: what
     /// [`Self::plan_recovery`] plans, carried out. None where there are none. What stays undecided is
-    /// in [`Summary::unknown`], and later plans name it.
+    /// in [`Summary::unknown`] and [`Summary::failed`]; later plans name it and do everything else.
     ///
     /// # Errors
-    /// [`Error::Documents`] when a driver is missing; [`Error::Engine`] when one could not look.
+    /// [`Error::Documents`] when a driver is missing.
     pub async fn recover(&self, context: &Context, cancel: CancelToken) -> Result<Option<Summary>, Error> {
         use futures::StreamExt as _;
         let Some(plan) = self.plan_recovery(context).await? else { return Ok(None) };
         let mut run = self.apply(plan, cancel).await?;
         while let Some(event) = run.next().await {
             if let purlin_engine::Event::Summary(summary) = event {
-                return match summary.failed.first() {
-                    None => Ok(Some(summary)),
-                    Some((key, cause)) => {
-                        Err(purlin_engine::Error::Driver { key: key.clone(), cause: cause.clone() }.into())
-                    }
-                };
+                return Ok(Some(summary));
             }
         }
         Ok(None)
+    }
+
+    /// The resources with a call whose outcome is not known.
+    ///
+    /// # Errors
+    /// [`Error::State`] when they cannot be read.
+    pub async fn open_calls(&self) -> Result<Vec<Key>, Error> {
+        let snapshot = self.snapshot().await?;
+        Ok(snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect())
+    }
+
+    /// The same for what documents do not pause.
+    ///
+    /// # Errors
+    /// As [`Self::plan_refresh`]; also [`Error::Documents`] with every fault of the graph.
+    pub async fn plan_refresh_of(&self, documents: &Documents, scope: &Scope) -> Result<Plan, Error> {
+        let base = self.base().await?.paused(documents.paused()?);
+        Ok(purlin_engine::refresh(&documents.context, base, &**self.purlin.registry()?, scope).await?)
     }
 
     /// Plans to read every resource in a scope, and to record what is found.
@@ -151,12 +164,22 @@ impl Session<'_> {
         self.edit(purlin_engine::rename(self.snapshot().await?, old, new)?).await
     }
 
-    /// Forgets a resource: its record, its old copies, and what is pending. What is real stays.
+    /// Forgets a resource: its record, its old copies, and what is pending. What is real stays. With
+    /// `force`, also where others depend on it: they lose that dependency.
     ///
     /// # Errors
     /// [`Error::Engine`] when nothing is recorded under the name, or others depend on it.
-    pub async fn forget(&self, urn: &Urn) -> Result<usize, Error> {
-        self.edit(purlin_engine::forget(self.snapshot().await?, urn)?).await
+    pub async fn forget(&self, urn: &Urn, force: bool) -> Result<usize, Error> {
+        self.edit(purlin_engine::forget(self.snapshot().await?, urn, force)?).await
+    }
+
+    /// Ends a call whose outcome is not known, by what somebody found out: the resource exists under the
+    /// driver's id that is given, or does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when no call on it is open.
+    pub async fn settle(&self, urn: &Urn, exists_as: Option<&str>) -> Result<usize, Error> {
+        self.edit(purlin_engine::settle(self.snapshot().await?, urn, exists_as)?).await
     }
 
     /// Protects a resource whatever documents say, or lifts that again.
@@ -202,18 +225,21 @@ impl Purlin {
     /// When a driver is missing or fails to look.
     pub async fn look(
         &self,
-        context: &Context,
+        documents: &Documents,
         mut base: Base,
         refresh: Option<&Scope>,
     ) -> Result<(Base, Vec<purlin_engine::Event>), Error> {
+        let context = &documents.context;
         let mut found = Vec::new();
         if base.has_pending() {
             let plan = purlin_engine::recover(context, base.clone(), &**self.registry()?, true).await?;
-            base = self.on_scratch(base, plan, &mut found).await?;
+            // What cannot be found out now is left alone by the plan, and named there.
+            base = self.on_scratch(base, plan, &mut found, true).await?;
         }
         if let Some(scope) = refresh {
-            let plan = purlin_engine::refresh(context, base.clone(), &**self.registry()?, scope).await?;
-            base = self.on_scratch(base, plan, &mut found).await?;
+            let base_of = base.clone().paused(documents.paused()?);
+            let plan = purlin_engine::refresh(context, base_of, &**self.registry()?, scope).await?;
+            base = self.on_scratch(base, plan, &mut found, false).await?;
         }
         Ok((base, found))
     }
@@ -223,6 +249,7 @@ impl Purlin {
         base: Base,
         plan: Plan,
         found: &mut Vec<purlin_engine::Event>,
+        may_fail: bool,
     ) -> Result<Base, Error> {
         use futures::StreamExt as _;
         let scratch = std::sync::Arc::new(Scratch::default());
@@ -231,7 +258,7 @@ impl Purlin {
         while let Some(event) = run.next().await {
             match event {
                 purlin_engine::Event::Summary(summary) => {
-                    if let Some((key, cause)) = summary.failed.into_iter().next() {
+                    if let Some((key, cause)) = summary.failed.into_iter().next().filter(|_| !may_fail) {
                         return Err(purlin_engine::Error::Driver { key, cause }.into());
                     }
                 }

@@ -99,7 +99,7 @@ pub(super) async fn up(
         return Ok(Status::Failed);
     }
     if refresh {
-        let plan = session.plan_refresh(&documents.context, &options.scope).await.map_err(fail)?;
+        let plan = session.plan_refresh_of(documents, &options.scope).await.map_err(fail)?;
         if upkeep(&session, plan, shown, app).await.map_err(fail)? == Status::Failed {
             return Ok(Status::Failed);
         }
@@ -112,7 +112,9 @@ pub(super) async fn up(
     carry_out(&session, plan, Some(documents), (consent, question), shown, app).await.map_err(fail)
 }
 
-/// Finds out what became of calls that were interrupted; nothing else may be done before.
+/// Finds out what became of calls that were interrupted. What stays open concerns its resource alone: it
+/// is told, everything else goes on, and the run fails at that resource (SPEC §10). Failed where nothing
+/// may be done any more.
 pub(super) async fn settle(
     session: &Session<'_>,
     context: &Context,
@@ -125,7 +127,11 @@ pub(super) async fn settle(
         let calls = text::count(plan.steps.len(), "call");
         app.ui.say(&format!("An earlier run was interrupted; finding out what became of {calls}."));
     }
-    upkeep(session, plan, shown, app).await.map_err(fail)
+    let summary = follow(session, plan, None, false, shown, app).await.map_err(fail)?;
+    if !summary.failed.is_empty() || summary.halted.is_some() {
+        end(&summary, None, shown, app);
+    }
+    Ok(if summary.halted.is_some() || summary.cancelled { Status::Failed } else { Status::Done })
 }
 
 /// Carries out what only finds out. Its end is not that of the command.

@@ -98,12 +98,20 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         base
     } else {
         let refresh = args.plan.refresh.then_some(&options.scope);
-        let looked = purlin.look(&documents.context, base, refresh);
+        let looked = purlin.look(documents, base, refresh);
         let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
         for event in found {
-            if let Event::Resource { key, phase: Phase::Observed { finding, changes }, .. } = event {
-                app.ui.say(&progress::observed(&key, finding, &changes));
-                observed.push(report::plan::Observed::new(&key, finding, &changes));
+            let Event::Resource { key, phase, .. } = event else { continue };
+            match phase {
+                Phase::Observed { finding, changes } => {
+                    app.ui.say(&progress::observed(&key, finding, &changes));
+                    observed.push(report::plan::Observed::new(&key, finding, &changes));
+                }
+                Phase::Failed { cause, .. } => {
+                    let (key, cause) = (text::line(key.as_str()), cause.to_string());
+                    app.ui.warning(&format!("the interrupted call on `{key}` stays open: {cause}"));
+                }
+                _ => {}
             }
         }
         base

@@ -151,6 +151,11 @@ impl Watch<'_> {
         }
         let mut requests = Requests::new();
         loop {
+            // A pass must not put back what newer documents, or a deployment of them, have changed.
+            if changes.are_waiting() {
+                changes.next().await;
+                self.read_again(&mut given, &mut texts);
+            }
             let next = match self.pass(&given).await {
                 Ok(Passed { pass, purlin, interrupted }) => {
                     self.told.pass(&pass, self.app);
@@ -172,6 +177,7 @@ impl Watch<'_> {
                     () = tokio::time::sleep(wait.min(LONGEST_SLEEP)) => break,
                     () = self.interrupts.next() => return Ok(Status::Done),
                     () = requests.next() => {
+                        self.read_again(&mut given, &mut texts);
                         self.keeper.request_all();
                         break;
                     }

@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::text;
 
 /// Read every resource and record what changed outside of Purlin.
 ///
@@ -50,7 +51,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let plan = session.plan_refresh(&place.context, &args.scope.scope()).await.map_err(fail)?;
     let read = plan.steps.len();
-    let status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
+    let mut status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
+    let open = session.open_calls().await.map_err(fail)?;
+    if !open.is_empty() {
+        status = Status::Failed;
+        for key in &open {
+            let key = text::line(key.as_str());
+            let message = format!("whether the last call on `{key}` succeeded is not known");
+            app.ui.warning(&message);
+        }
+        app.ui.hint("`purlin state settle KEY` ends such a call, with `--made ID` or `--not-made`");
+    }
     if args.scope.scope().is_everything() && read < all && args.format.format == Format::Text {
         app.ui.hint(&format!(
             "{} of {all} resources could not be checked: their drivers do not support reading, or they do not exist",

@@ -7,6 +7,7 @@ mod lock;
 mod protect;
 mod rename;
 mod repair;
+mod settle;
 mod show;
 mod subject;
 mod taint;
@@ -31,6 +32,7 @@ enum Command {
     Show(show::Args),
     Rename(rename::Args),
     Forget(forget::Args),
+    Settle(settle::Args),
     Protect(protect::Args),
     Taint(taint::Args),
     Lock(lock::Args),
@@ -46,6 +48,7 @@ impl Args {
             Command::Show(args) => args.format.format,
             Command::Rename(args) => args.format.format,
             Command::Forget(args) => args.format.format,
+            Command::Settle(args) => args.format.format,
             Command::Protect(args) => args.format.format,
             Command::Taint(args) => args.format.format,
             Command::Lock(args) => args.format.format,
@@ -62,6 +65,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::Show(args) => show::run(args, app).await,
         Command::Rename(args) => rename::run(args, app).await,
         Command::Forget(args) => forget::run(args, app).await,
+        Command::Settle(args) => settle::run(args, app).await,
         Command::Protect(args) => protect::run(args, app).await,
         Command::Taint(args) => taint::run(args, app).await,
         Command::Lock(args) => lock::run(args, app).await,

@@ -119,6 +119,7 @@ fn awaited(obstacle: &Obstacle) -> Vec<String> {
             Awaited::Paused { key }
             | Awaited::Failed { key, .. }
             | Awaited::NeedsConsent { key }
+            | Awaited::Dependent { key }
             | Awaited::Empty { key, .. },
         ) => Some(key.to_string()),
         (None, _) => None,

@@ -77,7 +77,7 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
     assert!(
         plan["warnings"][0]["message"]
             .as_str()
-            .is_some_and(|m| m.contains(&format!("purlin state forget {NOTE}"))),
+            .is_some_and(|m| m.contains(&format!("purlin state settle {NOTE}"))),
         "{plan}"
     );
     let said = world.run(&["up", "--yes"]).status(1);
@@ -99,6 +99,43 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
     assert!(forgot.err.contains("something may be there after all"), "{}", forgot.err);
     world.up();
     assert_eq!(world.real().keys().collect::<Vec<_>>(), ["a", "b", "m"]);
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn somebody_who_looked_settles_what_nobody_can_find_out() {
+    let world = undecided();
+    // What is open concerns its resource alone, also where everything goes.
+    world.run(&["up", "--yes"]).status(1);
+    let refused = world.run(&["state", "settle", "thing#shared.a", "--not-made"]).status(2);
+    assert!(refused.err.contains("no call on `thing.default#shared.a` is open"), "{}", refused.err);
+    world.run(&["state", "settle", NOTE]).status(2);
+    let copy = world.copy();
+    let gone = copy.run(&["destroy", "--yes"]).status(1);
+    assert!(gone.err.contains(NOTE) && gone.err.contains("it is not known"), "{}", gone.err);
+    assert!(copy.real().is_empty() && notes(&copy) == 1);
+    copy.run(&["state", "settle", NOTE, "--not-made"]).status(0);
+    copy.run(&["destroy", "--yes"]).status(0);
+
+    let id = std::fs::read_dir(world.path().join("data/blind")).expect("read").next();
+    let id = id.expect("a note").expect("an entry").file_name().to_string_lossy().into_owned();
+    let settled = world.run(&["state", "settle", "n", "--made", &id]).status(0);
+    assert!(settled.err.contains(&format!("it exists as `{id}`")), "{}", settled.err);
+    assert_eq!(world.copy().listed(NOTE)["provider_id"], id.as_str());
+    let events = world.run(&["status", "--format", "json"]).status(0).json();
+    assert_eq!(events["summary"]["incomplete"], 1, "{events}");
+}
+
+#[test]
+fn forgetting_by_force_loosens_what_depends_on_it() {
+    let world = World::deployed(&pair(), "");
+    let refused = world.run(&["state", "forget", "thing#shared.a", "--yes"]).status(2);
+    assert!(refused.err.contains("or add `--force`"), "{}", refused.err);
+    let forgot = world.run(&["state", "forget", "thing#shared.a", "--yes", "--force"]).status(0);
+    assert!(forgot.err.contains("thing.default#shared.b depended on it"), "{}", forgot.err);
+    world.run(&["state", "repair", "--check"]).status(0);
+    // It is created again, and what depends on it reads the new one.
+    world.run(&["up", "--yes"]).status(0);
     world.run(&["plan", "--detailed-exitcode"]).status(0);
 }
 

@@ -173,7 +173,7 @@ fn a_definition_reads_whole_manifests() {
     // A mistake is told before anything runs.
     project.write("platform.yaml", any.replace("${manifest.kind}", "${manifest.knid}"));
     let ran = project.run(&["plan"]).status(2);
-    assert!(ran.err.contains("the manifest has no `knid`") && ran.err.contains("`kind`"), "{}", ran.err);
+    assert!(ran.err.contains("has no `knid`") && ran.err.contains("`kind`"), "{}", ran.err);
     project.write(
         "more.yaml",
         "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {x: {type: thing}}}\n",

@@ -271,6 +271,75 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
 }
 
+/// Also where the interval is about as long as the watch waits for files to come to rest.
+#[test]
+#[cfg(unix)]
+fn no_change_of_a_document_is_lost() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    settings(&world, "{interval: 1s}");
+    let watching = Watching::start(&world);
+    watching.until_done("create", "a");
+    for round in 0..8_u64 {
+        std::thread::sleep(Duration::from_millis(700 + 90 * round));
+        world.write(&format!("a: {{type: thing, params: {{value: v{round}}}}}"), "");
+        watching.until_done("update", "a");
+    }
+    // A pass never applies documents that a deployment has left behind.
+    for round in 0..4 {
+        world.write(
+            &format!(
+                "a: {{type: thing, params: {{value: w{round}}}}}\nb: {{type: thing, params: {{value: w}}}}"
+            ),
+            "",
+        );
+        watching.until_done("create", "b");
+        world.write(&format!("a: {{type: thing, params: {{value: w{round}}}}}"), "");
+        loop {
+            // Others work between two passes.
+            let ran = world.run(&["up", "--yes"]);
+            if ran.status == 0 {
+                break;
+            }
+            assert!(
+                ran.err.contains("in use") || ran.err.contains("busy") || ran.err.contains("lock"),
+                "{}",
+                ran.err
+            );
+        }
+        std::thread::sleep(Duration::from_millis(1_500));
+        assert!(!world.real().contains_key("b"), "round {round}: it was created again");
+    }
+    watching.end();
+}
+
+#[test]
+fn what_the_documents_pause_counts_and_not_what_they_paused_before() {
+    let world = World::deployed("a: {type: thing, params: {value: v}}", "");
+    let paused = "thing#shared.a: {paused: true}";
+    world.write("a: {type: thing, params: {value: v}}", paused);
+    world.run(&["up", "--yes"]).status(0);
+    world.meddle("a", "meddled");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.real()["a"].0, "meddled");
+    // The pause ends: it is read and repaired at once.
+    world.write("a: {type: thing, params: {value: v}}", "");
+    let copy = world.copy();
+    copy.run(&["up", "--yes", "--refresh"]).status(0);
+    assert_eq!(copy.real()["a"].0, "v");
+    world.run(&["reconcile", "--yes"]).status(0);
+    assert_eq!(world.real()["a"].0, "v");
+    // And the other way round.
+    world.meddle("a", "meddled");
+    world.write("a: {type: thing, params: {value: v}}", paused);
+    let ran = world.run(&["plan", "--refresh"]).status(0);
+    assert!(
+        !ran.out.contains("it was changed") && !ran.err.contains("it was changed"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}
+
 #[test]
 #[cfg(unix)]
 fn a_failure_is_tried_again_and_a_request_reads_at_once() {

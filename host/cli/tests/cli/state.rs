@@ -79,7 +79,7 @@ fn what_is_forgotten_stays_and_is_named() {
     assert_eq!(
         refused.err,
         "error: `postgres.default#modules.web.externals.db` cannot be forgotten: `workload.default#modules.web` depends on it\n\
-         hint: forget what depends on it first\n"
+         hint: forget what depends on it first, or add `--force`\n"
     );
     let id = listed(&project, "workload.default#modules.web")["provider_id"].clone();
     let said = project.run(&["state", "forget", "workload#modules.web", "--yes", "--format", "json"]);

@@ -1,6 +1,7 @@
 //! What a plan starts from: recorded state, perhaps with what was just found out about it.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use purlin_model::{Location, Obstacle, Unfinished, Urn};
@@ -21,6 +22,9 @@ pub struct Base {
     pub(crate) fingerprint: [u8; 32],
     /// Where it is written that nothing of it may be deleted.
     pub(crate) protected: Option<Location>,
+    /// The resources that the documents pause. None where no documents are at hand: then those count that
+    /// the last run found paused.
+    pub(crate) paused: Option<Arc<HashSet<Urn>>>,
 }
 
 impl Base {
@@ -31,7 +35,7 @@ impl Base {
     pub fn new(snapshot: Snapshot) -> Result<Self, Error> {
         let recorded = Recorded::new(snapshot)?;
         let fingerprint = recorded.fingerprint();
-        Ok(Self { recorded, prelude: Vec::new(), fingerprint, protected: None })
+        Ok(Self { recorded, prelude: Vec::new(), fingerprint, protected: None, paused: None })
     }
 
     /// With changes that are still to be written down.
@@ -52,6 +56,20 @@ impl Base {
     #[must_use]
     pub fn protected(self, place: Option<Location>) -> Self {
         Self { protected: place, ..self }
+    }
+
+    /// The same, of which the documents pause these resources: no driver is called for them.
+    #[must_use]
+    pub fn paused(self, paused: Arc<HashSet<Urn>>) -> Self {
+        Self { paused: Some(paused), ..self }
+    }
+
+    /// Whether no driver may be called for a resource.
+    pub(crate) fn is_paused(&self, urn: &Urn) -> bool {
+        match &self.paused {
+            Some(paused) => paused.contains(urn),
+            None => self.recorded.unmet(urn).is_some_and(|unmet| unmet.obstacle == Obstacle::Paused),
+        }
     }
 
     /// By which the state is known that it was made from.

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Context, Diagnostic, Obstacle, Urn};
+use purlin_model::{Context, Diagnostic, Obstacle, Reason, Urn};
 
 use super::{Base, Role, Scope, drivers, losses, operations, protection, to_delete, undecided};
 use crate::driver::Drivers;
 use crate::error::Error;
-use crate::plan::{DriverSet, Plan};
+use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
 
 /// What is deleted.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub async fn destroy(
     drivers: &dyn Drivers,
     options: DestroyOptions,
 ) -> Result<Plan, Error> {
-    let Base { recorded, prelude, fingerprint, protected } = base;
+    let Base { recorded, prelude, fingerprint, protected, .. } = base;
     let scope = options.scope.resolve(context, None, &recorded, Role::Target).map_err(Error::Names)?;
     let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
     if let Some(scope) = &scope {
@@ -44,9 +44,10 @@ pub async fn destroy(
     }
     let mut warnings = undecided(&recorded);
     let going: Vec<Urn> = going.into_iter().collect();
-    let (mut steps, operations) =
+    let operations::Built { mut steps, mut operations, .. } =
         operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
+    undecided_creations(&recorded, scope.as_ref(), &mut steps, &mut operations);
     let mut set = DriverSet::default();
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
     if !errors.is_empty() {
@@ -69,6 +70,31 @@ pub async fn destroy(
         vault: Arc::default(),
         fingerprint,
     })
+}
+
+/// What an interrupted call may have created, and nobody knows: it cannot be deleted, and whoever deletes
+/// everything has to be told so.
+fn undecided_creations(
+    recorded: &crate::recorded::Recorded,
+    scope: Option<&HashSet<Urn>>,
+    steps: &mut Vec<Step>,
+    operations: &mut Vec<Operation>,
+) {
+    for intent in recorded.all_pending() {
+        let urn = intent.id().urn;
+        let in_scope = scope.is_none_or(|scope| scope.contains(&urn));
+        let (purlin_state::Operation::Create(_), true, Some(key)) = (&intent.operation, in_scope, urn.key())
+        else {
+            continue;
+        };
+        let step = steps.iter().position(|step| step.urn == urn).unwrap_or_else(|| {
+            let reasons = vec![Reason::MayExist];
+            steps.push(Step { reasons, ..Step::new(key, urn.clone(), Action::Read) });
+            steps.len() - 1
+        });
+        let after = Vec::new();
+        operations.push(Operation { step: step as u32, node: None, work: Work::Undecided, after });
+    }
 }
 
 /// No driver is called for a paused resource, so that it cannot be deleted.

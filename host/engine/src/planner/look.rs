@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Node, NodeId};
 use purlin_model::driver::Inputs;
-use purlin_model::{Diagnostic, Lifecycle, Reason, Urn, Value};
+use purlin_model::{Diagnostic, Lifecycle, Reason, Unfinished, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
 use super::drivers::requirement_name;
@@ -184,6 +184,10 @@ impl Planner<'_> {
             Some(_) if self.recorded.is_perhaps_made(&id) => (Action::Create, Reason::NewOneMayExist),
             None if self.recorded.is_perhaps_made(&id) => (Action::Create, Reason::MayExist),
             Some(_) if self.recorded.is_perhaps_deleted(&id) => (Action::Read, Reason::MayBeGone),
+            // Its driver could not be asked.
+            Some(_) if self.recorded.pending(&id).is_some() => {
+                (Action::Read, Unfinished::InterruptedUpdate.into())
+            }
             _ => return false,
         };
         // Somebody looked, and says what it is.

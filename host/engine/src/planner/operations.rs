@@ -40,6 +40,16 @@ pub(super) fn removed(
     recorded.all_current().map(|record| &record.urn).filter(is_gone).cloned().collect()
 }
 
+/// What is to happen, in which order.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) steps: Vec<Step>,
+    pub(super) operations: Vec<Operation>,
+    /// Resources that cannot be replaced in this run, as that takes deleting the old one first and one
+    /// that is left alone depends on it. Where there are any, nothing else was built.
+    pub(super) blocked: Vec<(Urn, Key)>,
+}
+
 /// Builds the operations of what was decided and of what goes.
 ///
 /// # Errors
@@ -52,7 +62,7 @@ pub(super) fn build(
     step_of: &[u32],
     removed: &[Urn],
     warnings: &mut Vec<Warning>,
-) -> Result<(Vec<Step>, Vec<Operation>), Error> {
+) -> Result<Built, Error> {
     let mut building = Building {
         steps: Vec::with_capacity(decided.len()),
         operations: Vec::with_capacity(decided.len()),
@@ -65,6 +75,7 @@ pub(super) fn build(
         dependents: HashMap::new(),
         needed: BTreeMap::new(),
         errors: Vec::new(),
+        blocked: Vec::new(),
     };
     let mut replaced = Vec::new();
     let mut adopted = Vec::new();
@@ -84,7 +95,8 @@ pub(super) fn build(
     }
     building.adopt(adopted);
     if replaced.is_empty() && removed.is_empty() && recorded.all_superseded().next().is_none() {
-        return Ok((building.steps, building.operations));
+        let Building { steps, operations, .. } = building;
+        return Ok(Built { steps, operations, blocked: Vec::new() });
     }
     building.index();
     building.replace(&replaced, in_scope, warnings);
@@ -92,13 +104,16 @@ pub(super) fn build(
     building.delete_left_overs(in_scope, warnings);
     building.goes_with();
     building.order_deletions();
-    let Building { steps, mut operations, edges, errors, .. } = building;
+    let Building { steps, mut operations, edges, errors, blocked, .. } = building;
     if !errors.is_empty() {
         return Err(Error::Documents(errors));
     }
+    if !blocked.is_empty() {
+        return Ok(Built { blocked, ..Built::default() });
+    }
     let given_way = edges.settle(&mut operations)?;
     keep_places(&mut operations, &given_way);
-    Ok((steps, operations))
+    Ok(Built { steps, operations, blocked })
 }
 
 /// Where something is deleted while what moves away from it is still recorded to depend on it, its
@@ -156,6 +171,7 @@ struct Building<'a> {
     /// What something that stays needs, each with the key of that.
     needed: BTreeMap<RecordId, Key>,
     errors: Vec<Diagnostic>,
+    blocked: Vec<(Urn, Key)>,
 }
 
 impl Building<'_> {

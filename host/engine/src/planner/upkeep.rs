@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purlin_model::{Context, Obstacle, Reason, Unfinished, Urn};
+use purlin_model::{Context, Reason, Unfinished, Urn};
 use purlin_state::{Operation as Intended, Record};
 
 use super::drivers::{self, recorded_name};
@@ -16,7 +16,7 @@ use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
 use crate::recorded::exists;
 
 /// Plans to read the resources in a scope and to record what is found. Drivers that cannot read are
-/// passed over, and so are resources that the last run found paused.
+/// left out, and so are resources that are paused.
 ///
 /// # Errors
 /// [`Error::Documents`] when a driver is missing or a name in the scope fits nothing.
@@ -42,11 +42,9 @@ pub async fn read(
     drivers: &dyn Drivers,
     wanted: &(dyn Fn(&Urn) -> Option<Duration> + Sync),
 ) -> Result<Plan, Error> {
-    let paused = |urn: &Urn| {
-        let unmet = base.recorded.unmet(urn);
-        unmet.is_some_and(|unmet| unmet.obstacle == Obstacle::Paused)
-    };
-    let due = |record: &&Arc<Record>| exists(record) && !paused(&record.urn);
+    // What became of an interrupted call is found out first.
+    let open = |record: &Record| base.recorded.pending(&record.id()).is_some();
+    let due = |record: &&Arc<Record>| exists(record) && !base.is_paused(&record.urn) && !open(record);
     let mut records: Vec<(Arc<Record>, Duration)> = base
         .recorded
         .all_current()

@@ -1,11 +1,12 @@
 //! Which resources are left alone, as they are paused, held back, or wait for a resource that cannot be
 //! provisioned now (SPEC §7), and along which way.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use purlin_graph::{EmptyReference, Graph, Missing, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
-use purlin_state::Status;
+use purlin_state::{Record, Status};
 
 use crate::circles::Turned;
 use crate::evaluate::Board;
@@ -89,6 +90,62 @@ pub(super) fn spread(
             }
         }
     }
+}
+
+/// Leaves alone what cannot be replaced, as something else that is left alone depends on the old one. Says
+/// whether there is anything.
+pub(super) fn block(
+    graph: &Graph,
+    context: &Context,
+    recorded: &Recorded,
+    turned: &Turned<'_>,
+    waiting: &mut HashMap<NodeId, Vec<Reason>>,
+    blocked: Vec<(Urn, Key)>,
+) -> bool {
+    let mut sources = Vec::new();
+    for (urn, other) in blocked {
+        let Some(node) = urn.key().and_then(|key| graph.find(key.as_str())) else { continue };
+        let reason = Reason::Waits(Wait::directly(Awaited::Dependent { key: other }));
+        waiting.entry(node).or_default().push(reason);
+        sources.push(node);
+    }
+    let any = !sources.is_empty();
+    spread(graph, context, recorded, turned, waiting, sources);
+    any
+}
+
+/// What is to go and is needed by resources that are left alone, at any distance, each with the key of one
+/// of these: nothing is deleted before what is recorded to depend on it. The old one of what is `replaced`
+/// stays as well where something that is left alone depends on it.
+pub(super) fn needed<'a>(
+    recorded: &Recorded,
+    left_alone: impl Iterator<Item = &'a Urn>,
+    replaced: &HashSet<&Urn>,
+    going: &[Urn],
+) -> BTreeMap<Urn, Key> {
+    let going: HashSet<&Urn> = going.iter().collect();
+    let mut needed = BTreeMap::new();
+    if going.is_empty() {
+        return needed;
+    }
+    let mut left_alone: Vec<&Urn> = left_alone.collect();
+    left_alone.sort();
+    let mut open: Vec<(&Arc<Record>, Key)> =
+        left_alone.iter().filter_map(|urn| Some((recorded.current(urn)?, urn.key()?))).collect();
+    let mut copies = HashSet::new();
+    while let Some((record, by)) = open.pop() {
+        for dependency in &record.dependencies {
+            if going.contains(dependency) && !needed.contains_key(dependency) {
+                needed.insert(dependency.clone(), by.clone());
+                open.extend(recorded.current(dependency).map(|record| (record, by.clone())));
+            }
+            // Old copies of what it depends on stay as long as it does.
+            let old = recorded.current(dependency).filter(|_| replaced.contains(dependency));
+            let new = recorded.copies(dependency).chain(old).filter(|copy| copies.insert(copy.id()));
+            open.extend(new.map(|copy| (copy, by.clone())));
+        }
+    }
+    needed
 }
 
 /// The waits for values of other resources that are empty so far; none where something else is wrong.

@@ -323,3 +323,27 @@ async fn what_is_recorded_the_other_way_round_waits_as_well() {
         assert_eq!(deploys(&platform, &[&turned, &subnet("", "")]).await, ["update s", "update v"]);
     }
 }
+
+#[tokio::test]
+async fn what_left_the_documents_stays_while_what_is_left_alone_needs_it() {
+    for beside in ["", "managementPolicies: []"] {
+        let platform = Platform::new();
+        let s = manifest("Subnet", "name: s", &format!("forProvider: {{vpcIdRef: {{name: v}}}}, {beside}"));
+        deploys(&platform, &[&vpc("v", ""), &subnet("vpcIdRef: {name: v}")]).await;
+        // `v` is not deleted, and everything else goes on.
+        let summary = up(&platform, &[&s, &vpc("other", "")]).await;
+        assert_eq!(
+            (failed(&summary), calls(&platform)),
+            (vec![], vec!["create other".to_owned()]),
+            "{beside}"
+        );
+        assert_eq!(alive(&platform).len(), 3);
+        let text = all(&[&s, &vpc("other", "")]);
+        let plan = platform.plan_with(&text, options(&text)).await.expect("a plan");
+        let told =
+            "it stays for now: `ec2/subnet.default#s`, which is left alone, is recorded to depend on it";
+        assert!(plan.warnings.iter().any(|warning| warning.message == told), "{:#?}", plan.warnings);
+        // Once nothing needs it, it goes.
+        assert_eq!(deploys(&platform, &[&subnet(""), &vpc("other", "")]).await, ["update s", "delete v"]);
+    }
+}

@@ -150,11 +150,6 @@ fn converge(life: &mut Life) -> Result<u32, Fault> {
     for number in 0..=RUNS_TO_CONVERGE {
         life.sim.world().say(format!("== run {number} towards rest"));
         let ended = run(life, &Step::calm(Command::up()))?;
-        // What others still refer to is not deleted: a person has to decide.
-        let is_in_use = |code: &String| code == "has-dependents";
-        if life.documents.lack_targets() && ended.refused.iter().any(is_in_use) {
-            return Ok(number);
-        }
         if !ended.refused.is_empty() {
             let by_hand = [
                 "protected",

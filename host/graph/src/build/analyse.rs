@@ -203,7 +203,8 @@ impl<'a> Builder<'a> {
                 self.faults.push(docs::at(placeholder, fault));
             }
             Some(ManifestPart::Nothing(names)) => {
-                let fault = docs::not_in_manifest(path, names.iter().map(|name| &**name));
+                let fault =
+                    docs::not_in_manifest(self.nodes.key(node), path, names.iter().map(|name| &**name));
                 self.faults.push(docs::at(placeholder, fault));
             }
             Some(_) => {}

@@ -115,6 +115,7 @@ fn obstacle() -> impl Strategy<Value = Obstacle> {
         key().prop_map(|key| Awaited::Paused { key }),
         (key(), text()).prop_map(|(key, message)| Awaited::Failed { key, message }),
         key().prop_map(|key| Awaited::NeedsConsent { key }),
+        key().prop_map(|key| Awaited::Dependent { key }),
         (key(), text(), text()).prop_map(|(key, path, at)| Awaited::Empty { key, path, at }),
     ];
     let wait = (vec(key(), 0..3), 0usize..9, what).prop_map(|(through, left_out, what)| Wait {

@@ -18,6 +18,7 @@ const AWAITS_PAUSED: u8 = 2;
 const AWAITS_FAILED: u8 = 3;
 const AWAITS_CONSENT: u8 = 4;
 const AWAITS_VALUE: u8 = 5;
+const AWAITS_DEPENDENT: u8 = 6;
 
 const UNKNOWN: Fault = "it holds an obstacle of an unknown kind";
 
@@ -92,6 +93,10 @@ fn put_waits(out: &mut Vec<u8>, waits: &[Wait]) -> Result<(), Fault> {
                 out.push(AWAITS_CONSENT);
                 put_text(out, key.as_str());
             }
+            Awaited::Dependent { key } => {
+                out.push(AWAITS_DEPENDENT);
+                put_text(out, key.as_str());
+            }
             Awaited::Empty { key, path, at } => {
                 out.push(AWAITS_VALUE);
                 [key.as_str(), path, at].into_iter().for_each(|text| put_text(out, text));
@@ -123,6 +128,7 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
             AWAITS_PAUSED => Awaited::Paused { key: key(reader)? },
             AWAITS_FAILED => Awaited::Failed { key: key(reader)?, message: reader.text()?.into() },
             AWAITS_CONSENT => Awaited::NeedsConsent { key: key(reader)? },
+            AWAITS_DEPENDENT => Awaited::Dependent { key: key(reader)? },
             AWAITS_VALUE => {
                 Awaited::Empty { key: key(reader)?, path: reader.text()?.into(), at: reader.text()?.into() }
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// How long nothing may change before the files are read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(200);
@@ -23,6 +24,11 @@ pub(super) struct Changes {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
     events: mpsc::Receiver<()>,
+    /// Whether something changed that [`Self::next`] has not returned for: it may have been dropped in the
+    /// middle.
+    pending: bool,
+    /// When the files are read next where the system cannot watch them.
+    poll: Instant,
 }
 
 impl Changes {
@@ -41,7 +47,9 @@ impl Changes {
             Ok(watcher) => (Some(watcher), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let mut changes = Self { roots, watcher, watched: BTreeSet::new(), events };
+        let (watched, poll) = (BTreeSet::new(), Instant::now() + POLL);
+        // What changed between the first look at the files and this one is read, too.
+        let mut changes = Self { roots, watcher, watched, events, pending: true, poll };
         if why.is_none() {
             why = changes.follow().err();
         }
@@ -64,7 +72,11 @@ impl Changes {
         let result = if folders.len() > MOST {
             Err(format!("there are more than {MOST} folders"))
         } else {
-            folders.difference(&self.watched).try_for_each(|folder| {
+            for gone in self.watched.difference(&folders) {
+                let _ = watcher.unwatch(gone);
+            }
+            // All of them: one that was replaced has the same path as the one that is watched.
+            folders.iter().try_for_each(|folder| {
                 watcher.watch(folder, RecursiveMode::NonRecursive).map_err(|error| error.to_string())
             })
         };
@@ -75,16 +87,27 @@ impl Changes {
         result
     }
 
-    /// Returns once something may have changed, and then nothing for a moment.
+    /// Whether something may have changed that [`Self::next`] has not returned for.
+    pub(super) fn are_waiting(&mut self) -> bool {
+        self.pending |= self.events.try_recv().is_ok();
+        self.pending
+    }
+
+    /// Returns once something may have changed, and then nothing for a moment. A change is not lost where
+    /// this is dropped before.
     pub(super) async fn next(&mut self) {
         if self.watcher.is_none() {
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep_until(self.poll).await;
+            self.poll = Instant::now() + POLL;
             return;
         }
-        if self.events.recv().await.is_none() {
-            std::future::pending::<()>().await;
+        if !self.pending {
+            if self.events.recv().await.is_none() {
+                std::future::pending::<()>().await;
+            }
+            self.pending = true;
         }
-        let begun = tokio::time::Instant::now();
+        let begun = Instant::now();
         while begun.elapsed() < LONGEST {
             match tokio::time::timeout(QUIET, self.events.recv()).await {
                 Ok(Some(())) => {}
@@ -93,6 +116,7 @@ impl Changes {
         }
         // A folder that cannot be watched from now on is read every few seconds.
         let _ = self.follow();
+        self.pending = false;
     }
 }
 

@@ -1,5 +1,10 @@
 //! `purlin state forget`
 
+use std::collections::BTreeSet;
+
+use purlin_host::model::Urn;
+use purlin_host::state::Snapshot;
+
 use super::subject::{self, Subject};
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
@@ -9,9 +14,9 @@ use crate::text;
 
 /// Remove a resource from the state without deleting it.
 ///
-/// Its record goes, and with it its old copies and what is pending: so this is also the way out
-/// where an interrupted run left open whether something was made. Where the documents still ask
-/// for it, the next `up` makes a new one. Without a terminal to ask on, `--yes` is required.
+/// Its record goes, and with it its old copies and calls whose outcome is not known; `purlin state
+/// settle` ends such a call without forgetting the resource. Where the documents still ask for it, the
+/// next `up` creates a new one. Without a terminal to ask on, `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +24,8 @@ Examples:
   purlin state forget dns#shared.web --yes
 
 With `--format json`; `left` is what stays, its `provider_id` null where it is not known:
-  {\"format\": 1, \"edit\": \"forget\", \"urn\", \"key\", \"changed\", \"left\": [{\"driver\", \"provider_id\"}]}")]
+  {\"format\": 1, \"edit\": \"forget\", \"urn\", \"key\", \"changed\", \"dependents\": [urn],
+   \"left\": [{\"driver\", \"provider_id\"}]}")]
 pub(super) struct Args {
     /// The resource: a key (TYPE[.CLASS]#ID), or a URN of any environment.
     #[arg(value_name = "KEY|URN")]
@@ -31,6 +37,10 @@ pub(super) struct Args {
     /// Do not ask.
     #[arg(short, long)]
     yes: bool,
+
+    /// Also where others depend on it: they lose that dependency.
+    #[arg(long)]
+    force: bool,
 
     #[command(flatten)]
     pub(super) format: FormatArg,
@@ -51,14 +61,24 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app.ui.say("Nothing was changed.");
         return Ok(Status::Failed);
     }
-    session.forget(&urn).await.map_err(subject::failure)?;
+    let dependents: Vec<String> = match args.force {
+        true => dependents(&urn, &snapshot),
+        false => Vec::new(),
+    };
+    session.forget(&urn, args.force).await.map_err(subject::failure)?;
     drop(session);
     place.purlin.close().await.map_err(subject::failure)?;
     if json {
-        app.ui.json(&Edited { left: Some(left), ..Edited::new("forget", &urn, true) });
+        let dependents = Some(dependents).filter(|dependents| !dependents.is_empty());
+        app.ui.json(&Edited { left: Some(left), dependents, ..Edited::new("forget", &urn, true) });
         return Ok(Status::Done);
     }
     app.ui.say(&format!("Forgot `{name}`."));
+    if !dependents.is_empty() {
+        let names = dependents.join(", ");
+        app.ui
+            .note(&format!("{names} depended on it; the next `purlin up` compares these with the documents"));
+    }
     for one in &left {
         let driver = text::line(&one.driver);
         app.ui.note(&match &one.provider_id {
@@ -69,4 +89,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         });
     }
     Ok(Status::Done)
+}
+
+/// Who is recorded to depend on a resource.
+fn dependents(urn: &Urn, snapshot: &Snapshot) -> Vec<String> {
+    let records = snapshot.records.iter();
+    let depends = records.filter(|record| record.urn != *urn && record.dependencies.contains(urn));
+    let names: BTreeSet<String> = depends.map(|record| key(&record.urn)).collect();
+    names.into_iter().collect()
 }

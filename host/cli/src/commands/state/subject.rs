@@ -55,7 +55,7 @@ pub(super) fn failure(error: purlin_host::Error) -> Failure {
                 report::state::key(urn),
                 names.join(", ")
             ))
-            .hint("forget what depends on it first")
+            .hint("forget what depends on it first, or add `--force`")
         }
         _ => Failure::host(error, &SourceMap::default()),
     }

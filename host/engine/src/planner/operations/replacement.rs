@@ -6,7 +6,7 @@ use purlin_model::{Reason, Urn};
 use purlin_state::RecordId;
 
 use super::{Building, has_dependents, the_old_one_stays};
-use crate::plan::{InsteadOf, Operation, Warning, Work};
+use crate::plan::{InsteadOf, Operation, Step, Warning, Work};
 
 impl Building<'_> {
     pub(super) fn replace(
@@ -47,8 +47,15 @@ impl Building<'_> {
             let needed_by = self.needed.get(&current);
             let own = match instead {
                 InsteadOf::Deleted if let Some(other) = needed_by => {
-                    if let Some(key) = urn.key() {
-                        self.errors.push(has_dependents(&key, other, "deleted before a new one is made"));
+                    // What the run is not about has to be taken in; what is left alone is waited for.
+                    let is_it = |step: &&Step| step.key == *other;
+                    let own = self.steps.iter().find(is_it);
+                    let left_out = own.map_or(in_scope.is_some(), |step| step.left_out);
+                    match urn.key() {
+                        Some(key) if left_out => {
+                            self.errors.push(has_dependents(&key, other, "deleted before a new one is made"));
+                        }
+                        _ => self.blocked.push((urn.clone(), other.clone())),
                     }
                     continue;
                 }

@@ -1,0 +1,81 @@
+//! `purlin state settle`
+
+use purlin_host::engine;
+use purlin_host::state::{Operation, RecordId};
+
+use super::subject::{self, Subject};
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::report::state::{Edited, key};
+use crate::text;
+
+/// Say what became of an interrupted call.
+///
+/// When a run is killed during a call, and the driver cannot tell afterwards whether the call succeeded,
+/// the resource is left alone until somebody looks. Check whether it exists, and say so here. The next
+/// `purlin up` goes on from there: it updates a resource that exists to match the documents, and creates
+/// one that does not. No driver is called.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state settle postgres#shared.db --made pg-4711
+  purlin state settle postgres#shared.db --not-made
+
+With `--format json`:
+  {\"format\": 1, \"edit\": \"settle\", \"urn\", \"key\", \"changed\"}")]
+pub(super) struct Args {
+    /// The resource: a key (TYPE[.CLASS]#ID), or a URN of any environment.
+    #[arg(value_name = "KEY|URN")]
+    resource: String,
+
+    /// It exists, and this is the id that its driver gives it.
+    #[arg(long, value_name = "ID", required_unless_present = "not_made")]
+    made: Option<String>,
+
+    /// It does not exist.
+    #[arg(long, conflicts_with = "made")]
+    not_made: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let Subject { place, urn, environment, snapshot } =
+        subject::find(&args.resource, &args.place, app).await?;
+    let exists_as = args.made.as_deref();
+    if exists_as.is_some_and(str::is_empty) {
+        return Err(Failure::input("the id is empty").hint("write the id that the driver gives the resource"));
+    }
+    let name = text::line(&key(&urn)).into_owned();
+    let current = RecordId::current(urn.clone());
+    let intent = snapshot.pending.iter().find(|intent| intent.id() == current);
+    let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
+    session.settle(&urn, exists_as).await.map_err(|error| match &error {
+        purlin_host::Error::Engine(engine::Error::NotPending(_)) => {
+            Failure::input(format!("no call on `{name}` is open, so there is nothing to settle"))
+                .hint("`purlin status` shows which resources were interrupted")
+        }
+        _ => subject::failure(error),
+    })?;
+    drop(session);
+    place.purlin.close().await.map_err(subject::failure)?;
+    if args.format.format == Format::Json {
+        app.ui.json(&Edited::new("settle", &urn, true));
+        return Ok(Status::Done);
+    }
+    let call = match intent.map(|intent| &intent.operation) {
+        Some(Operation::Update(_)) => "update",
+        Some(Operation::Delete(_)) => "deletion",
+        _ => "creation",
+    };
+    app.ui.say(&match exists_as {
+        Some(id) => format!("Settled the {call} of `{name}`: it exists as `{}`.", text::line(id)),
+        None => format!("Settled the {call} of `{name}`: it does not exist."),
+    });
+    Ok(Status::Done)
+}
