@@ -113,6 +113,9 @@ impl Failure {
                     "write inputs that it takes into check.yaml, beside the component:\n{example}"
                 ))
             }
+            error @ purlin_host::Error::StateGone { .. } => Self::run(error.to_string()).hint(
+                "bring back its folder, and start again; where it is really lost, `purlin import` adopts what exists",
+            ),
             error @ (purlin_host::Error::Archive(_) | purlin_host::Error::Held { .. }) => {
                 let input = error.is_input();
                 let failure = Self::run(error.to_string());

@@ -31,11 +31,20 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
         summary.skipped.iter().filter(|(_, because)| because.is_none()).map(|(key, _)| key).collect();
     let unknown: HashSet<&Key> = summary.unknown.iter().collect();
     let mut changes: BTreeMap<&Urn, Option<Box<Unmet>>> = BTreeMap::new();
+    // A resource and its old copies are steps of their own, and stand in one way.
+    let mut steps: BTreeMap<&Urn, Vec<&Step>> = BTreeMap::new();
     for step in plan.steps.iter().filter(|step| !step.left_out && !cut.contains(&step.key)) {
+        steps.entry(&step.urn).or_default().push(step);
+    }
+    for steps in steps.values() {
+        let Some(step) = steps.first() else { continue };
         let before = plan.recorded.unmet(&step.urn);
         let now_there = found.remove(&step.key);
         match (before, now_there) {
-            (Some(before), None) if is_over(&before.obstacle, step, plan) && !unknown.contains(&step.key) => {
+            (Some(before), None)
+                if steps.iter().all(|step| is_over(&before.obstacle, step, plan))
+                    && !unknown.contains(&step.key) =>
+            {
                 changes.insert(&step.urn, None);
             }
             (Some(before), Some(obstacle)) if before.obstacle == obstacle => {}
@@ -108,7 +117,14 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
     }
     let of_failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
     let steps = plan.steps.iter().filter(|step| of_failed.contains(&step.key));
-    let actions: HashMap<&Key, Action> = steps.map(|step| (&step.key, step.action)).collect();
+    let mut actions: HashMap<&Key, Action> = HashMap::new();
+    for step in steps {
+        let action = actions.entry(&step.key).or_insert(step.action);
+        // The deletion of an old copy is not what its resource is about.
+        if *action == Action::Delete {
+            *action = step.action;
+        }
+    }
     for (key, cause) in &summary.failed {
         let action = actions.get(key).copied().unwrap_or(Action::Update);
         found.insert(key.clone(), failed(action, cause));

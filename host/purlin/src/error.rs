@@ -60,6 +60,14 @@ pub enum Error {
         /// By whom, and with which words.
         holder: Box<purlin_state::Holder>,
     },
+    /// A state that had records is empty, and no deployment emptied it.
+    #[error("the state of {environment} is gone: it had {records} resources before, and has none now")]
+    StateGone {
+        /// Of which environment.
+        environment: purlin_state::Environment,
+        /// How many records it had.
+        records: usize,
+    },
     /// The system gives no random numbers.
     #[error("no random numbers: {0}")]
     Random(String),

@@ -33,6 +33,8 @@ pub struct Keeper {
     requests: HashMap<Urn, Arc<str>>,
     /// The entry of the history that the current documents are kept under.
     entry: Option<Deployment>,
+    /// How many records there were after the last pass.
+    records: usize,
     /// What the current documents pause, once it is known.
     paused: Option<Arc<HashSet<Urn>>>,
     /// By which the state is known from which nothing was to be done, and when that was found.
@@ -69,6 +71,7 @@ impl Keeper {
             failures: HashMap::new(),
             requests: HashMap::new(),
             entry: None,
+            records: 0,
             paused: None,
             settled: None,
         }
@@ -138,6 +141,7 @@ impl Keeper {
             }
         }
         self.entry = run.into_entry();
+        self.records = session.records().await?.len();
         let now = clock();
         let failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
         let waiting = summary.waiting.iter().map(|(key, _)| key);
@@ -187,6 +191,11 @@ impl Keeper {
     ) -> Result<(), Error> {
         let base = session.base().await?;
         let policy = &session.purlin.workspace().reconcile;
+        let environment = documents.environment();
+        // A folder that was moved, or a disk that is not mounted: what it was the state of still exists.
+        if base.is_empty() && self.records > 0 && session.purlin.history(&environment).await?.is_empty() {
+            return Err(Error::StateGone { environment, records: self.records });
+        }
         let exists = |record: &&purlin_state::Record| record.status != Status::Absent;
         let all: Vec<&Urn> = base.all_current().filter(exists).map(|record| &record.urn).collect();
         self.schedule.know(&all, now);

@@ -340,6 +340,27 @@ fn what_the_documents_pause_counts_and_not_what_they_paused_before() {
     );
 }
 
+/// A folder that was moved, or a disk that is not mounted.
+#[test]
+#[cfg(unix)]
+fn a_watch_ends_where_its_state_is_gone() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    settings(&world, "{interval: 1s}");
+    let mut watching = Watching::start(&world);
+    watching.until_done("create", "a");
+    watching.until("a summary", |event| event["event"] == "summary");
+    let (state, away) = (world.path().join(".purlin"), world.path().join("away"));
+    // Between two passes.
+    while std::fs::rename(&state, &away).is_err() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let told = watching.until("the end", |event| event["event"] == "error");
+    let message = told["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.contains("is gone: it had 2 resources before"), "{told}");
+    assert_eq!(watching.child.wait().expect("waited").code(), Some(1));
+    assert_eq!(world.effects(), (1, 0, 0));
+}
+
 #[test]
 #[cfg(unix)]
 fn a_failure_is_tried_again_and_a_request_reads_at_once() {

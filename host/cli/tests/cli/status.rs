@@ -171,3 +171,41 @@ fn many_resources_are_counted_unless_something_is_wrong_with_them() {
     let all = world.run(&["status", "--verbose"]).status(0).out;
     assert!(all.contains("thing#shared.r59  ready"), "{all}");
 }
+
+/// The old copy of a resource is a step of its own, which goes well or waits.
+#[test]
+fn a_replacement_that_fails_stays_failed_however_often_it_is_tried() {
+    let project = crate::project::Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
+        ),
+        (
+            "platform.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: all}\nspec:\n  type: '*'\n  driver: purlin/file\n  inputs: {values: {path: '/out/${params.path}', content: '${manifest | json}'}}\n  criteria: [{}]\n---\n\
+             apiVersion: purlin.dev/v1\nkind: ResourceType\nspec: {type: x/b, params: {type: object, properties: {a: {x-reference: {type: x/a, output: path}}}}}\n",
+        ),
+    ]);
+    std::fs::create_dir(project.path().join("out")).expect("made");
+    let deploy = |a: &str, b: &str, status: i32| {
+        let manifest = |kind: &str, name: &str, spec: &str| {
+            format!(
+                "apiVersion: x.example.org/v1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
+            )
+        };
+        project.write("a.yaml", &manifest("A", "a", &format!("forProvider: {{{a}}}")));
+        project.write(
+            "b.yaml",
+            &manifest("B", "b", &format!("{b}forProvider: {{path: b, aRef: {{name: a}}, v: 1}}")),
+        );
+        project.run(&["up", "--yes", "--allow-data-loss"]).status(status);
+    };
+    deploy("path: one", "", 0);
+    deploy("path: two", "managementPolicies: [], ", 0);
+    for _ in 0..3 {
+        deploy("path: one, v: 2", "", 1);
+        let a = standing(&project, "x/a.default#a");
+        assert_eq!((&a["status"], &a["obstacle"]["code"]), (&"failed".into(), &"conflict".into()), "{a}");
+        assert_ne!(a["obstacle"]["action"], "delete");
+    }
+}
