@@ -175,7 +175,7 @@ fn many_resources_are_counted_unless_something_is_wrong_with_them() {
 /// The old copy of a resource is a step of its own, which goes well or waits.
 #[test]
 fn a_replacement_that_fails_stays_failed_however_often_it_is_tried() {
-    let project = crate::project::Project::with(&[
+    let project = Project::with(&[
         (
             "purlin.yaml",
             "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
@@ -193,10 +193,10 @@ fn a_replacement_that_fails_stays_failed_however_often_it_is_tried() {
                 "apiVersion: x.example.org/v1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
             )
         };
-        project.write("a.yaml", &manifest("A", "a", &format!("forProvider: {{{a}}}")));
+        project.write("a.yaml", manifest("A", "a", &format!("forProvider: {{{a}}}")));
         project.write(
             "b.yaml",
-            &manifest("B", "b", &format!("{b}forProvider: {{path: b, aRef: {{name: a}}, v: 1}}")),
+            manifest("B", "b", &format!("{b}forProvider: {{path: b, aRef: {{name: a}}, v: 1}}")),
         );
         project.run(&["up", "--yes", "--allow-data-loss"]).status(status);
     };
