@@ -231,7 +231,7 @@ fn selectors_choose_one_or_all() {
         params(&format!("{{vpcIdSelector: {tier}}}")),
         "{vpcId: <a manifest with `a: b`, `tier: db` id>}"
     );
-    let all = "<every manifest with `a: b`, `tier: db` id>";
+    let all = "<any manifest with `a: b`, `tier: db` id>";
     assert_eq!(params(&format!("{{vpcIds: [x], vpcIdSelector: {tier}}}")), format!("{{vpcIds: {all}}}"));
     assert_eq!(params(&format!("{{vpcIDsSelector: {tier}}}")), format!("{{vpcIDs: {all}}}"));
     // A reference by name wins.
@@ -282,11 +282,11 @@ fn a_resource_type_says_what_fields_refer_to() {
     assert_eq!(params_with("{groupIdRefs: [{name: x}]}", SUBNETS), "{groups: [<ec2/group `n/x` id>]}");
     assert_eq!(
         params_with("{groupIdSelector: {matchLabels: {a: b}}}", SUBNETS),
-        "{groups: <every ec2/group with `a: b` id>}"
+        "{groups: <any ec2/group with `a: b` id>}"
     );
     assert_eq!(
         params_with("{groupSelector: {matchLabels: {}}}", SUBNETS),
-        "{groups: <every ec2/group with  id>}"
+        "{groups: <any ec2/group with  id>}"
     );
     assert_eq!(
         params_with("{nested: {list: [{keyIdRef: {name: k}}]}}", SUBNETS),

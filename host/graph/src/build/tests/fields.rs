@@ -185,7 +185,7 @@ fn what_is_missing_is_waited_for_or_left_out() {
         missing,
         [
             "a:2:1 needRef vpc `later` Some(\"vpc.default#late\")",
-            "a:5:1 someRef every manifest with `no: one` None"
+            "a:5:1 someRef any manifest with `no: one` None"
         ]
     );
     let node = graph.find("subnet.default#a").expect("a node");
