@@ -96,7 +96,7 @@ impl Session<'_> {
         Ok(snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect())
     }
 
-    /// The same for what documents do not pause.
+    /// Plans to read the resources in a scope that the documents do not pause, and to record what is found.
     ///
     /// # Errors
     /// As [`Self::plan_refresh`]; also [`Error::Documents`] with every fault of the graph.
