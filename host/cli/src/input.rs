@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::render;
 use crate::surroundings::{self, WORKSPACE_FILE};
 use crate::text;
-use crate::ui::Level;
+use crate::ui::{Level, Ui};
 use crate::worker;
 
 /// More than this from standard input is refused before it is all in memory.
@@ -230,6 +230,8 @@ pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, F
     if let Some(calls) = app.global.parallelism {
         builder = builder.parallelism(calls.get());
     }
+    let level = app.ui.level;
+    builder = builder.on_note(move |note| Ui::new(level).note_once(note));
     if let Some(probe) = surroundings::crash_points() {
         builder = builder.probe(probe);
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt as _};
 use purlin_model::{Finding, Key, Reason};
-use purlin_state::{Change, Durable, Record, RecordId, Store};
+use purlin_state::{Change, Durable, Record, RecordId, Writer};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
@@ -91,7 +91,7 @@ pub(crate) struct Shared {
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     pub events: Events,
     pub sides: Sides,
-    store: Arc<dyn Store>,
+    writer: Arc<dyn Writer>,
     /// What is recorded, with what this run did.
     recorded: RwLock<Recorded>,
     seed: [u8; 32],
@@ -167,7 +167,7 @@ impl Shared {
             .filter(|change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_)))
             .cloned()
             .collect();
-        let durable = self.store.submit(changes)?;
+        let durable = self.writer.submit(changes)?;
         if !known.is_empty() {
             let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
             known.into_iter().for_each(|change| recorded.apply(change));
@@ -221,12 +221,13 @@ impl Events {
     }
 }
 
-/// Carries out a plan. The caller holds the environment's lock and made the plan under it.
+/// Carries out a plan. The caller holds the environment's lock, made the plan under it, and gives its
+/// [`purlin_state::Lock::writer`].
 ///
 /// # Errors
 /// [`Error::OfflinePlan`] for a plan that was made without drivers; [`Error::DataLoss`] for one
 /// that loses data which nobody allowed to be lost ([`Plan::allow_losses`]).
-pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result<Run, Error> {
+pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Result<Run, Error> {
     if plan.offline {
         return Err(Error::OfflinePlan);
     }
@@ -255,7 +256,7 @@ pub fn apply(plan: Plan, store: Arc<dyn Store>, options: ApplyOptions) -> Result
         recorded: RwLock::new(Recorded::clone(&plan.recorded)),
         seed: options.seed,
         plan,
-        store,
+        writer,
     });
     Ok(Run { events, work: Some(Box::pin(run(shared))) })
 }
@@ -324,7 +325,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
         Some(_) => Vec::new(),
     };
     if !obstacles.is_empty() {
-        match shared.store.commit(obstacles.clone()).await {
+        match shared.writer.commit(obstacles.clone()).await {
             Ok(()) => obstacles.iter().for_each(|change| shared.tell_stand(change, &summary.unknown)),
             Err(error) => summary.halted = Some(Cause::from(error)),
         }
@@ -336,7 +337,7 @@ impl Running {
     /// What was found while the plan was made, and moves.
     async fn prelude(&mut self) -> Result<(), purlin_state::Error> {
         let prelude = self.shared.plan.prelude.clone();
-        if prelude.is_empty() { Ok(()) } else { self.shared.store.commit(prelude).await }
+        if prelude.is_empty() { Ok(()) } else { self.shared.writer.commit(prelude).await }
     }
 
     async fn work(&mut self) {

@@ -204,8 +204,7 @@ mod tests {
                 pending(Operation::Delete(lost.clone())),
                 pending(Operation::Create(Box::new(record("new", &["a"])))),
             ],
-            unmet: Vec::new(),
-            held: None,
+            ..Snapshot::default()
         };
         assert!(Recorded::new(snapshot.clone()).is_err());
         let mended = mend(&snapshot);

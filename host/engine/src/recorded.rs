@@ -215,7 +215,7 @@ impl Recorded {
             Change::Obstruct { urn, unmet: None } => {
                 self.unmet.remove(&urn);
             }
-            Change::Deployed { .. } | Change::Hold { .. } => {}
+            Change::Deployed { .. } | Change::Hold(_) | Change::Trust => {}
         }
     }
 
@@ -225,7 +225,7 @@ impl Recorded {
         records.sort_by_cached_key(Record::id);
         let pending = self.pending.values().map(|intent| Intent::clone(intent)).collect();
         let unmet = self.unmet.values().map(|unmet| Unmet::clone(unmet)).collect();
-        Snapshot { records, pending, unmet, held: None }
+        Snapshot { records, pending, unmet, ..Snapshot::default() }
     }
 
     /// By which a plan knows the state that it was made from.

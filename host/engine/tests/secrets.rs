@@ -3,11 +3,10 @@
 
 mod support;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_engine::CancelToken;
-use purlin_state::{Environment, Holder, KeyProvider, OpenOptions, SledStore, Store as _};
+use purlin_state::{EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _};
 use support::{FULL, Platform, documents};
 
 const WORD: &str = "correct-horse";
@@ -75,13 +74,16 @@ async fn the_disk_does_not_have_it_in_clear() {
     let open = || {
         let options =
             OpenOptions { key: key.clone(), holder: holder.clone(), wait: Duration::ZERO, probe: None };
-        Arc::new(SledStore::open(&folder.join("state"), options).expect("a store"))
+        EmbeddedStore::open(&folder.join("state"), options).expect("a store")
     };
     let platform = Platform::with(FULL);
     let plan = platform.plan(&with_secret(WORD)).await.expect("a plan");
     let store = open();
-    let (_, summary) = platform.run_on(plan, Arc::clone(&store) as _).await;
+    let environment = Environment::of(&platform.context());
+    let lock = store.lock(&environment, holder.clone()).await.expect("free");
+    let (_, summary) = platform.run_on(plan, lock.writer()).await;
     assert!(summary.is_success(), "{summary:#?}");
+    lock.release().await.expect("released");
     store.close().await.expect("closed");
     drop(store);
     let mut files = vec![folder.join("state")];

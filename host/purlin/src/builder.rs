@@ -10,7 +10,7 @@ use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
 use purlin_sandbox::Compiler;
 use purlin_state::{
-    Change, Environment, Holder, KeyProvider, OpenOptions, Probe, Record, Report, SledStore, Snapshot, Store,
+    Change, EmbeddedStore, Environment, Holder, KeyProvider, Known, OpenOptions, Probe, Record, Report, Snapshot, Store,
 };
 use secrecy::SecretString;
 use tokio::sync::OnceCell;
@@ -21,6 +21,9 @@ use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
 
 /// Milliseconds since 1970.
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Is told a sentence.
+type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Collects what a [`Purlin`] is to work with. Nothing is opened before it is needed.
 #[derive(Default)]
@@ -38,6 +41,7 @@ pub struct Builder {
     parallelism: Option<usize>,
     clock: Option<Clock>,
     probe: Option<Probe>,
+    tell: Option<Tell>,
 }
 
 impl Builder {
@@ -132,6 +136,14 @@ impl Builder {
         self
     }
 
+    /// Is told, in a sentence, what is done to the state that nobody asked for, such as converting what an
+    /// earlier version wrote. Without it only [`Purlin::state_note`] tells.
+    #[must_use]
+    pub fn on_note(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.tell = Some(Arc::new(tell));
+        self
+    }
+
     /// Is told of every place where a crash is worth a test: before and after each write, and each
     /// call of a driver with effects. For tests.
     #[must_use]
@@ -164,6 +176,7 @@ impl Builder {
             wait: self.wait,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_clock)),
             probe: self.probe,
+            tell: self.tell,
             given: self.store,
             stores: self.stores,
             opened: OnceCell::new(),
@@ -175,6 +188,9 @@ impl Builder {
 fn system_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
+
+/// So many environments are listed at once.
+const PAGE: usize = 1000;
 
 /// The orchestrator: plans and applies documents against one state, with one set of drivers.
 pub struct Purlin {
@@ -189,9 +205,10 @@ pub struct Purlin {
     wait: Duration,
     clock: Clock,
     pub(crate) probe: Option<Probe>,
+    tell: Option<Tell>,
     given: Option<Arc<dyn Store>>,
     stores: Option<Arc<dyn SecretStores>>,
-    opened: OnceCell<Arc<SledStore>>,
+    opened: OnceCell<Arc<EmbeddedStore>>,
     registry: OnceLock<Arc<Registry>>,
 }
 
@@ -391,8 +408,8 @@ impl Purlin {
     pub async fn hold(&self, environment: &Environment, why: Option<&str>) -> Result<(), Error> {
         let session = self.begin_held(environment).await?;
         let holder = why.map(|why| Holder { command: why.to_owned(), ..self.holder() });
-        let change = Change::Hold { environment: session.environment().clone(), holder };
-        Ok(self.store().await?.commit(vec![change]).await?)
+        session.lock.writer().commit(vec![Change::Hold(holder)]).await?;
+        session.release().await
     }
 
     /// Everything that is recorded in an environment, sorted by URN.
@@ -414,15 +431,33 @@ impl Purlin {
         Ok(self.store().await?.load(environment).await?)
     }
 
-    /// The environments that have records.
+    /// The environments that have records or a history, sorted by what their URNs begin with.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be read.
+    /// [`Error::State`] when they cannot be read.
     pub async fn environments(&self) -> Result<Vec<Environment>, Error> {
+        Ok(self.known_environments().await?.into_iter().map(|known| known.environment).collect())
+    }
+
+    /// The same with what a list shows of each.
+    ///
+    /// # Errors
+    /// As [`Self::environments`].
+    pub async fn known_environments(&self) -> Result<Vec<Known>, Error> {
         if self.is_untouched() {
             return Ok(Vec::new());
         }
-        Ok(self.store().await?.environments().await?)
+        let store = self.store().await?;
+        let mut all: Vec<Known> = Vec::new();
+        loop {
+            let after = all.last().map(|known| &known.environment);
+            let page = store.environments(after, PAGE).await?;
+            let last = page.len() < PAGE;
+            all.extend(page);
+            if last {
+                return Ok(all);
+            }
+        }
     }
 
     /// The drivers that can be used: built in, or named by the workspace.
@@ -441,6 +476,43 @@ impl Purlin {
         names.sort_unstable();
         names.dedup();
         names
+    }
+
+    /// Writes all that is recorded in an environment, its history included, to a file that is not there
+    /// yet, encrypted for `recipient` (`age1…`), else for the key of the state. Gives how many resources
+    /// are in it.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the file is there already or cannot be written, when the recipient is none, or
+    /// the state cannot be read; also where another store than the embedded one was given.
+    pub async fn export_state(
+        &self,
+        environment: &Environment,
+        file: &std::path::Path,
+        recipient: Option<&str>,
+    ) -> Result<usize, Error> {
+        match self.embedded().await? {
+            Some(store) => Ok(store.export(environment, file, recipient).await?),
+            None => Err(purlin_state::Error::Closed.into()),
+        }
+    }
+
+    /// Records what such a file holds. Gives the environment that it is of, and how many resources are in
+    /// it. The next run reads them before it plans.
+    ///
+    /// # Errors
+    /// [`Error::State`] when something is recorded in that environment and `replace` is not set, when the
+    /// file is encrypted for another key, or when either cannot be read or written; also where another store
+    /// than the embedded one was given.
+    pub async fn import_state(
+        &self,
+        file: &std::path::Path,
+        replace: bool,
+    ) -> Result<(Environment, usize), Error> {
+        match self.embedded().await? {
+            Some(store) => Ok(store.import(file, self.holder(), replace).await?),
+            None => Err(purlin_state::Error::Closed.into()),
+        }
     }
 
     /// The folder of the embedded state.
@@ -504,8 +576,14 @@ impl Purlin {
             let options = self.open_options();
             let folder = self.state_folder.clone();
             // Opening blocks, for long where it waits for another process.
-            match tokio::task::spawn_blocking(move || SledStore::open(&folder, options)).await {
-                Ok(store) => store.map(Arc::new),
+            match tokio::task::spawn_blocking(move || EmbeddedStore::open(&folder, options)).await {
+                Ok(Ok(store)) => {
+                    if let (Some(tell), Some(note)) = (&self.tell, store.note()) {
+                        tell(note);
+                    }
+                    Ok(Arc::new(store))
+                }
+                Ok(Err(error)) => Err(error),
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(_) => Err(purlin_state::Error::Closed),
             }
@@ -520,14 +598,14 @@ impl Purlin {
     }
 
     /// The embedded state, opened; none where another store was given.
-    async fn embedded(&self) -> Result<Option<&Arc<SledStore>>, Error> {
+    async fn embedded(&self) -> Result<Option<&Arc<EmbeddedStore>>, Error> {
         self.store().await?;
         Ok(self.opened.get())
     }
 
-    /// What was put right when the embedded state was opened, in a sentence.
-    pub fn repaired(&self) -> Option<String> {
-        self.opened.get()?.repaired()
+    /// What was done when the embedded state was opened that nobody asked for, in a sentence.
+    pub fn state_note(&self) -> Option<&str> {
+        self.opened.get()?.note()
     }
 
     /// The public half of the key that recorded secrets are encrypted for; none where there is no
@@ -552,16 +630,16 @@ impl Purlin {
         }
     }
 
-    /// Looks whether the embedded state is whole; with `repair` puts right what is wrong. It must
-    /// not be open. Blocks.
+    /// Looks whether the embedded state is whole, which writes nothing; with `repair` puts right what is
+    /// wrong. Blocks.
     ///
     /// # Errors
     /// [`Error::State`] when somebody has it open, or it cannot be read at all.
     pub fn verify_state(&self, repair: bool) -> Result<Report, Error> {
         let options = self.open_options();
         Ok(match repair {
-            true => SledStore::repair(&self.state_folder, &options)?,
-            false => SledStore::verify(&self.state_folder, &options)?,
+            true => EmbeddedStore::repair(&self.state_folder, &options)?,
+            false => EmbeddedStore::verify(&self.state_folder, &options)?,
         })
     }
 

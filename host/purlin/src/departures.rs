@@ -67,8 +67,9 @@ impl Purlin {
     }
 
     async fn past<'a>(&self, deployment: &Deployment, now: &'a Documents) -> Option<Past<'a>> {
-        let archive = self.archive_of(deployment).await.ok()?;
-        let documents = self.documents_of(deployment, "").await.ok()?;
+        let environment = now.environment();
+        let archive = self.archive_of(&environment, deployment).await.ok()?;
+        let documents = self.documents_of(&environment, deployment, "").await.ok()?;
         let graph = self.graph(&documents).await.ok()?;
         Some(Past { number: deployment.number, documents, graph, comparison: Comparison::new(now, archive) })
     }

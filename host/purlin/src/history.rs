@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use futures::Stream;
 use purlin_engine::{Action, CancelToken, Event, Phase, Plan, Run, Summary};
 use purlin_model::{Key, Urn};
-use purlin_state::{Change, Deployment, Environment, Outcome, Store};
+use purlin_state::{Change, Deployment, Environment, Outcome, Writer};
 use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
@@ -64,21 +64,16 @@ impl Session<'_> {
         };
         let run = self.apply(plan, cancel).await?;
         if counted {
-            let change = Change::Deployed {
-                environment: environment.clone(),
-                deployment: Box::new(entry.clone()),
-                documents: archive,
-            };
+            let change = Change::Deployed { deployment: Box::new(entry.clone()), documents: archive };
             // Whatever the run writes comes behind it.
-            drop(store.submit(vec![change])?);
+            drop(self.lock.writer().submit(vec![change])?);
         }
         Ok(Deploying {
             run,
             entry: counted.then_some(entry),
             only_done: false,
             urns,
-            environment,
-            store,
+            writer: self.lock.writer(),
             clock: self.purlin.clock(),
             ending: None,
             written: None,
@@ -126,8 +121,7 @@ impl Session<'_> {
             entry: Some(entry),
             only_done: true,
             urns,
-            environment,
-            store: self.purlin.store().await?,
+            writer: self.lock.writer(),
             clock: self.purlin.clock(),
             ending: None,
             written: None,
@@ -150,7 +144,7 @@ impl Session<'_> {
         if mentions_losses(archive) {
             return Ok(true);
         }
-        let Some(before) = self.purlin.store().await?.documents(&latest).await? else { return Ok(false) };
+        let Some(before) = self.purlin.store().await?.documents(self.environment(), &latest).await? else { return Ok(false) };
         let files = |archive: &[u8]| -> Result<BTreeSet<Arc<str>>, Error> {
             Ok(Archive::read(archive)?.into_texts().into_iter().filter_map(|(_, path)| path).collect())
         };
@@ -188,22 +182,31 @@ impl Purlin {
     /// [`Error::Documents`] when what was right then is wrong now.
     pub async fn documents_of(
         &self,
+        environment: &Environment,
         deployment: &Deployment,
         deployment_id: &str,
     ) -> Result<Documents, Error> {
-        let bytes = self.kept_documents(deployment).await?;
+        let bytes = self.kept_documents(environment, deployment).await?;
         Documents::from_archive(&bytes, deployment_id)
     }
 
     /// What was kept of an earlier deployment.
-    pub(crate) async fn archive_of(&self, deployment: &Deployment) -> Result<Archive, Error> {
-        Archive::read(&self.kept_documents(deployment).await?)
+    pub(crate) async fn archive_of(
+        &self,
+        environment: &Environment,
+        deployment: &Deployment,
+    ) -> Result<Archive, Error> {
+        Archive::read(&self.kept_documents(environment, deployment).await?)
     }
 
-    async fn kept_documents(&self, deployment: &Deployment) -> Result<Vec<u8>, Error> {
+    async fn kept_documents(
+        &self,
+        environment: &Environment,
+        deployment: &Deployment,
+    ) -> Result<Vec<u8>, Error> {
         let missing = |why: &str| Error::Archive(format!("deployment {} {why}", deployment.number));
         let digest = deployment.documents.as_ref().ok_or_else(|| missing("was made from no documents"))?;
-        let bytes = self.store().await?.documents(digest).await?;
+        let bytes = self.store().await?.documents(environment, digest).await?;
         bytes.ok_or_else(|| missing("is too long ago: its documents are not kept any more"))
     }
 }
@@ -216,8 +219,7 @@ pub struct Deploying {
     /// Whether the entry is written only where something was done.
     only_done: bool,
     urns: BTreeMap<Key, Urn>,
-    environment: Environment,
-    store: Arc<dyn Store>,
+    writer: Arc<dyn Writer>,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     ending: Option<Ending>,
     /// The entry as it was written.
@@ -271,12 +273,8 @@ impl Deploying {
             Outcome::Failed
         };
         self.written = Some(entry.clone());
-        let change = Change::Deployed {
-            environment: self.environment.clone(),
-            deployment: Box::new(entry),
-            documents: None,
-        };
-        let written = match self.store.submit(vec![change]) {
+        let change = Change::Deployed { deployment: Box::new(entry), documents: None };
+        let written = match self.writer.submit(vec![change]) {
             Ok(durable) => durable,
             Err(error) => Box::pin(std::future::ready(Err(error))),
         };

@@ -76,7 +76,7 @@ impl Purlin {
         if digest == <[u8; 32]>::from(Sha256::digest(documents.archive())) {
             return Ok(LastDocuments::Same);
         }
-        Ok(match store.documents(&digest).await? {
+        Ok(match store.documents(&documents.environment(), &digest).await? {
             Some(archive) => LastDocuments::Other(Box::new(LastDeployed { deployment, archive })),
             None => LastDocuments::Unknown,
         })
@@ -123,7 +123,7 @@ impl Purlin {
         let store = self.store().await?;
         let Some(deployment) = store.last_from_documents(environment).await? else { return Ok(None) };
         let Some(digest) = &deployment.documents else { return Ok(None) };
-        let archive = store.documents(digest).await?;
+        let archive = store.documents(environment, digest).await?;
         Ok(archive.map(|archive| LastDeployed { deployment, archive }))
     }
 }

@@ -46,7 +46,8 @@ impl Purlin {
                 continue;
             }
             // Documents that do not read any more allow nothing.
-            let Ok(documents) = self.documents_of(deployment, &deployment.id).await else { continue };
+            let documents = self.documents_of(environment, deployment, &deployment.id).await;
+            let Ok(documents) = documents else { continue };
             let Ok(graph) = self.graph(&documents).await else { continue };
             let mut allowed = Vec::new();
             open.retain(|key| {

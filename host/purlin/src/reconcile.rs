@@ -328,7 +328,7 @@ impl Keeper {
             pass.needs_consent.push((key, Action::Delete));
         }
         if !changes.is_empty() {
-            session.purlin.store().await?.commit(changes).await?;
+            session.lock.writer().commit(changes).await?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use purlin_engine::{
     ApplyOptions, Base, CancelToken, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch, Summary,
 };
 use purlin_model::{Context, Key, Urn};
-use purlin_state::{Change, Environment, Lock, Record, Snapshot};
+use purlin_state::{Change, Doubt, Environment, Lock, Record, Snapshot};
 
 use crate::{Documents, Error, Purlin};
 
@@ -24,6 +24,15 @@ impl Session<'_> {
     /// The environment that is locked.
     pub fn environment(&self) -> &Environment {
         self.lock.environment()
+    }
+
+    /// Writes what waits and gives the lock up. Dropping the session does the same, but tells nobody when
+    /// it fails.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the disk fails.
+    pub async fn release(self) -> Result<(), Error> {
+        Ok(self.lock.release().await?)
     }
 
     /// Everything that is recorded in the environment.
@@ -96,6 +105,32 @@ impl Session<'_> {
         Ok(snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect())
     }
 
+    /// Why what is recorded may be older than what is real. Then read every resource before planning:
+    /// carry out [`Self::plan_refresh`], and call [`Self::trust`] once nothing of it failed.
+    ///
+    /// # Errors
+    /// [`Error::State`] when it cannot be read whole.
+    pub async fn doubt(&self) -> Result<Option<Doubt>, Error> {
+        let snapshot = self.snapshot().await?;
+        let doubt = snapshot.doubt;
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
+        Ok(doubt)
+    }
+
+    /// Writes down that every resource was read, so that what is recorded can be relied on again. Does
+    /// nothing where it was not in doubt.
+    ///
+    /// # Errors
+    /// [`Error::State`] when it cannot be written.
+    pub async fn trust(&self) -> Result<(), Error> {
+        if self.doubt().await?.is_some() {
+            // What was read of it says that it is in doubt.
+            self.read.lock().unwrap_or_else(PoisonError::into_inner).take();
+            self.edit(vec![Change::Trust]).await?;
+        }
+        Ok(())
+    }
+
     /// Plans to read the resources in a scope that the documents do not pause, and to record what is found.
     ///
     /// # Errors
@@ -152,7 +187,7 @@ impl Session<'_> {
     /// ([`Plan::allow_losses`]).
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
         let options = self.purlin.apply_options(cancel)?;
-        Ok(purlin_engine::apply(plan, self.purlin.store().await?, options)?)
+        Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)
     }
 
     /// Gives a resource another name, and whatever refers to it with it. Returns how many records
@@ -210,7 +245,7 @@ impl Session<'_> {
     async fn edit(&self, changes: Vec<Change>) -> Result<usize, Error> {
         let edited = changes.len();
         if edited > 0 {
-            self.purlin.store().await?.commit(changes).await?;
+            self.lock.writer().commit(changes).await?;
         }
         Ok(edited)
     }

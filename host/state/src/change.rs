@@ -1,10 +1,12 @@
 //! What a commit consists of, and what a store gives back.
 
+use std::fmt;
+
 use purlin_model::{Label, Obstacle, Urn};
 
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
-/// One step of a commit.
+/// One step of a commit. All steps are about the environment whose lock is held.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// Record a resource, in place of what is recorded under its [`Record::id`].
@@ -24,8 +26,6 @@ pub enum Change {
     Settle(RecordId),
     /// A deployment ended, or (with the same id) its entry changes.
     Deployed {
-        /// Where.
-        environment: Environment,
         /// What happened.
         deployment: Box<Deployment>,
         /// The documents that it was made from, sealed like secrets when they are stored. None
@@ -40,13 +40,10 @@ pub enum Change {
         /// What is in its way.
         unmet: Option<Box<Unmet>>,
     },
-    /// Closes an environment to deployments until it is opened again with `None`.
-    Hold {
-        /// Which.
-        environment: Environment,
-        /// By whom, and what for.
-        holder: Option<Holder>,
-    },
+    /// Closes the environment to deployments until it is opened again with `None`.
+    Hold(Option<Holder>),
+    /// Everything was read, so what is recorded can be relied on again: see [`Doubt`].
+    Trust,
 }
 
 impl Change {
@@ -58,7 +55,8 @@ impl Change {
             Self::Intend(intent) => intent.id().to_string(),
             Self::Obstruct { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
-            Self::Hold { environment, .. } => environment.to_string(),
+            Self::Hold(_) => "the note on who closed the environment".to_owned(),
+            Self::Trust => "the note on what the state may lack".to_owned(),
         }
     }
 }
@@ -74,8 +72,44 @@ pub struct Unmet {
     pub since: u64,
 }
 
+/// Why the state of an environment may be older than what is real.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Doubt {
+    /// Its files are a copy of those that were written last: restored from a backup, or moved.
+    Copied,
+    /// A repair went on without changes that were recorded once.
+    Lost,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copied => "its files are a copy of those that were written last",
+            Self::Lost => "changes of it were lost",
+        })
+    }
+}
+
+/// What was recorded in an environment at some moment, in a few bytes: equal for the same content and,
+/// but for one chance in 2⁶⁴, different for any other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Revision(pub(crate) [u64; 3]);
+
+/// An environment in a list of all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// Which.
+    pub environment: Environment,
+    /// How many resources are recorded, old copies included.
+    pub records: usize,
+    /// Its last deployment, without its steps.
+    pub last: Option<Deployment>,
+    /// Who closed it, if anybody.
+    pub held: Option<Holder>,
+}
+
 /// Everything that is recorded in an environment.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Every record, sorted by URN; old copies after the current one, by number.
     pub records: Vec<Record>,
@@ -85,5 +119,20 @@ pub struct Snapshot {
     /// was about each.
     pub unmet: Vec<Unmet>,
     /// Who closed it, if anybody.
-    pub held: Option<Holder>,
+    pub held: Option<Holder>,    /// Why it may be older than what is real: then resources are read before they are planned.
+    pub doubt: Option<Doubt>,
+    /// Of the content, to find out later whether it changed.
+    pub revision: Revision,
+}
+
+/// The same records, whatever bytes they were stored as.
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { records, pending, unmet, held, doubt, revision: _ } = self;
+        *records == other.records
+            && *pending == other.pending
+            && *unmet == other.unmet
+            && *held == other.held
+            && *doubt == other.doubt
+    }
 }

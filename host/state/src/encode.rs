@@ -1,10 +1,8 @@
 //! From changes to finished bytes under keys.
 
-use std::sync::Arc;
-
 use sha2::{Digest, Sha256};
 
-use crate::keys::{DataKey, Keyring};
+use crate::keys::Keyring;
 use crate::keyspace::{self, Kind, Place};
 use crate::{Change, Deployment, Environment, Error, RecordId, codec};
 
@@ -36,18 +34,15 @@ pub(crate) struct Deployed {
 
 /// A commit as bytes.
 #[derive(Default)]
-pub(crate) struct Writes {
-    pub(crate) writes: Vec<Write>,
-    /// The key that something in it was sealed with.
-    pub(crate) key: Option<Arc<DataKey>>,
-}
+pub(crate) struct Writes(pub(crate) Vec<Write>);
 
 impl Writes {
-    /// Encodes changes, sealing what is secret.
-    pub(crate) fn of(changes: &[Change], keys: &Keyring) -> Result<Self, Error> {
-        let mut all = Self { writes: Vec::with_capacity(changes.len()), key: None };
+    /// Encodes changes of an environment, sealing what is secret.
+    pub(crate) fn of(changes: &[Change], environment: &Environment, keys: &Keyring) -> Result<Self, Error> {
+        let mut all = Self(Vec::with_capacity(changes.len()));
+        let within = Within { prefix: environment.urn_prefix(), place: keyspace::place(environment), environment };
         for change in changes {
-            all.add(change, keys)?;
+            all.add(change, &within, keys)?;
         }
         Ok(all)
     }
@@ -61,54 +56,56 @@ impl Writes {
                 deployed.value.len() + deployed.documents.as_ref().map_or(0, Vec::len)
             }
         };
-        self.writes.iter().map(size).sum()
+        self.0.iter().map(size).sum()
     }
 
-    fn add(&mut self, change: &Change, keys: &Keyring) -> Result<(), Error> {
+    fn add(&mut self, change: &Change, within: &Within<'_>, keys: &Keyring) -> Result<(), Error> {
+        let key = |kind, id: &RecordId| within.key(kind, id);
         match change {
             Change::Put(record) => {
                 let encoded = codec::encode(record, keys)?;
                 self.put(key(Kind::Record, &record.id())?, encoded);
             }
-            Change::Remove(id) => self.remove(keyspace::of(Kind::Record, id)),
+            Change::Remove(id) => self.remove(key(Kind::Record, id)?),
             Change::Intend(intent) => {
                 let id = intent.id();
                 let encoded = codec::encode_intent(intent, keys)?;
                 self.put(key(Kind::Intent, &id)?, encoded);
-                self.remove(keyspace::of(Kind::Checkpoint, &id));
+                self.remove(key(Kind::Checkpoint, &id)?);
             }
             Change::Checkpoint { id, provider_id } => {
                 let key = key(Kind::Checkpoint, id)?;
                 self.put(key, codec::encode_checkpoint(provider_id, keys)?);
             }
             Change::Settle(id) => {
-                self.remove(keyspace::of(Kind::Intent, id));
-                self.remove(keyspace::of(Kind::Checkpoint, id));
+                self.remove(key(Kind::Intent, id)?);
+                self.remove(key(Kind::Checkpoint, id)?);
             }
             Change::Obstruct { urn, unmet } => {
                 let id = RecordId::current(urn.clone());
                 match unmet {
                     Some(unmet) => self.put(key(Kind::Unmet, &id)?, codec::encode_unmet(unmet, keys)?),
-                    None => self.remove(keyspace::of(Kind::Unmet, &id)),
+                    None => self.remove(key(Kind::Unmet, &id)?),
                 }
             }
-            Change::Deployed { environment, deployment, documents } => {
-                self.deployed(environment, deployment, documents.as_deref(), keys)?;
+            Change::Deployed { deployment, documents } => {
+                self.deployed(within, deployment, documents.as_deref(), keys)?;
             }
-            Change::Hold { environment, holder } => {
-                let key = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
+            Change::Hold(holder) => {
+                let key = keyspace::prefix(Kind::Hold, &within.place);
                 match holder {
                     Some(holder) => self.put(key, codec::encode_hold(holder, keys)?),
-                    None => self.writes.push(Write::Remove { key }),
+                    None => self.remove(key),
                 }
             }
+            Change::Trust => self.remove(keyspace::prefix(Kind::Doubt, &within.place)),
         }
         Ok(())
     }
 
     fn deployed(
         &mut self,
-        environment: &Environment,
+        within: &Within<'_>,
         deployment: &Deployment,
         documents: Option<&[u8]>,
         keys: &Keyring,
@@ -121,16 +118,10 @@ impl Writes {
             codec::encode_documents(documents, keys)
         });
         let documents = documents.transpose()?;
-        let documents = documents.map(|encoded| {
-            self.sealed_with(encoded.key);
-            encoded.bytes
-        });
         // Behind the documents, which are sealed in any case and so bring a key.
-        let encoded = codec::encode_deployment(environment, deployment, keys)?;
-        self.sealed_with(encoded.key);
-        let value = encoded.bytes;
-        self.writes.push(Write::Deployed(Box::new(Deployed {
-            place: keyspace::place(environment),
+        let value = codec::encode_deployment(within.environment, deployment, keys)?;
+        self.0.push(Write::Deployed(Box::new(Deployed {
+            place: within.place,
             id: keyspace::DeploymentKey::id(&deployment.id),
             number: deployment.number,
             digest: deployment.documents,
@@ -140,22 +131,31 @@ impl Writes {
         Ok(())
     }
 
-    fn put(&mut self, key: Vec<u8>, encoded: codec::Encoded) {
-        self.sealed_with(encoded.key);
-        self.writes.push(Write::Put { key, value: encoded.bytes });
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.0.push(Write::Put { key, value });
     }
 
-    fn sealed_with(&mut self, key: Option<Arc<DataKey>>) {
-        self.key = self.key.take().or(key);
-    }
-
-    /// What lies in no environment was never recorded.
-    fn remove(&mut self, key: Option<Vec<u8>>) {
-        self.writes.extend(key.map(|key| Write::Remove { key }));
+    fn remove(&mut self, key: Vec<u8>) {
+        self.0.push(Write::Remove { key });
     }
 }
 
-fn key(kind: Kind, id: &RecordId) -> Result<Vec<u8>, Error> {
-    let unwritable = || Error::Unwritable { name: id.to_string(), detail: "its URN lies in no environment" };
-    keyspace::of(kind, id).ok_or_else(unwritable)
+/// The environment that all of a commit is about.
+struct Within<'e> {
+    environment: &'e Environment,
+    /// What URNs in it begin with.
+    prefix: String,
+    place: Place,
+}
+
+impl Within<'_> {
+    fn key(&self, kind: Kind, id: &RecordId) -> Result<Vec<u8>, Error> {
+        let name = keyspace::name(&self.prefix, id).ok_or_else(|| Error::Unwritable {
+            name: id.to_string(),
+            detail: "it does not lie in the environment that is locked",
+        })?;
+        let mut key = keyspace::prefix(kind, &self.place);
+        key.extend_from_slice(&name);
+        Ok(key)
+    }
 }

@@ -10,16 +10,29 @@ use crate::{Environment, Holder};
 #[non_exhaustive]
 pub enum Error {
     /// Another deployment of the environment is running.
-    #[error("the environment {environment} is locked by {holder}; wait until it is done")]
+    #[error("the environment {environment} is locked by {}; wait until it is done", by(holder.as_deref()))]
     Locked {
         /// What is locked.
         environment: Environment,
-        /// By whom, since when and from where.
-        holder: Box<Holder>,
+        /// By whom, since when and from where, where that could be read.
+        holder: Option<Box<Holder>>,
     },
-    /// Another process has the store open.
-    #[error("the state in `{}` is in use by {}; wait until it is done", folder.display(),
-        holder.as_ref().map_or_else(|| "another process".to_owned(), ToString::to_string))]
+    /// Something is recorded where something else is to be put in its place.
+    #[error("the environment {environment} has {records} resource{} on record already", if *records == 1 { "" } else { "s" })]
+    Exists {
+        /// Where.
+        environment: Environment,
+        /// How many resources.
+        records: usize,
+    },
+    /// The lock of the environment is lost: its folder is gone, or others have it. Nothing was written.
+    #[error("the lock of the environment {environment} is lost, so nothing more is written")]
+    Lost {
+        /// What was locked.
+        environment: Environment,
+    },
+    /// Another process changes the whole store, or is writing to it while that is to be done.
+    #[error("the state in `{}` is in use by {}; wait until it is done", folder.display(), by(holder.as_deref()))]
     Busy {
         /// The store's folder.
         folder: PathBuf,
@@ -104,6 +117,14 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// There was no room for a change. Nothing of it is recorded; a later one may be.
+    #[error("the state in `{}` could not be written: {detail}", folder.display())]
+    Refused {
+        /// The environment's folder.
+        folder: PathBuf,
+        /// What failed.
+        detail: String,
+    },
     /// The disk failed while writing. Whether the change is recorded is not known.
     #[error("the state in `{}` could not be written: {detail}", folder.display())]
     Write {
@@ -122,4 +143,26 @@ impl Error {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
+
+    /// In one line, with what the system said.
+    pub(crate) fn with_cause(&self) -> String {
+        match std::error::Error::source(self) {
+            Some(cause) => format!("{self}: {cause}"),
+            None => self.to_string(),
+        }
+    }
+
+    /// The same as one after which nothing is recorded.
+    pub(crate) fn into_refused(self) -> Self {
+        let folder = match &self {
+            Self::Io { path, .. } => path.clone(),
+            _ => PathBuf::new(),
+        };
+        Self::Refused { folder, detail: self.with_cause() }
+    }
+}
+
+/// Who holds something.
+fn by(holder: Option<&Holder>) -> String {
+    holder.map_or_else(|| "another process".to_owned(), ToString::to_string)
 }

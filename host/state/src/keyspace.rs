@@ -1,7 +1,8 @@
 //! Under which key each thing is stored. Whatever keeps entries needs to know no more about them.
 //!
 //! ```text
-//! m │ key                                               the data key, sealed
+//! m │ key                                               the data key, sealed: a copy, in case its file is lost
+//! n │ name                                              of which environment a file is that was exported
 //! r │ environment, 16 bytes │ rest of the URN [│ copy]   a record
 //! i │ environment │ the same                             an intent
 //! k │ environment │ the same                             what a driver said meanwhile
@@ -9,6 +10,7 @@
 //! h │ environment │ number, 8 │ id, 16 [│ documents, 32]  a deployment
 //! d │ digest, 32 bytes │ environment                     documents
 //! l │ environment                                        who closed it
+//! q │ environment                                        why the rest may be older than what is real
 //! ```
 
 use sha2::{Digest, Sha256};
@@ -19,6 +21,8 @@ use crate::{Environment, RecordId};
 pub(crate) const RECIPIENT: &[u8] = b"mrecipient";
 /// The data key.
 pub(crate) const DATA_KEY: &[u8] = b"mkey";
+/// The name of the environment in a file that was exported.
+pub(crate) const NAME_OF_EXPORT: &[u8] = b"nname";
 
 /// The longest rest of a URN that stands in a key as it is.
 const NAME: usize = 160;
@@ -40,6 +44,7 @@ pub(crate) enum Kind {
     Deployment = b'h',
     Documents = b'd',
     Hold = b'l',
+    Doubt = b'q',
 }
 
 /// An environment, as keys have it.
@@ -67,6 +72,15 @@ pub(crate) fn prefix(kind: Kind, place: &Place) -> Vec<u8> {
 /// What all keys of a kind begin with.
 pub(crate) fn all(kind: Kind) -> [u8; 1] {
     [kind as u8]
+}
+
+/// The environment that a key is about; none of what belongs to no environment.
+pub(crate) fn place_of(key: &[u8]) -> Option<&[u8]> {
+    match key.first()? {
+        b'd' => key.get(33..49),
+        b'm' => None,
+        _ => key.get(1..17),
+    }
 }
 
 /// The end of the key of what belongs to a record, behind the environment, which is what its URN
@@ -108,26 +122,9 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
         },
         Some(b'd') => "the documents of a deployment".into(),
         Some(b'l') => "the note on who closed the environment".into(),
+        Some(b'q') => "the note on what the state may lack".into(),
         _ => "the state's own notes".into(),
     }
-}
-
-/// Whether what lies under a key mostly is gone again soon.
-pub(crate) fn is_passing(key: &[u8]) -> bool {
-    const PASSING: [u8; 2] = [Kind::Intent as u8, Kind::Checkpoint as u8];
-    key.first().is_some_and(|kind| PASSING.contains(kind))
-}
-
-/// The key after every one that shares kind and environment with this one.
-pub(crate) fn after_place(key: &[u8]) -> Vec<u8> {
-    let mut end = key.get(..17).unwrap_or(key).to_vec();
-    while let Some(last) = end.pop() {
-        if last < u8::MAX {
-            end.push(last + 1);
-            break;
-        }
-    }
-    end
 }
 
 /// What a deployment's key says, so that the history can be kept without reading it whole.
@@ -202,7 +199,6 @@ mod tests {
         let environment = Environment { org: "o".into(), app: "a".into(), env: "dev".into() };
         let prefix = prefix(Kind::Record, &place(&environment));
         assert!(short.starts_with(&prefix) && one.starts_with(&prefix));
-        assert!(after_place(&one) > one && !after_place(&one).starts_with(&prefix));
         assert_ne!(key("shared.api", Some(0)), short);
         assert!(key("shared.api", Some(1)) < key("shared.api", Some(256)));
         assert_eq!(describe(&short, Some(&environment)), record("shared.api", None).urn.as_str());

@@ -3,8 +3,8 @@
 //!
 //! Data comes in as [`Change`]s and leaves as a [`Snapshot`]. Between the two, `encode` and `codec`
 //! turn a change into entries, bytes under a key of `keyspace`; `keys` seals what is secret in them;
-//! `table` holds all entries in order, and is what is read; `disk` makes them last, in a journal that
-//! sled follows. The store in memory is all of that but `disk`. This crate must not know plans,
+//! `table` holds all entries of an environment in order, and is what is read; `disk` makes them last, in a
+//! journal for each environment. The store in memory is all of that but `disk`. This crate must not know plans,
 //! graphs or drivers; it prints nothing, reads neither environment nor home folder, and starts no
 //! runtime: what blocks runs on threads of its own.
 
@@ -12,22 +12,21 @@ mod change;
 mod codec;
 mod deployment;
 mod disk;
+mod embedded;
 mod encode;
 mod environment;
 mod error;
 mod intent;
 mod keys;
 mod keyspace;
-mod locks;
 mod memory;
 mod probe;
 mod record;
-mod sled_store;
 mod snapshot;
 mod store;
 mod table;
 
-pub use change::{Change, Snapshot, Unmet};
+pub use change::{Change, Doubt, Known, Revision, Snapshot, Unmet};
 pub use codec::{decode_changes, encode_changes};
 pub use deployment::{Deployment, Outcome};
 pub use environment::Environment;
@@ -37,5 +36,5 @@ pub use keys::KeyProvider;
 pub use memory::MemoryStore;
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
-pub use sled_store::{OpenOptions, Report, SledStore};
-pub use store::{Durable, Holder, Lock, Store};
+pub use embedded::{EmbeddedStore, OpenOptions, Report};
+pub use store::{Claim, Durable, Holder, Lock, Store, Writer};

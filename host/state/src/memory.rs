@@ -1,54 +1,56 @@
 //! A store that is gone with the process, for tests and for programs that keep no state. Records
 //! go through the same bytes as in the embedded store, so what works here works there.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use zeroize::Zeroizing;
 
 use crate::encode::Writes;
 use crate::keys::Keyring;
-use crate::locks::Locks;
 use crate::table::Table;
 use crate::{
-    Change, Deployment, Durable, Environment, Error, Holder, Lock, Snapshot, Store, codec, snapshot,
+    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Lock, Snapshot, Store, Writer, codec,
+    snapshot,
 };
 
 /// A store in memory.
-pub struct MemoryStore {
-    table: Mutex<Option<Table>>,
+pub struct MemoryStore(Arc<Inner>);
+
+struct Inner {
     keys: Keyring,
-    locks: Locks,
+    /// None once it was closed.
+    tables: Mutex<Option<Tables>>,
+}
+
+#[derive(Default)]
+struct Tables {
+    /// By what URNs in the environment begin with, which is how they are sorted.
+    environments: BTreeMap<String, (Environment, Table)>,
+    /// Who holds which environment, by the same, and under which number.
+    held: HashMap<String, (Holder, u64)>,
+    fence: u64,
 }
 
 impl MemoryStore {
     /// An empty store, with a key of its own.
     pub fn new() -> Self {
-        Self {
-            table: Mutex::new(Some(Table::default())),
-            keys: Keyring::in_memory(),
-            locks: Locks::default(),
+        let tables = Mutex::new(Some(Tables::default()));
+        Self(Arc::new(Inner { keys: Keyring::in_memory(), tables }))
+    }
+
+    fn read<T: Default>(
+        &self,
+        environment: &Environment,
+        read: impl FnOnce(&Table, &Keyring) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let tables = self.0.tables();
+        let tables = tables.as_ref().ok_or(Error::Closed)?;
+        match tables.environments.get(&environment.urn_prefix()) {
+            Some((_, table)) => read(table, &self.0.keys),
+            None => Ok(T::default()),
         }
-    }
-
-    fn table(&self) -> MutexGuard<'_, Option<Table>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn read<T>(&self, read: impl FnOnce(&Table) -> Result<T, Error>) -> Result<T, Error> {
-        self.table().as_ref().ok_or(Error::Closed).and_then(read)
-    }
-
-    fn write(&self, changes: &[Change]) -> Result<(), Error> {
-        let writes = Writes::of(changes, &self.keys)?.writes;
-        let mut table = self.table();
-        let table = table.as_mut().ok_or(Error::Closed)?;
-        let mut entries = Vec::with_capacity(writes.len());
-        table.resolve(writes, &mut entries);
-        for (key, value) in entries {
-            table.apply(key, value);
-        }
-        Ok(())
     }
 }
 
@@ -58,47 +60,126 @@ impl Default for MemoryStore {
     }
 }
 
+impl Inner {
+    fn tables(&self) -> MutexGuard<'_, Option<Tables>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[async_trait]
 impl Store for MemoryStore {
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
-        self.read(|table| snapshot::snapshot(table, environment, &self.keys))
+        self.read(environment, |table, keys| snapshot::snapshot(table, environment, keys))
     }
 
-    async fn environments(&self) -> Result<Vec<Environment>, Error> {
-        self.read(snapshot::environments)
+    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+        let tables = self.0.tables();
+        let tables = tables.as_ref().ok_or(Error::Closed)?;
+        let after = after.map(Environment::urn_prefix);
+        let behind = tables.environments.iter().filter(|(prefix, _)| after.as_ref().is_none_or(|after| *prefix > after));
+        let there = behind.filter(|(_, (environment, table))| snapshot::is_known(table, environment));
+        there.take(most).map(|(_, (environment, table))| snapshot::known(table, environment, &self.0.keys)).collect()
     }
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
-        self.read(|table| snapshot::history(table, environment, &self.keys))
+        self.read(environment, |table, keys| snapshot::history(table, environment, keys))
     }
 
     async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
-        self.read(|table| snapshot::last_from_documents(table, environment, &self.keys))
+        self.read(environment, |table, keys| snapshot::last_from_documents(table, environment, keys))
     }
 
-    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
-        self.read(|table| snapshot::documents(table, digest, &self.keys))
-    }
-
-    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
-        self.write(&changes)?;
-        Ok(Box::pin(std::future::ready(Ok(()))))
+    async fn documents(
+        &self,
+        environment: &Environment,
+        digest: &[u8; 32],
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.read(environment, |table, keys| snapshot::documents(table, digest, keys))
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
-        self.read(|_| Ok(codec::encode_blob(plain, &self.keys)?.bytes))
+        codec::encode_blob(plain, &self.0.keys)
     }
 
     async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
-        self.read(|_| codec::decode_blob(sealed, &self.keys))
+        codec::decode_blob(sealed, &self.0.keys)
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
-        self.locks.take(environment, holder)
+        let mut tables = self.0.tables();
+        let tables = tables.as_mut().ok_or(Error::Closed)?;
+        let prefix = environment.urn_prefix();
+        if let Some((holder, _)) = tables.held.get(&prefix) {
+            let holder = Some(Box::new(holder.clone()));
+            return Err(Error::Locked { environment: environment.clone(), holder });
+        }
+        tables.fence += 1;
+        let fence = tables.fence;
+        tables.held.insert(prefix, (holder, fence));
+        let claim = Held { store: Arc::clone(&self.0), environment: environment.clone(), fence };
+        Ok(Lock::new(environment.clone(), Arc::new(claim)))
     }
 
     async fn close(&self) -> Result<(), Error> {
-        *self.table() = None;
+        *self.0.tables() = None;
         Ok(())
+    }
+}
+
+/// An environment that is locked.
+struct Held {
+    store: Arc<Inner>,
+    environment: Environment,
+    fence: u64,
+}
+
+impl Held {
+    fn holds(&self, tables: &Tables) -> bool {
+        let held = tables.held.get(&self.environment.urn_prefix());
+        held.is_some_and(|(_, fence)| *fence == self.fence)
+    }
+}
+
+#[async_trait]
+impl Writer for Held {
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
+        let writes = Writes::of(&changes, &self.environment, &self.store.keys)?;
+        let mut tables = self.store.tables();
+        let tables = tables.as_mut().ok_or(Error::Closed)?;
+        if !self.holds(tables) {
+            return Err(Error::Lost { environment: self.environment.clone() });
+        }
+        let new = || (self.environment.clone(), Table::default());
+        let (_, table) = tables.environments.entry(self.environment.urn_prefix()).or_insert_with(new);
+        let mut entries = Vec::with_capacity(writes.0.len());
+        table.resolve(writes.0, &mut entries);
+        for (key, value) in entries {
+            table.apply(key, value);
+        }
+        Ok(Box::pin(std::future::ready(Ok(()))))
+    }
+}
+
+#[async_trait]
+impl Claim for Held {
+    fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    fn is_lost(&self) -> bool {
+        !self.store.tables().as_ref().is_some_and(|tables| self.holds(tables))
+    }
+
+    async fn release(&self) -> Result<(), Error> {
+        self.abandon();
+        Ok(())
+    }
+
+    fn abandon(&self) {
+        if let Some(tables) = self.store.tables().as_mut()
+            && self.holds(tables)
+        {
+            tables.held.remove(&self.environment.urn_prefix());
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
-use crate::{Deployment, Environment, Error, Intent, Record, RecordId, Snapshot, Unmet, codec};
+use crate::{Deployment, Environment, Error, Holder, Intent, Known, Record, RecordId, Revision, Snapshot, Unmet, codec};
 
 /// So many records are worth a thread.
 const SHARE: usize = 256;
@@ -15,7 +15,7 @@ const SHARE: usize = 256;
 pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Snapshot, Error> {
     let place = keyspace::place(environment);
     let of = |kind| keyspace::prefix(kind, &place);
-    let (records, intents, hold) = (of(Kind::Record), of(Kind::Intent), of(Kind::Hold));
+    let (records, intents) = (of(Kind::Record), of(Kind::Intent));
     let unmet = of(Kind::Unmet);
     let mut records = read_records(&table.range(&records).collect::<Vec<_>>(), environment, keys)?;
     // Long names are not stored in this order.
@@ -48,11 +48,45 @@ pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring)
     });
     let mut unmet = unmet.collect::<Result<Vec<Unmet>, Error>>()?;
     unmet.sort_by(|a, b| a.urn.cmp(&b.urn));
-    let held = match table.get(&hold) {
-        Some(value) => Some(codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)), keys)?),
-        None => None,
-    };
-    Ok(Snapshot { records, pending, unmet, held })
+    let held = held(table, environment, keys)?;
+    let doubt = of(Kind::Doubt);
+    let doubt = table.get(&doubt).map(|value| {
+        codec::decode_doubt(value, &keyspace::describe(&doubt, Some(environment)), keys)
+    });
+    Ok(Snapshot { records, pending, unmet, held, doubt: doubt.transpose()?, revision: revision(table) })
+}
+
+/// Of what a table holds.
+fn revision(table: &Table) -> Revision {
+    let tally = table.tally();
+    Revision([tally.count, tally.bytes, tally.digest])
+}
+
+/// Who closed an environment.
+fn held(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Option<Holder>, Error> {
+    let hold = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
+    let held = table
+        .get(&hold)
+        .map(|value| codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)), keys));
+    held.transpose()
+}
+
+/// An environment as a list of all shows it.
+pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Known, Error> {
+    let place = keyspace::place(environment);
+    let records = table.range(&keyspace::prefix(Kind::Record, &place)).count();
+    let prefix = keyspace::prefix(Kind::Deployment, &place);
+    let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
+    let last = last.transpose()?.map(|last| Deployment { steps: Vec::new(), ..last });
+    Ok(Known { environment: environment.clone(), records, last, held: held(table, environment, keys)? })
+}
+
+/// Whether anything of an environment is left: a record or a deployment.
+pub(crate) fn is_known(table: &Table, environment: &Environment) -> bool {
+    let place = keyspace::place(environment);
+    [Kind::Record, Kind::Deployment]
+        .into_iter()
+        .any(|kind| table.range(&keyspace::prefix(kind, &place)).next().is_some())
 }
 
 fn read_records(
@@ -99,19 +133,6 @@ fn read_part(
 
 fn misplaced(name: String, found: &str) -> Error {
     Error::Damaged { name, detail: format!("it is that of `{found}`") }
-}
-
-/// The environments that records or deployments lie in, sorted by what their URNs begin with.
-pub(crate) fn environments(table: &Table) -> Result<Vec<Environment>, Error> {
-    let mut environments = Vec::new();
-    for kind in [Kind::Record, Kind::Deployment] {
-        for (key, value) in table.first_of_each(kind) {
-            environments.extend(codec::decode_environment(value, &keyspace::describe(key, None))?);
-        }
-    }
-    environments.sort_by_cached_key(Environment::urn_prefix);
-    environments.dedup();
-    Ok(environments)
 }
 
 /// The deployments of an environment, the oldest first.

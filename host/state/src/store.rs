@@ -1,18 +1,20 @@
 //! What a store of records can do, whatever lies underneath.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{Change, Deployment, Environment, Error, Snapshot};
+use crate::{Change, Deployment, Environment, Error, Known, Snapshot};
 
 /// Resolves once what was submitted survives a crash of the program and of the machine.
 pub type Durable = BoxFuture<'static, Result<(), Error>>;
 
-/// A store of records (SPEC §10).
+/// A store of records (SPEC §10). Reading needs no lock: it shows what was recorded at one moment,
+/// also while another process writes. Only the holder of an environment's [`Lock`] writes to it.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Everything that is recorded in an environment.
@@ -21,11 +23,12 @@ pub trait Store: Send + Sync {
     /// When a record cannot be read whole: the error names it. Nobody should work from the rest.
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error>;
 
-    /// The environments that have records or a history, sorted by URN prefix.
+    /// Up to `most` environments that have records or a history, sorted by URN prefix: those behind
+    /// `after`, or the first ones. Fewer than `most` are the last.
     ///
     /// # Errors
     /// When the store cannot be read.
-    async fn environments(&self) -> Result<Vec<Environment>, Error>;
+    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error>;
 
     /// The deployments of an environment, the oldest first.
     ///
@@ -42,33 +45,16 @@ pub trait Store: Send + Sync {
         Ok(history.into_iter().rev().find(|deployment| deployment.documents.is_some()))
     }
 
-    /// The documents with this digest; none where they are not kept any more.
+    /// The documents with this digest that an environment was deployed from; none where they are not
+    /// kept any more.
     ///
     /// # Errors
     /// When the store cannot be read, or they do not have the digest.
-    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error>;
-
-    /// Takes changes, all of them or none; later changes of one record win over earlier ones. They
-    /// are in the order in which this is called: whoever waits for a later submission to be durable
-    /// knows that the earlier ones are. What is submitted is written whether or not anybody waits.
-    ///
-    /// Submissions are made durable together once one of their futures is polled, or after a
-    /// millisecond. So to let the result of one call and the intent of the next share the cost, submit
-    /// both before waiting for either.
-    ///
-    /// # Errors
-    /// When a record cannot be encoded or sealed, or the store is closed: nothing was taken. The
-    /// future fails when the disk does: then it is unknown what was recorded, and the store takes no
-    /// more.
-    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error>;
-
-    /// Submits changes and waits until they are durable.
-    ///
-    /// # Errors
-    /// As [`Store::submit`].
-    async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
-        self.submit(changes)?.await
-    }
+    async fn documents(
+        &self,
+        environment: &Environment,
+        digest: &[u8; 32],
+    ) -> Result<Option<Vec<u8>>, Error>;
 
     /// Seals bytes that are kept elsewhere, such as a saved plan, with the store's own key.
     ///
@@ -82,20 +68,125 @@ pub trait Store: Send + Sync {
     /// [`Error::Damaged`] when it was sealed with another key, or was changed.
     async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error>;
 
-    /// Takes the lock of an environment: one deployment at a time. It is held until the [`Lock`]
-    /// is dropped or the process is gone.
+    /// Takes the lock of an environment: one deployment at a time.
     ///
     /// # Errors
     /// [`Error::Locked`] when somebody has it, with who, since when and from where.
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error>;
 
-    /// Finishes what waits and lets go of the store. Later calls give [`Error::Closed`].
+    /// Lets go of the store. Later calls give [`Error::Closed`]. Locks that are held stay valid until they
+    /// are released.
     ///
     /// # Errors
     /// When the disk fails.
     async fn close(&self) -> Result<(), Error>;
 }
 
+/// Where changes of one environment go, as long as its lock is held.
+#[async_trait]
+pub trait Writer: Send + Sync {
+    /// Takes changes, all of them or none; later changes of one record win over earlier ones. They
+    /// are in the order in which this is called: whoever waits for a later submission to be durable
+    /// knows that the earlier ones are. What is submitted is written whether or not anybody waits.
+    ///
+    /// Submissions are made durable together once one of their futures is polled, or after a
+    /// millisecond. So to let the result of one call and the intent of the next share the cost, submit
+    /// both before waiting for either.
+    ///
+    /// # Errors
+    /// When a record cannot be encoded or sealed, lies in another environment, or the lock is lost
+    /// ([`Error::Lost`]): nothing was taken. The future fails when the disk does. With [`Error::Refused`]
+    /// nothing of it was recorded, and a later submission may succeed; with [`Error::Write`] it is unknown
+    /// what was recorded, and nothing more is taken.
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error>;
+
+    /// Submits changes and waits until they are durable.
+    ///
+    /// # Errors
+    /// As [`Writer::submit`].
+    async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
+        self.submit(changes)?.await
+    }
+}
+
+/// What a store gives to the holder of a lock. Those who write a store implement it; everybody else
+/// uses [`Lock`].
+#[async_trait]
+pub trait Claim: Writer {
+    /// Grows with each lock of the same environment. What is written carries it, so that nothing is taken
+    /// from a holder that others have replaced.
+    fn fence(&self) -> u64;
+
+    /// Whether somebody else may have the lock now, or the state is gone. What is submitted then is
+    /// refused.
+    fn is_lost(&self) -> bool;
+
+    /// Writes what waits and gives the lock up. Later calls do nothing.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    async fn release(&self) -> Result<(), Error>;
+
+    /// The same for who cannot wait: gives the lock up as soon as what waits is written.
+    fn abandon(&self);
+}
+
+/// The lock of an environment, held until it is released or dropped, or the process is gone.
+#[must_use = "the lock is released when this is dropped"]
+pub struct Lock {
+    environment: Environment,
+    claim: Arc<dyn Claim>,
+}
+
+impl Lock {
+    /// The lock that a store gives. For those who write a store.
+    pub fn new(environment: Environment, claim: Arc<dyn Claim>) -> Self {
+        Self { environment, claim }
+    }
+
+    /// What is locked.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Where changes go. It takes nothing any more once the lock is released or lost.
+    pub fn writer(&self) -> Arc<dyn Writer> {
+        Arc::clone(&self.claim) as Arc<dyn Writer>
+    }
+
+    /// As [`Claim::fence`].
+    pub fn fence(&self) -> u64 {
+        self.claim.fence()
+    }
+
+    /// As [`Claim::is_lost`].
+    pub fn is_lost(&self) -> bool {
+        self.claim.is_lost()
+    }
+
+    /// Writes what waits and gives the lock up.
+    ///
+    /// # Errors
+    /// When the disk fails: then it is unknown whether the last changes are recorded.
+    pub async fn release(self) -> Result<(), Error> {
+        self.claim.release().await
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.claim.abandon();
+    }
+}
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lock")
+            .field("environment", &self.environment)
+            .field("fence", &self.fence())
+            .finish_non_exhaustive()
+    }
+}
 /// Who holds something, as others are told. The caller fills it in: this crate asks neither the
 /// environment nor the clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,39 +217,6 @@ impl fmt::Display for Holder {
             Some(time) => f.write_str(&time),
             None => write!(f, "{since} ms after 1970"),
         }
-    }
-}
-
-/// The lock of an environment, held until this is dropped.
-#[must_use = "the lock is released when this is dropped"]
-pub struct Lock {
-    environment: Environment,
-    release: Option<Box<dyn FnOnce() + Send + Sync>>,
-}
-
-impl Lock {
-    /// A lock that is given up by `release`. For those who write a store.
-    pub fn new(environment: Environment, release: impl FnOnce() + Send + Sync + 'static) -> Self {
-        Self { environment, release: Some(Box::new(release)) }
-    }
-
-    /// What is locked.
-    pub fn environment(&self) -> &Environment {
-        &self.environment
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        if let Some(release) = self.release.take() {
-            release();
-        }
-    }
-}
-
-impl fmt::Debug for Lock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lock").field("environment", &self.environment).finish_non_exhaustive()
     }
 }
 

@@ -59,6 +59,16 @@ pub(crate) struct Table {
     tally: Tally,
 }
 
+/// All entries, by key.
+impl IntoIterator for Table {
+    type Item = (Vec<u8>, Vec<u8>);
+    type IntoIter = std::collections::btree_map::IntoIter<Vec<u8>, Vec<u8>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
 impl Table {
     pub(crate) fn tally(&self) -> Tally {
         self.tally
@@ -80,22 +90,6 @@ impl Table {
         entries
             .take_while(move |(key, _)| key.starts_with(prefix))
             .map(|(key, value)| (key.as_slice(), value.as_slice()))
-    }
-
-    /// The first entry of each environment among those of a kind.
-    pub(crate) fn first_of_each(&self, kind: Kind) -> Vec<(&[u8], &[u8])> {
-        let mut found = Vec::new();
-        let mut from = keyspace::all(kind).to_vec();
-        loop {
-            let rest = self.entries.range::<[u8], _>((Bound::Included(from.as_slice()), Bound::Unbounded));
-            match rest.map(|(key, value)| (key.as_slice(), value.as_slice())).next() {
-                Some((key, value)) if key.first() == Some(&(kind as u8)) => {
-                    found.push((key, value));
-                    from = keyspace::after_place(key);
-                }
-                _ => return found,
-            }
-        }
     }
 
     /// Puts an entry, or removes it.

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 use common::*;
 use futures::executor::block_on;
 use purlin_model::Value;
-use purlin_state::{Change, Error, OpenOptions, Operation, Probe, Record, SledStore, Snapshot, Store};
+use purlin_state::{
+    Change, EmbeddedStore, Error, OpenOptions, Operation, Probe, Record, Snapshot, Store,
+};
 
 const FOLDER: &str = "PURLIN_STATE_TEST_FOLDER";
 const PLACE: &str = "PURLIN_STATE_TEST_PLACE";
@@ -51,7 +53,7 @@ fn helper_process() {
 
 /// Commits, and says what was acknowledged.
 fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
-    let store = Arc::new(SledStore::open(folder, OpenOptions { probe, ..options(folder) }).expect("opens"));
+    let store = Arc::new(open_with(folder, OpenOptions { probe, ..options(folder) }).expect("opens"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         let found = store.load(&environment()).await.expect("loads").records;
@@ -90,8 +92,10 @@ fn fill(folder: &Path) {
             Err(error) => failed.push(error.to_string()),
         }
     }
-    assert!(failed.len() > 100 && failed[0].contains("could not be written"), "{failed:?}");
-    assert!(failed[1..].iter().all(|error| error.contains("an earlier write failed")), "{failed:?}");
+    assert!(failed.len() > 100, "{failed:?}");
+    assert!(failed.iter().all(|error| error.contains("could not be written")), "{failed:?}");
+    // A write that was refused closes nothing: what is small enough still goes in.
+    block_on(store.commit(vec![Change::Settle(record(0).id())])).expect("there is room for this");
     block_on(store.close()).expect("closes");
     say(1, 0);
 }
@@ -203,7 +207,7 @@ fn killed_at_any_instant() {
                 block_on(store.commit(vec![put(record(99))])).expect("commits");
             }
             drop(store);
-            let report = SledStore::verify(&folder, &options(&folder)).expect("looks");
+            let report = EmbeddedStore::verify(&folder, &options(&folder)).expect("looks");
             assert!(report.is_whole(), "{report:?}");
         }
     }
@@ -232,7 +236,7 @@ fn killed_at_every_place() {
         *before += 1;
     }
     let mut seen = BTreeSet::new();
-    assert!(counts.len() >= 18, "{counts:?}");
+    assert!(counts.len() >= 14, "{counts:?}");
     let mut killed = 0;
     for (place, visit) in visits {
         // In a new store, and in one that has something.
@@ -258,13 +262,12 @@ fn killed_at_every_place() {
             check(&block_on(store.load(&environment())).expect("loads"), &acknowledged);
             block_on(store.commit(vec![put(record(99))])).expect("commits");
             block_on(store.close()).expect("closes");
-            assert_eq!(store.repaired(), None, "{place}: a kill breaks nothing");
-            let report = SledStore::verify(&folder, &options(&folder)).expect("looks");
+            let report = EmbeddedStore::verify(&folder, &options(&folder)).expect("looks");
             assert!(report.is_whole(), "{place}: {report:?}");
         }
     }
     println!("killed {killed} times, at {} places and times", seen.len());
-    assert!(seen.len() >= 24, "only at {seen:?}");
+    assert!(seen.len() >= 18, "only at {seen:?}");
 }
 
 #[test]
@@ -273,14 +276,24 @@ fn the_lock_of_a_dead_process_is_nobodys() {
     let mut child = start(folder.path(), None);
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     assert!(lines.any(|line| line.expect("text").starts_with("acknowledged")));
-    let Err(Error::Busy { holder: Some(held), .. }) = open(folder.path()) else { panic!("it is in use") };
+    let store = open(folder.path()).expect("opens");
+    let Err(Error::Locked { holder: Some(held), .. }) = store.submit(Vec::new()).map(drop) else {
+        panic!("it is in use")
+    };
     assert_eq!((held.pid, held.command.as_str()), (child.id(), "purlin up"));
-    assert!(matches!(SledStore::verify(folder.path(), &options(folder.path())), Err(Error::Busy { .. })));
+    let repair = EmbeddedStore::repair(folder.path(), &options(folder.path()));
+    assert!(matches!(repair, Err(Error::Busy { .. })), "{repair:?}");
+    // Looking is possible all the time.
+    for _ in 0..20 {
+        let report = EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks");
+        assert!(report.is_whole(), "{report:?}");
+    }
     child.kill().expect("kills");
     child.wait().expect("is gone");
-    assert!(folder.path().join("holder.json").exists(), "what the dead one left");
-    let store = open(folder.path()).expect("opens at once");
+    let own = place(folder.path(), &environment());
+    assert!(own.join("holder.json").exists(), "what the dead one left");
     assert!(!block_on(store.load(&environment())).expect("loads").records.is_empty());
+    block_on(store.commit(vec![put(record(98))])).expect("it is free at once");
 }
 
 #[test]
@@ -307,6 +320,6 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     check(&snapshot, &[last, None, None, None]);
     block_on(store.commit(group(1, 500).1)).expect("commits, now that there is room");
     block_on(store.close()).expect("closes");
-    let report = SledStore::verify(folder.path(), &options(folder.path())).expect("looks");
+    let report = EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks");
     assert!(report.is_whole(), "{report:?}");
 }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use common::*;
 use futures::executor::block_on as run;
 use purlin_state::{
-    Change, Error, KeyProvider, MemoryStore, OpenOptions, Probe, SledStore, Snapshot, Store, decode_changes,
-    encode_changes,
+    Change, EmbeddedStore, Environment, Error, KeyProvider, MemoryStore, OpenOptions, Probe, Snapshot, Store,
+    decode_changes, encode_changes,
 };
 
 const FOLDER: &str = "PURLIN_STATE_TEST_ROTATE";
@@ -23,11 +23,18 @@ fn temporary() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-fn fill(store: &dyn Store) -> Snapshot {
+fn fill<S: Store + ?Sized>(store: &Working<S>) -> Snapshot {
     let changes = (0..20).map(|n| put(if n % 2 == 0 { record(n) } else { secret_record(n) }));
     let changes = changes.chain([intend(secret_record(30)), put(long())]).collect();
     run(store.commit(changes)).expect("commits");
+    // Two environments, so that a rotation has more than one to seal.
+    run(store.commit_in(&prod(), vec![Change::Hold(Some(holder()))])).expect("commits");
+    store.release().expect("released");
     run(store.load(&environment())).expect("loads")
+}
+
+fn prod() -> Environment {
+    Environment { env: "prod".into(), ..environment() }
 }
 
 fn long() -> purlin_state::Record {
@@ -48,13 +55,22 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     let blob = run(store.seal(b"a plan")).expect("seals");
     assert_eq!(run(store.unseal(&blob)).expect("opens").as_slice(), b"a plan");
     let old = fs::read_to_string(folder.path().join("key")).expect("a key");
+    let other = open(folder.path()).expect("opens");
+    assert_eq!(run(other.load(&environment())).expect("loads"), expected);
+    // Not while somebody writes.
+    let lock = run(other.lock(&prod(), holder())).expect("free");
+    assert!(matches!(run(store.rotate_key(None)), Err(Error::Busy { .. })));
+    run(lock.release()).expect("released");
     let recipient = run(store.rotate_key(None)).expect("rotates");
     assert_eq!(store.public_recipient(), Some(recipient.clone()));
     assert!(!old.contains(&recipient));
     assert!(fs::read_to_string(folder.path().join("key")).expect("a key").contains(&recipient));
     assert!(!folder.path().join("key.next").exists());
     assert!(run(store.unseal(&blob)).is_err(), "it was sealed with the old one");
-    // It goes on at once, with the new one.
+    // It goes on at once, with the new one, here and in a process that knew the old one.
+    assert_eq!(run(other.load(&environment())).expect("loads"), expected);
+    run(other.commit(vec![put(secret_record(40))])).expect("commits");
+    other.release().expect("released");
     run(store.commit(vec![put(secret_record(40))])).expect("commits");
     run(store.commit(vec![remove(40)])).expect("commits");
     assert_eq!(run(store.load(&environment())).expect("loads"), expected);
@@ -62,9 +78,9 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     let store = open(folder.path()).expect("opens");
     assert_eq!(run(store.load(&environment())).expect("loads"), expected);
     drop(store);
-    let with = |key| SledStore::open(folder.path(), OpenOptions { key, ..options(folder.path()) });
+    let with = |key| EmbeddedStore::open(folder.path(), OpenOptions { key, ..options(folder.path()) }).map(drop);
     assert!(matches!(with(KeyProvider::Value(old.into())), Err(Error::WrongKey { .. })));
-    assert!(SledStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
+    assert!(EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
 }
 
 #[test]
@@ -73,8 +89,7 @@ fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
     fill(&open(other.path()).expect("opens"));
     let old = fs::read_to_string(other.path().join("key")).expect("a key");
     let with = |key: &str| {
-        let options = OpenOptions { key: KeyProvider::Value(key.into()), ..options(folder.path()) };
-        SledStore::open(folder.path(), options)
+        open_with(folder.path(), OpenOptions { key: KeyProvider::Value(key.into()), ..options(folder.path()) })
     };
     let store = with(&old).expect("opens");
     let expected = fill(&store);
@@ -102,7 +117,7 @@ fn helper_process() {
             std::thread::sleep(std::time::Duration::from_secs(60));
         }
     });
-    let store = SledStore::open(Path::new(&folder), probed(Path::new(&folder), probe)).expect("opens");
+    let store = open_with(Path::new(&folder), probed(Path::new(&folder), probe)).expect("opens");
     run(store.rotate_key(None)).expect("rotates");
     run(store.close()).expect("closes");
 }
@@ -118,14 +133,14 @@ fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
         let places = places.clone();
         move |place| places.lock().expect("no panic").push(place)
     });
-    let store = SledStore::open(folder.path(), probed(folder.path(), probe)).expect("opens");
+    let store = open_with(folder.path(), probed(folder.path(), probe)).expect("opens");
     run(store.rotate_key(None)).expect("rotates");
     run(store.close()).expect("closes");
     let mut places = places.lock().expect("no panic").clone();
     places.sort_unstable();
     places.dedup();
     assert!(
-        places.len() >= 12 && places.contains(&"rotation: before the new key takes its place"),
+        places.len() >= 14 && places.contains(&"rotation: before the new key takes its place"),
         "{places:?}"
     );
     let (mut old, mut new) = (0, 0);
@@ -144,13 +159,16 @@ fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
         assert!(!status.success(), "it was not killed at `{place}`");
         let store = open(folder.path()).unwrap_or_else(|error| panic!("{place}: {error}"));
         assert_eq!(run(store.load(&environment())).expect("loads"), expected, "{place}");
+        assert_eq!(run(store.load(&prod())).expect("loads").held, Some(holder()), "{place}");
+        // The next to write ends what was begun.
+        run(store.commit(vec![put(secret_record(50))])).expect("commits");
         assert!(!folder.path().join("key.next").exists(), "{place}");
+        assert_eq!(run(store.load(&prod())).expect("loads").held, Some(holder()), "{place}");
         let now = fs::read_to_string(folder.path().join("key")).expect("a key");
         *(if now == key { &mut old } else { &mut new }) += 1;
-        run(store.commit(vec![put(secret_record(50))])).expect("commits");
         run(store.close()).expect("closes");
         assert!(
-            SledStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole(),
+            EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole(),
             "{place}"
         );
     }
@@ -161,7 +179,8 @@ fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
 fn what_a_plan_embeds_is_sealed_as_a_whole() {
     let changes = vec![put(secret_record(1)), intend(secret_record(2)), Change::Settle(record(3).id())];
     let bytes = encode_changes(&changes).expect("writes");
-    for store in [&MemoryStore::new() as &dyn Store, &open(temporary().path()).expect("opens")] {
+    let folder = temporary();
+    for store in [&MemoryStore::new() as &dyn Store, &*open(folder.path()).expect("opens")] {
         let sealed = run(store.seal(&bytes)).expect("seals");
         assert!(!sealed.windows(6).any(|part| part == b"hidden"));
         assert_eq!(decode_changes(&run(store.unseal(&sealed)).expect("opens")).expect("reads"), changes);
@@ -176,4 +195,57 @@ fn what_a_plan_embeds_is_sealed_as_a_whole() {
         run(open(folder.path()).expect("opens").unseal(&sealed)).expect("opens").as_slice(),
         b"a plan"
     );
+}
+
+#[test]
+fn an_environment_moves_in_a_file() {
+    let (from, to) = (temporary(), temporary());
+    let store = open(from.path()).expect("opens");
+    let mut expected = fill(&store);
+    let file = from.path().join("dev.purlin");
+    let ours = run(open(to.path()).expect("opens").seal(b"")).map(|_| ());
+    ours.expect("a key is made");
+    let recipient = open(to.path()).expect("opens").public_recipient().expect("a key");
+    // For the other key.
+    let count = run(store.export(&environment(), &file, Some(&recipient))).expect("writes");
+    assert_eq!(count, expected.records.len());
+    let bytes = fs::read(&file).expect("a file");
+    assert!(!bytes.windows(6).any(|part| part == b"hidden"));
+    assert!(run(store.export(&environment(), &file, None)).is_err(), "the file is there already");
+    assert!(matches!(run(store.import(&file, holder(), true)), Err(Error::WrongKey { .. })));
+    let other = open(to.path()).expect("opens");
+    assert_eq!(
+        run(other.import(&file, holder(), false)).expect("records"),
+        (environment(), expected.records.len())
+    );
+    expected.doubt = Some(purlin_state::Doubt::Copied);
+    assert_eq!(run(other.load(&environment())).expect("loads"), expected);
+    let again = run(other.import(&file, holder(), false)).expect_err("it is there");
+    assert_eq!(again.to_string(), "the environment dev of acme/shop has 21 resources on record already");
+    run(other.commit(vec![remove(1), put(secret_record(60))])).expect("commits");
+    assert!(matches!(run(other.import(&file, holder(), true)), Err(Error::Locked { .. })));
+    other.release().expect("released");
+    run(other.import(&file, holder(), true)).expect("records");
+    assert_eq!(run(other.load(&environment())).expect("loads"), expected);
+    assert!(EmbeddedStore::verify(to.path(), &options(to.path())).expect("looks").is_whole());
+    // For the own key, and after everything is lost but the key.
+    let file = from.path().join("backup.purlin");
+    run(store.export(&environment(), &file, None)).expect("writes");
+    run(store.close()).expect("closes");
+    fs::remove_dir_all(from.path().join("environments")).expect("removed");
+    fs::remove_file(from.path().join("data-key")).expect("removed");
+    let store = open(from.path()).expect("opens");
+    run(store.import(&file, holder(), false)).expect("records");
+    assert_eq!(run(store.load(&environment())).expect("loads"), expected);
+    let bytes = fs::read(&file).expect("a file");
+    for (size, damage) in [(10, "cut"), (bytes.len() - 1, "cut"), (bytes.len(), "flipped")] {
+        let mut wrong = bytes[..size].to_vec();
+        if damage == "flipped" {
+            wrong[size / 2] ^= 1;
+        }
+        fs::write(&file, wrong).expect("written");
+        let error = run(store.import(&file, holder(), true)).expect_err("not whole");
+        assert!(error.to_string().contains("not whole"), "{error}");
+    }
+    assert_eq!(run(store.load(&environment())).expect("loads"), expected);
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use common::*;
 use futures::executor::block_on as run;
@@ -11,7 +12,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::Value;
 use purlin_state::{
-    Change, Deployment, Environment, Error, MemoryStore, Outcome, RecordId, SledStore, Store,
+    Change, Deployment, EmbeddedStore, Environment, Error, MemoryStore, Outcome, RecordId, Store,
 };
 use sha2::{Digest, Sha256};
 
@@ -19,11 +20,12 @@ fn other() -> Environment {
     Environment { env: "prod".into(), ..environment() }
 }
 
-fn stores(test: impl Fn(&dyn Store)) {
-    test(&MemoryStore::new());
+fn stores(test: impl Fn(&Working<dyn Store>)) {
+    test(&Working::<dyn Store>::new(Arc::new(MemoryStore::new())));
     let folder = tempfile::tempdir().expect("a folder");
-    test(&open(folder.path()).expect("opens"));
-    let report = SledStore::verify(folder.path(), &options(folder.path())).expect("looks");
+    let embedded = EmbeddedStore::open(folder.path(), options(folder.path())).expect("opens");
+    test(&Working::<dyn Store>::new(Arc::new(embedded)));
+    let report = EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks");
     assert!(report.is_whole(), "{report:?}");
 }
 
@@ -39,9 +41,8 @@ fn deployment(id: &str, number: u64, documents: Option<&[u8]>) -> Deployment {
     }
 }
 
-fn deployed(environment: Environment, deployment: Deployment, documents: Option<&[u8]>) -> Change {
+fn deployed(deployment: Deployment, documents: Option<&[u8]>) -> Change {
     Change::Deployed {
-        environment,
         deployment: Box::new(deployment),
         documents: documents.map(<[u8]>::to_vec),
     }
@@ -90,40 +91,45 @@ fn deployments_are_numbered_in_their_environment() {
     stores(|store| {
         let history = |environment: &Environment| run(store.history(environment)).expect("lists");
         for id in ["a", "b"] {
-            run(store.commit(vec![deployed(environment(), deployment(id, 0, None), None)])).expect("commits");
+            run(store.commit(vec![deployed(deployment(id, 0, None), None)])).expect("commits");
         }
         run(store.commit(vec![
-            deployed(environment(), deployment("c", 0, None), None),
-            deployed(other(), deployment("a", 0, None), None),
-            deployed(environment(), deployment("d", 0, None), None),
+            deployed(deployment("c", 0, None), None),
+            deployed(deployment("d", 0, None), None),
         ]))
         .expect("commits");
+        run(store.commit_in(&other(), vec![deployed(deployment("a", 0, None), None)])).expect("commits");
         let told: Vec<_> = history(&environment()).iter().map(|d| (d.number, d.id.to_string())).collect();
         let told: Vec<_> = told.iter().map(|(number, id)| (*number, id.as_str())).collect();
         assert_eq!(told, [(1, "a"), (2, "b"), (3, "c"), (4, "d")]);
         assert_eq!(history(&other())[0].number, 1);
         // An environment with a history alone is one.
-        assert_eq!(run(store.environments()).expect("lists"), [environment(), other()]);
+        let known = run(store.environments(None, 9)).expect("lists");
+        let last = |known: &purlin_state::Known| known.last.as_ref().map(|last| last.id.to_string());
+        assert_eq!(
+            known.iter().map(|known| (known.environment.clone(), last(known))).collect::<Vec<_>>(),
+            [(environment(), Some("d".to_owned())), (other(), Some("a".to_owned()))]
+        );
         // The same id is the same deployment, whatever number it comes with.
         let mut ended = deployment("b", 0, Some(b"text"));
         (ended.ended, ended.outcome) = (Some(9), Outcome::Cancelled);
-        run(store.commit(vec![deployed(environment(), ended.clone(), Some(b"text"))])).expect("commits");
+        run(store.commit(vec![deployed(ended.clone(), Some(b"text"))])).expect("commits");
         ended.number = 2;
         assert_eq!(history(&environment())[1], ended);
         assert_eq!(history(&environment()).len(), 4);
         ended.number = 4;
         ended.outcome = Outcome::Failed;
-        run(store.commit(vec![deployed(environment(), ended.clone(), None)])).expect("commits");
+        run(store.commit(vec![deployed(ended.clone(), None)])).expect("commits");
         ended.number = 2;
         assert_eq!(history(&environment())[1], ended);
         let digest = ended.documents.expect("a digest");
         assert_eq!(
-            run(store.documents(&digest)).expect("reads").as_deref(),
+            run(store.documents(&environment(), &digest)).expect("reads").as_deref(),
             Some(&b"text"[..]),
             "left as they are"
         );
         // Others than it says are refused, and nothing is recorded.
-        let wrong = deployed(environment(), deployment("e", 0, Some(b"one")), Some(b"other"));
+        let wrong = deployed(deployment("e", 0, Some(b"one")), Some(b"other"));
         assert!(matches!(run(store.commit(vec![put(record(7)), wrong])), Err(Error::Unwritable { .. })));
         assert_eq!(history(&environment()).len(), 4);
         assert_eq!(run(store.load(&environment())).expect("loads").records, []);
@@ -136,11 +142,12 @@ fn documents_are_kept_for_the_last_hundred() {
         let text = |n: usize| format!("kind: Recipe # hidden-{}", if n < 5 { 0 } else { n }).into_bytes();
         let kept = |n: usize| {
             let digest: [u8; 32] = Sha256::digest(text(n)).into();
-            run(store.documents(&digest)).expect("reads")
+            run(store.documents(&environment(), &digest)).expect("reads")
         };
         let deploy = |environment: Environment, id: String, text: &[u8]| {
             let deployment = deployment(&id, 0, Some(text));
-            run(store.commit(vec![deployed(environment, deployment, Some(text))])).expect("commits");
+            let change = deployed(deployment, Some(text));
+            run(store.commit_in(&environment, vec![change])).expect("commits");
         };
         for n in 0..104 {
             deploy(environment(), format!("d{n}"), &text(n));
@@ -153,7 +160,10 @@ fn documents_are_kept_for_the_last_hundred() {
         }
         assert_eq!(kept(0), None);
         assert_eq!(kept(5), None);
-        assert_eq!(kept(6).as_deref(), Some(text(6).as_slice()), "another environment has them still");
+        assert_eq!(kept(6), None);
+        let digest: [u8; 32] = Sha256::digest(text(6)).into();
+        let elsewhere = run(store.documents(&other(), &digest)).expect("reads");
+        assert_eq!(elsewhere.as_deref(), Some(text(6).as_slice()), "another environment has them still");
         assert_eq!(kept(7), None);
         assert_eq!(kept(8).as_deref(), Some(text(8).as_slice()));
         assert_eq!(run(store.history(&environment())).expect("lists").len(), 108, "the history itself stays");
@@ -164,7 +174,7 @@ fn documents_are_kept_for_the_last_hundred() {
 fn an_environment_is_held_until_it_is_let_go() {
     stores(|store| {
         let held = |environment: &Environment| run(store.load(environment)).expect("loads").held;
-        let hold = |holder| Change::Hold { environment: environment(), holder };
+        let hold = Change::Hold;
         assert_eq!(held(&environment()), None);
         run(store.commit(vec![hold(Some(holder()))])).expect("commits");
         assert_eq!((held(&environment()), held(&other())), (Some(holder()), None));
@@ -207,7 +217,6 @@ fn change() -> impl Strategy<Value = Change> {
         (0..6_usize, proptest::option::of(0..2_u32))
             .prop_map(|(n, superseded)| RecordId { urn: urn(n), superseded })
     };
-    let placed = || prop_oneof![Just(environment()), Just(other())];
     let record = (number, any::<bool>(), proptest::option::of(0..2_u32), 0..9000_usize).prop_map(
         |(n, secret, superseded, size)| {
             let mut record = if secret { secret_record(n) } else { record(n) };
@@ -222,16 +231,14 @@ fn change() -> impl Strategy<Value = Change> {
         3 => record.prop_map(intend),
         1 => (id(), "[a-z]{0,4}").prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id: provider_id.into() }),
         2 => id().prop_map(Change::Settle),
-        2 => (placed(), 0..5_usize, 0..4_u64, proptest::option::of(0..3_u8)).prop_map(
-            |(environment, id, number, documents)| {
+        2 => (0..5_usize, 0..4_u64, proptest::option::of(0..3_u8)).prop_map(
+            |(id, number, documents)| {
                 let documents = documents.map(|n| vec![n; 10]);
-                deployed(environment, deployment(&format!("d{id}"), number, documents.as_deref()), documents.as_deref())
+                deployed(deployment(&format!("d{id}"), number, documents.as_deref()), documents.as_deref())
             }
         ),
-        1 => (placed(), any::<bool>()).prop_map(|(environment, held)| Change::Hold {
-            environment,
-            holder: held.then(holder),
-        }),
+        1 => any::<bool>().prop_map(|held| Change::Hold(held.then(holder))),
+        1 => Just(Change::Trust),
     ]
 }
 
@@ -241,42 +248,54 @@ fn told(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
     for environment in [environment(), other()] {
         let history = run(store.history(&environment)).expect("lists");
         let snapshot = run(store.load(&environment)).expect("loads");
-        all.insert(environment.to_string(), (snapshot, history));
+        let documents: Vec<_> = (0..3_u8)
+            .map(|n| run(store.documents(&environment, &Sha256::digest([n; 10]).into())).expect("reads"))
+            .collect();
+        all.insert(environment.to_string(), (snapshot, history, documents));
     }
-    let documents: Vec<_> =
-        (0..3_u8).map(|n| run(store.documents(&Sha256::digest([n; 10]).into())).expect("reads")).collect();
-    (all, run(store.environments()).expect("lists"), documents)
+    (all, run(store.environments(None, 9)).expect("lists"))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn both_stores_tell_the_same(commits in vec(vec(change(), 0..5), 1..25), reopen in 0..25_usize) {
+    fn both_stores_tell_the_same(
+        commits in vec((any::<bool>(), vec(change(), 0..5)), 1..25),
+        reopen in 0..25_usize,
+    ) {
         let folder = tempfile::tempdir().expect("a folder");
-        let memory = MemoryStore::new();
-        let mut sled = open(folder.path()).expect("opens");
-        for (at, commit) in commits.into_iter().enumerate() {
+        let memory = Working::new(Arc::new(MemoryStore::new()));
+        let mut embedded = open(folder.path()).expect("opens");
+        let other_process = open(folder.path()).expect("opens");
+        for (at, (here, commit)) in commits.into_iter().enumerate() {
             if at == reopen {
-                drop(sled);
-                sled = open(folder.path()).expect("opens");
+                drop(embedded);
+                embedded = open(folder.path()).expect("opens");
             }
-            run(memory.commit(commit.clone())).expect("commits");
-            run(sled.commit(commit)).expect("commits");
+            // What is about another environment is nothing here.
+            let environment = if here { environment() } else { other() };
+            let commit: Vec<Change> = commit.into_iter().filter(|change| here || is_of_all(change)).collect();
+            run(memory.commit_in(&environment, commit.clone())).expect("commits");
+            run(embedded.commit_in(&environment, commit)).expect("commits");
         }
-        let expected = told(&memory);
-        prop_assert_eq!(&told(&sled), &expected);
-        drop(sled);
-        let sled = open(folder.path()).expect("opens");
-        prop_assert_eq!(&told(&sled), &expected);
-        drop(sled);
-        // And from the index alone.
-        let journal = folder.path().join("journal");
-        if journal.exists() {
-            std::fs::remove_dir_all(&journal).expect("removed");
-            let report = SledStore::repair(folder.path(), &options(folder.path())).expect("repairs");
-            prop_assert!(report.lost.is_empty(), "{:?}", report);
-            prop_assert_eq!(&told(&open(folder.path()).expect("opens")), &expected);
+        let expected = told(&*memory);
+        prop_assert_eq!(&told(&*embedded), &expected);
+        prop_assert_eq!(&told(&*other_process), &expected);
+        drop(embedded);
+        prop_assert_eq!(&told(&*other_process), &expected);
+        let embedded = open(folder.path()).expect("opens");
+        prop_assert_eq!(&told(&*embedded), &expected);
+        // And with a key that is new for all of it.
+        if folder.path().join("environments").exists() {
+            run(embedded.rotate_key(None)).expect("rotates");
+            prop_assert_eq!(&told(&*embedded), &expected);
+            prop_assert_eq!(&told(&*other_process), &expected);
         }
     }
+}
+
+/// Whether a change is about its environment as a whole.
+fn is_of_all(change: &Change) -> bool {
+    matches!(change, Change::Deployed { .. } | Change::Hold(_) | Change::Trust)
 }

@@ -10,6 +10,7 @@ use futures::StreamExt as _;
 use purlin_host::documents::SourceMap;
 use purlin_host::engine::{CancelToken, Event, Phase, Plan, PlanOptions, Summary};
 use purlin_host::model::{Context, Key};
+use purlin_host::state::{Doubt, Environment};
 use purlin_host::{Documents, Purlin, Session};
 
 use self::interrupts::Interrupts;
@@ -98,10 +99,17 @@ pub(super) async fn up(
     if settle(&session, &documents.context, shown, app, fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }
-    if refresh {
+    let doubt = session.doubt().await.map_err(fail)?;
+    if let Some(doubt) = doubt {
+        say_doubt(doubt, &environment, app);
+    }
+    if refresh || doubt.is_some() {
         let plan = session.plan_refresh_of(documents, &options.scope).await.map_err(fail)?;
         if upkeep(&session, plan, shown, app).await.map_err(fail)? == Status::Failed {
             return Ok(Status::Failed);
+        }
+        if doubt.is_some() && options.scope.is_everything() {
+            session.trust().await.map_err(fail)?;
         }
     }
     let plan = match early {
@@ -110,6 +118,13 @@ pub(super) async fn up(
     };
     let question = "Apply these changes?";
     carry_out(&session, plan, Some(documents), (consent, question), shown, app).await.map_err(fail)
+}
+
+/// Says why resources are read that nobody asked to read.
+pub(super) fn say_doubt(doubt: Doubt, environment: &Environment, app: &App) {
+    app.ui.note(&format!(
+        "the state of {environment} may be older than what is real: {doubt}. So all resources are read before they are planned; `purlin up` and `purlin refresh` end that"
+    ));
 }
 
 /// Finds out what became of calls that were interrupted. What stays open concerns its resource alone: it

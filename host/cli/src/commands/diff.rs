@@ -1,7 +1,7 @@
 //! `purlin diff`
 
 use purlin_host::documents::SourceMap;
-use purlin_host::state::Deployment;
+use purlin_host::state::{Deployment, Environment};
 use purlin_host::{Documents, Purlin, engine};
 
 use super::history::find;
@@ -58,7 +58,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             let after = find(after, &history, &environment.to_string())?;
             let side = side(after);
             let id = &place.context.deployment;
-            let after = of(&place.purlin, after, id).await?;
+            let after = of(&place.purlin, &environment, after, id).await?;
             let sources = after.loaded.sources.clone();
             compare(args, place.purlin, (&after, &sources, side), &history, app).await
         }
@@ -90,7 +90,7 @@ async fn compare(
         })?,
     };
     let before_side = side(before);
-    let before = of(&purlin, before, &after.context.deployment).await?;
+    let before = of(&purlin, &environment, before, &after.context.deployment).await?;
     let graph = purlin.graph(&before).await.map_err(|error| Failure::host(error, &before.loaded.sources))?;
     let after = purlin.graph(after).await.map_err(|error| Failure::host(error, sources))?;
     let snapshot = purlin.snapshot(&environment).await.map_err(fail)?;
@@ -118,6 +118,11 @@ fn side(deployment: &Deployment) -> Side {
 
 /// The documents of a deployment. Both sides are one deployment to their expressions, so that its
 /// id is no difference.
-async fn of(purlin: &Purlin, deployment: &Deployment, id: &str) -> Result<Documents, Failure> {
-    purlin.documents_of(deployment, id).await.map_err(fail)
+async fn of(
+    purlin: &Purlin,
+    environment: &Environment,
+    deployment: &Deployment,
+    id: &str,
+) -> Result<Documents, Failure> {
+    purlin.documents_of(environment, deployment, id).await.map_err(fail)
 }

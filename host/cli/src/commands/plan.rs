@@ -97,7 +97,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let base = if args.offline {
         base
     } else {
-        let refresh = args.plan.refresh.then_some(&options.scope);
+        if let Some(doubt) = base.doubt() {
+            deploy::say_doubt(doubt, &documents.environment(), app);
+        }
+        let refresh = (args.plan.refresh || base.doubt().is_some()).then_some(&options.scope);
         let looked = purlin.look(documents, base, refresh);
         let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
         for event in found {

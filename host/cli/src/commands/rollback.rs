@@ -59,7 +59,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Some(name) => find(name, &history, &environment.to_string())?,
         None => last_good(&history, &environment)?,
     };
-    let documents = place.purlin.documents_of(deployment, &surroundings::deployment_id()).await;
+    let documents = place.purlin.documents_of(&environment, deployment, &surroundings::deployment_id()).await;
     let mut documents = documents.map_err(fail)?;
     documents.changes = args.changes.changes();
     if args.format.format == Format::Text {

@@ -1,6 +1,8 @@
 //! `purlin state`
 
+mod export;
 mod forget;
+mod import;
 mod key;
 mod list;
 mod lock;
@@ -38,6 +40,8 @@ enum Command {
     Lock(lock::Args),
     Unlock(unlock::Args),
     Repair(repair::Args),
+    Export(export::Args),
+    Import(import::Args),
     Key(key::Args),
 }
 
@@ -54,6 +58,8 @@ impl Args {
             Command::Lock(args) => args.format.format,
             Command::Unlock(args) => args.format.format,
             Command::Repair(args) => args.format.format,
+            Command::Export(args) => args.format.format,
+            Command::Import(args) => args.format.format,
             Command::Key(args) => args.format(),
         }
     }
@@ -71,6 +77,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::Lock(args) => lock::run(args, app).await,
         Command::Unlock(args) => unlock::run(args, app).await,
         Command::Repair(args) => repair::run(args, app).await,
+        Command::Export(args) => export::run(args, app).await,
+        Command::Import(args) => import::run(args, app).await,
         Command::Key(args) => key::run(args, app).await,
     }
 }

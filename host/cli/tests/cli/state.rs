@@ -1,6 +1,6 @@
 //! `purlin state`: the record set right by hand, while what is real stays as it is.
 
-use purlin_host::state::{Change, Environment, Holder, KeyProvider, OpenOptions, SledStore, Store as _};
+use purlin_host::state::{Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _};
 
 use crate::project::{Project, ran};
 
@@ -281,17 +281,20 @@ fn records_that_contradict_each_other_are_mended() {
     let folder = project.path().join(".purlin");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
+        let holder = Holder { user: "a".into(), host: "b".into(), pid: 1, command: "c".into(), since: 0 };
         let options = OpenOptions {
             key: KeyProvider::Generate(folder.join("key")),
-            holder: Holder { user: "a".into(), host: "b".into(), pid: 1, command: "c".into(), since: 0 },
+            holder: holder.clone(),
             wait: std::time::Duration::ZERO,
             probe: None,
         };
-        let store = SledStore::open(&folder, options).expect("open");
+        let store = EmbeddedStore::open(&folder, options).expect("open");
         let environment = Environment { org: "default".into(), app: "shop".into(), env: "dev".into() };
         let snapshot = store.load(&environment).await.expect("loaded");
         let lost = snapshot.records.iter().find(|record| record.urn.as_str().contains("password"));
-        store.commit(vec![Change::Remove(lost.expect("a password").id())]).await.expect("removed");
+        let lock = store.lock(&environment, holder).await.expect("free");
+        lock.writer().commit(vec![Change::Remove(lost.expect("a password").id())]).await.expect("removed");
+        lock.release().await.expect("released");
         store.close().await.expect("closed");
     });
     let refused = project.run(&["up", "--yes"]).status(1);

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use purlin_model::{Location, Obstacle, Unfinished, Urn};
-use purlin_state::{Change, Deployment, Durable, Environment, Holder, Lock, Record, Snapshot, Status, Store};
-
-use zeroize::Zeroizing;
+use purlin_state::{Change, Doubt, Durable, Record, Snapshot, Status, Writer};
 
 use crate::error::Error;
 use crate::recorded::Recorded;
@@ -25,6 +23,8 @@ pub struct Base {
     /// The resources that the documents pause. None where no documents are at hand: then those count that
     /// the last run found paused.
     pub(crate) paused: Option<Arc<HashSet<Urn>>>,
+    /// Why the records may be older than what is real.
+    doubt: Option<Doubt>,
 }
 
 impl Base {
@@ -33,9 +33,10 @@ impl Base {
     /// # Errors
     /// [`Error::Integrity`] when the records contradict each other: nothing may work from them.
     pub fn new(snapshot: Snapshot) -> Result<Self, Error> {
+        let doubt = snapshot.doubt;
         let recorded = Recorded::new(snapshot)?;
         let fingerprint = recorded.fingerprint();
-        Ok(Self { recorded, prelude: Vec::new(), fingerprint, protected: None, paused: None })
+        Ok(Self { recorded, prelude: Vec::new(), fingerprint, protected: None, paused: None, doubt })
     }
 
     /// With changes that are still to be written down.
@@ -77,6 +78,11 @@ impl Base {
         self.fingerprint
     }
 
+    /// Why the records may be older than what is real: then all resources are read before a plan is made.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.doubt
+    }
+
     /// Whether calls are pending whose outcome is not known.
     pub fn has_pending(&self) -> bool {
         self.recorded.all_pending().next().is_some()
@@ -110,7 +116,7 @@ impl Base {
     }
 }
 
-/// A store that only remembers what it was told: for finding out what is real without writing it
+/// A writer that only remembers what it was told: for finding out what is real without writing it
 /// down. What was found becomes a [`Base`] for a plan.
 #[derive(Default)]
 pub struct Scratch(Mutex<Vec<Change>>);
@@ -123,41 +129,9 @@ impl Scratch {
 }
 
 #[async_trait]
-impl Store for Scratch {
-    async fn load(&self, _: &Environment) -> Result<Snapshot, purlin_state::Error> {
-        Ok(Snapshot::default())
-    }
-
-    async fn environments(&self) -> Result<Vec<Environment>, purlin_state::Error> {
-        Ok(Vec::new())
-    }
-
-    async fn history(&self, _: &Environment) -> Result<Vec<Deployment>, purlin_state::Error> {
-        Ok(Vec::new())
-    }
-
-    async fn documents(&self, _: &[u8; 32]) -> Result<Option<Vec<u8>>, purlin_state::Error> {
-        Ok(None)
-    }
-
+impl Writer for Scratch {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(changes);
         Ok(Box::pin(std::future::ready(Ok(()))))
-    }
-
-    async fn seal(&self, _: &[u8]) -> Result<Vec<u8>, purlin_state::Error> {
-        Err(purlin_state::Error::Closed)
-    }
-
-    async fn unseal(&self, _: &[u8]) -> Result<Zeroizing<Vec<u8>>, purlin_state::Error> {
-        Err(purlin_state::Error::Closed)
-    }
-
-    async fn lock(&self, environment: &Environment, _: Holder) -> Result<Lock, purlin_state::Error> {
-        Ok(Lock::new(environment.clone(), || {}))
-    }
-
-    async fn close(&self) -> Result<(), purlin_state::Error> {
-        Ok(())
     }
 }

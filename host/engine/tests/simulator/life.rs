@@ -12,7 +12,7 @@ use purlin_engine::{
 };
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::{Context, EnvironmentId, Reason};
-use purlin_state::{Change, Environment, Operation, Snapshot, Store};
+use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
 
 use crate::documents::{self, Documents, Resource, key};
 use crate::drivers::Shelf;
@@ -71,7 +71,10 @@ impl Life {
             }
         }
         Self {
-            store: SimStore::new(Arc::clone(&sim)),
+            store: SimStore::new(
+                Arc::clone(&sim),
+                &Environment { org: "acme".into(), app: "shop".into(), env: "dev".into() },
+            ),
             shelf: Shelf::new(&scenario.drivers, &sim),
             scenario: scenario.clone(),
             documents: scenario.start.clone(),
@@ -132,8 +135,7 @@ impl Life {
 
     /// What is durable, which has to be whole whatever happened.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, Fault> {
-        let environment = Environment::of(&self.context());
-        self.store.durable(&environment).await.map_err(|error| format!("the state cannot be read: {error}"))
+        self.store.durable().await.map_err(|error| format!("the state cannot be read: {error}"))
     }
 
     pub(crate) async fn base(&self) -> Result<Base, Fault> {
@@ -344,8 +346,8 @@ impl Life {
             clock: Arc::new(move || clock.fetch_add(1, Ordering::Relaxed)),
             seed,
         };
-        let store: Arc<dyn Store> = Arc::new(self.store.clone());
-        let mut run = purlin_engine::apply(plan, store, options).map_err(|error| error.to_string())?;
+        let writer: Arc<dyn Writer> = Arc::new(self.store.clone());
+        let mut run = purlin_engine::apply(plan, writer, options).map_err(|error| error.to_string())?;
         let mut last = None;
         while let Some(event) = run.next().await {
             if let Event::Resource { key, action, phase } = &event {

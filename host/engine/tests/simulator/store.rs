@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use purlin_state::{
-    Change, Deployment, Durable, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store,
-};
+use futures::FutureExt as _;
+use purlin_state::{Change, Durable, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store, Writer};
 use tokio::sync::oneshot;
 
 use crate::sim::Shared;
@@ -20,6 +19,7 @@ struct Inner {
     sim: Shared,
     /// What is durable.
     disk: MemoryStore,
+    lock: Lock,
     queue: Mutex<Queue>,
 }
 
@@ -40,8 +40,11 @@ fn disk_full() -> Error {
 }
 
 impl SimStore {
-    pub(crate) fn new(sim: Shared) -> Self {
-        Self(Arc::new(Inner { sim, disk: MemoryStore::new(), queue: Mutex::default() }))
+    pub(crate) fn new(sim: Shared, environment: &Environment) -> Self {
+        let disk = MemoryStore::new();
+        let holder = Holder { user: "s".into(), host: "s".into(), pid: 1, command: "life".into(), since: 0 };
+        let lock = disk.lock(environment, holder).now_or_never().expect("ready").expect("free");
+        Self(Arc::new(Inner { sim, disk, lock, queue: Mutex::default() }))
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -58,7 +61,7 @@ impl SimStore {
         let waiting = std::mem::take(&mut self.queue().waiting);
         let kept = usize::from(kept) % (waiting.len() + 1);
         for (changes, _) in waiting.into_iter().take(kept) {
-            let _ = self.0.disk.commit(changes).await;
+            let _ = self.0.lock.writer().commit(changes).await;
         }
     }
 
@@ -72,13 +75,13 @@ impl SimStore {
     }
 
     /// What is durable.
-    pub(crate) async fn durable(&self, environment: &Environment) -> Result<Snapshot, Error> {
-        self.0.disk.load(environment).await
+    pub(crate) async fn durable(&self) -> Result<Snapshot, Error> {
+        self.0.disk.load(self.0.lock.environment()).await
     }
 
     /// Writes past the simulation, as a person does with a command.
     pub(crate) async fn write(&self, changes: Vec<Change>) -> Result<(), Error> {
-        self.0.disk.commit(changes).await
+        self.0.lock.writer().commit(changes).await
     }
 
     async fn sync(self) {
@@ -102,7 +105,7 @@ impl SimStore {
                 let rest = std::mem::take(&mut self.queue().waiting);
                 for (changes, told) in batch {
                     if reached {
-                        let _ = self.0.disk.commit(changes).await;
+                        let _ = self.0.lock.writer().commit(changes).await;
                     }
                     let _ = told.send(Err(disk_full()));
                 }
@@ -113,7 +116,7 @@ impl SimStore {
             }
             let mut acknowledged = Vec::with_capacity(batch.len());
             for (changes, told) in batch {
-                acknowledged.push((self.0.disk.commit(changes).await, told));
+                acknowledged.push((self.0.lock.writer().commit(changes).await, told));
             }
             sim.point().await;
             for (result, told) in acknowledged {
@@ -129,23 +132,7 @@ impl SimStore {
 }
 
 #[async_trait]
-impl Store for SimStore {
-    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
-        self.0.disk.load(environment).await
-    }
-
-    async fn environments(&self) -> Result<Vec<Environment>, Error> {
-        self.0.disk.environments().await
-    }
-
-    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
-        self.0.disk.history(environment).await
-    }
-
-    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
-        self.0.disk.documents(digest).await
-    }
-
+impl Writer for SimStore {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         if !self.0.sim.passes() {
             return Ok(Box::pin(std::future::pending()));
@@ -161,21 +148,5 @@ impl Store for SimStore {
             tokio::spawn(self.clone().sync());
         }
         Ok(Box::pin(async move { heard.await.unwrap_or(Err(Error::Closed)) }))
-    }
-
-    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
-        self.0.disk.seal(plain).await
-    }
-
-    async fn unseal(&self, sealed: &[u8]) -> Result<zeroize::Zeroizing<Vec<u8>>, Error> {
-        self.0.disk.unseal(sealed).await
-    }
-
-    async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
-        self.0.disk.lock(environment, holder).await
-    }
-
-    async fn close(&self) -> Result<(), Error> {
-        Ok(())
     }
 }

@@ -349,6 +349,6 @@ fn shown(change: &Change) -> String {
         Change::Obstruct { urn, unmet } => {
             format!("{} of {urn}", if unmet.is_some() { "an obstacle" } else { "no obstacle" })
         }
-        Change::Deployed { .. } | Change::Hold { .. } => "something else".into(),
+        Change::Deployed { .. } | Change::Hold(_) | Change::Trust => "something else".into(),
     }
 }

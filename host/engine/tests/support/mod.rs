@@ -17,7 +17,7 @@ use purlin_engine::{
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::driver::Implements;
 use purlin_model::{Context, Diagnostic, EnvironmentId, Value};
-use purlin_state::{Change, Environment, Record, Snapshot, Store};
+use purlin_state::{Change, Environment, Record, Snapshot, Writer};
 
 pub(crate) use store::Watched;
 pub(crate) use world::{Lost, Scripted, Shelf, Thing, locked};
@@ -58,7 +58,11 @@ impl Platform {
         Self {
             shelf: Shelf { drivers: vec![Arc::clone(&driver)], ..Shelf::default() },
             driver,
-            store: Arc::new(Watched::default()),
+            store: Arc::new(Watched::new(&Environment {
+                org: "acme".into(),
+                app: "shop".into(),
+                env: "dev".into(),
+            })),
             parallelism: 8,
             runs: AtomicU64::new(0),
             clock: Arc::new(AtomicU64::new(1)),
@@ -104,7 +108,7 @@ impl Platform {
     }
 
     pub(crate) async fn snapshot(&self) -> Snapshot {
-        self.store.load(&Environment::of(&self.context())).await.expect("records")
+        self.store.load().await.expect("records")
     }
 
     pub(crate) async fn records(&self) -> Vec<Record> {
@@ -225,15 +229,15 @@ impl Platform {
         (events, summary)
     }
 
-    /// Carries out a plan with another store.
-    pub(crate) async fn run_on(&self, plan: Plan, store: Arc<dyn Store>) -> (Vec<Event>, Summary) {
+    /// Carries out a plan that is written elsewhere.
+    pub(crate) async fn run_on(&self, plan: Plan, store: Arc<dyn Writer>) -> (Vec<Event>, Summary) {
         self.carry_out(plan, store, CancelToken::default()).await
     }
 
     async fn carry_out(
         &self,
         plan: Plan,
-        store: Arc<dyn Store>,
+        store: Arc<dyn Writer>,
         cancel: CancelToken,
     ) -> (Vec<Event>, Summary) {
         let (clock, pace) = (Arc::clone(&self.clock), Arc::clone(&self.pace));

@@ -6,17 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use purlin_engine::Base;
-use purlin_state::{
-    Change, Deployment, Durable, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store,
-};
-use zeroize::Zeroizing;
+use purlin_state::{Change, Durable, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store, Writer};
 
 /// A store in memory. Whatever it holds at any moment is what a crash would leave, so that has to be
 /// whole.
-#[derive(Default)]
 pub(crate) struct Watched {
     inner: MemoryStore,
-    environment: Mutex<Option<Environment>>,
+    lock: Lock,
+    /// Whether anybody has read it: then every change is looked at.
+    read: AtomicBool,
     /// How many submissions it takes before the disk fails; then it takes no more.
     pub(crate) takes: Mutex<Option<usize>>,
     /// Whether that shows only when somebody waits for it, as with a disk.
@@ -31,6 +29,27 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Watched {
+    /// An empty store that is locked for one environment.
+    pub(crate) fn new(environment: &Environment) -> Self {
+        let inner = MemoryStore::new();
+        let holder = Holder { user: "t".into(), host: "t".into(), pid: 1, command: "test".into(), since: 0 };
+        let lock = inner.lock(environment, holder).now_or_never().expect("ready").expect("free");
+        Self {
+            inner,
+            lock,
+            read: AtomicBool::default(),
+            takes: Mutex::default(),
+            late: AtomicBool::default(),
+            refuses: Mutex::default(),
+            submissions: AtomicUsize::default(),
+        }
+    }
+
+    pub(crate) async fn load(&self) -> Result<Snapshot, Error> {
+        self.read.store(true, Ordering::SeqCst);
+        self.inner.load(self.lock.environment()).await
+    }
+
     fn fails(&self, changes: &[Change]) -> Option<Error> {
         match &mut *locked(&self.takes) {
             Some(0) => return Some(Error::Closed),
@@ -43,8 +62,11 @@ impl Watched {
     }
 
     fn is_whole(&self, changes: &[Change]) {
-        let Some(environment) = locked(&self.environment).clone() else { return };
-        let snapshot = self.inner.load(&environment).now_or_never().expect("ready").expect("records");
+        if !self.read.load(Ordering::SeqCst) {
+            return;
+        }
+        let load = self.inner.load(self.lock.environment());
+        let snapshot = load.now_or_never().expect("ready").expect("records");
         if let Err(error) = Base::new(snapshot) {
             panic!("a crash now would leave a state that is not whole: {error}\nafter {changes:#?}");
         }
@@ -52,24 +74,7 @@ impl Watched {
 }
 
 #[async_trait]
-impl Store for Watched {
-    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
-        *locked(&self.environment) = Some(environment.clone());
-        self.inner.load(environment).await
-    }
-
-    async fn environments(&self) -> Result<Vec<Environment>, Error> {
-        self.inner.environments().await
-    }
-
-    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
-        self.inner.history(environment).await
-    }
-
-    async fn documents(&self, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, Error> {
-        self.inner.documents(digest).await
-    }
-
+impl Writer for Watched {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         self.submissions.fetch_add(1, Ordering::SeqCst);
         if let Some(error) = self.fails(&changes) {
@@ -79,28 +84,12 @@ impl Store for Watched {
             return Err(error);
         }
         let told = changes.clone();
-        let durable = self.inner.submit(changes)?;
+        let durable = self.lock.writer().submit(changes)?;
         self.is_whole(&told);
         // As a disk does, it takes its time.
         Ok(Box::pin(async move {
             tokio::task::yield_now().await;
             durable.await
         }))
-    }
-
-    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
-        self.inner.seal(plain).await
-    }
-
-    async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
-        self.inner.unseal(sealed).await
-    }
-
-    async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
-        self.inner.lock(environment, holder).await
-    }
-
-    async fn close(&self) -> Result<(), Error> {
-        self.inner.close().await
     }
 }

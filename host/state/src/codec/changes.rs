@@ -15,9 +15,11 @@ const SETTLE: u8 = 5;
 const DEPLOYED: u8 = 6;
 const HOLD: u8 = 7;
 const OBSTRUCT: u8 = 8;
+const TRUST: u8 = 9;
 
-/// The version of this format.
-const VERSION: u8 = 3;
+/// The version of this format. Up to the third, what is about a whole environment named it.
+const VERSION: u8 = 4;
+const NAMED: u8 = 3;
 
 /// Writes changes.
 pub(super) fn put(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, (usize, Fault)> {
@@ -62,10 +64,9 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
             out.push(SETTLE);
             put_id(out, id)?;
         }
-        Change::Deployed { environment, deployment, documents } => {
+        Change::Deployed { deployment, documents } => {
             out.push(DEPLOYED);
             put_number(out, deployment.number);
-            entries::put_environment(out, environment);
             entries::put_deployment(out, deployment)?;
             put_optional(out, documents.as_deref(), put_bytes);
         }
@@ -77,11 +78,11 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
                 unmet::put(out, unmet)?;
             }
         }
-        Change::Hold { environment, holder } => {
+        Change::Hold(holder) => {
             out.push(HOLD);
-            entries::put_environment(out, environment);
             put_optional(out, holder.as_ref(), entries::put_holder);
         }
+        Change::Trust => out.push(TRUST),
     }
     Ok(())
 }
@@ -105,16 +106,25 @@ pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, Fault> {
         };
         changes.push(match version {
             1 => get_one_of_1(&mut source)?,
-            2 => get_one(&mut source, v3::get, v3::get_intent)?,
-            _ => get_one(&mut source, v4::get, v4::get_intent)?,
+            2 => get_one(&mut source, version, v3::get, v3::get_intent)?,
+            _ => get_one(&mut source, version, v4::get, v4::get_intent)?,
         });
         source.finish()?;
     }
     if reader.is_empty() { Ok(changes) } else { Err("it is longer than it should be") }
 }
 
-fn get_one(source: &mut Source<'_>, record: Get<Record>, intent: Get<Intent>) -> Result<Change, Fault> {
+fn get_one(
+    source: &mut Source<'_>,
+    version: u8,
+    record: Get<Record>,
+    intent: Get<Intent>,
+) -> Result<Change, Fault> {
     let reader = &mut source.sealed;
+    let skip_name = |reader: &mut Reader<'_>| match version {
+        ..=NAMED => entries::get_environment(reader).map(drop),
+        _ => Ok(()),
+    };
     Ok(match reader.byte()? {
         PUT => {
             let id = get_id(reader)?;
@@ -129,10 +139,10 @@ fn get_one(source: &mut Source<'_>, record: Get<Record>, intent: Get<Intent>) ->
         SETTLE => Change::Settle(get_id(reader)?),
         DEPLOYED => {
             let number = reader.number()?;
-            let environment = entries::get_environment(reader)?;
+            skip_name(reader)?;
             let deployment = Box::new(entries::get_deployment(reader, number)?);
             let documents = reader.optional(|reader| reader.bytes().map(Into::into))?;
-            Change::Deployed { environment, deployment, documents }
+            Change::Deployed { deployment, documents }
         }
         OBSTRUCT => {
             let urn = get_id(reader)?.urn;
@@ -142,10 +152,11 @@ fn get_one(source: &mut Source<'_>, record: Get<Record>, intent: Get<Intent>) ->
             };
             Change::Obstruct { urn, unmet }
         }
-        HOLD => Change::Hold {
-            environment: entries::get_environment(reader)?,
-            holder: reader.optional(entries::get_holder)?,
-        },
+        HOLD => {
+            skip_name(reader)?;
+            Change::Hold(reader.optional(entries::get_holder)?)
+        }
+        TRUST => Change::Trust,
         _ => return Err("it holds a change of an unknown kind"),
     })
 }
@@ -161,15 +172,15 @@ fn get_one_of_1(source: &mut Source<'_>) -> Result<Change, Fault> {
         SETTLE => Change::Settle(get_id(clear)?),
         DEPLOYED => {
             let number = clear.number()?;
-            let environment = entries::get_environment(clear)?;
+            entries::get_environment(clear)?;
             let deployment = Box::new(entries::get_deployment(clear, number)?);
             let documents = source.sealed.optional(|sealed| sealed.bytes().map(Into::into))?;
-            Change::Deployed { environment, deployment, documents }
+            Change::Deployed { deployment, documents }
         }
-        HOLD => Change::Hold {
-            environment: entries::get_environment(clear)?,
-            holder: clear.optional(entries::get_holder)?,
-        },
+        HOLD => {
+            entries::get_environment(clear)?;
+            Change::Hold(clear.optional(entries::get_holder)?)
+        }
         _ => return Err("it holds a change of an unknown kind"),
     })
 }

@@ -78,7 +78,7 @@ impl<'a> Stored<'a> {
         match self.sealed {
             [] => Ok(None),
             sealed => {
-                let opened = keys.data()?.unseal(self.clear, sealed);
+                let opened = keys.unseal(self.clear, sealed)?;
                 opened.map(Some).ok_or_else(|| damaged(name, UNSEALED))
             }
         }

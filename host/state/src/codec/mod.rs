@@ -18,8 +18,6 @@ mod v4;
 mod value;
 pub(crate) mod wire;
 
-use std::sync::Arc;
-
 use purlin_model::Label;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -29,7 +27,7 @@ use self::envelope::{KIND, Stored, UNSEALED, VERSION, assemble};
 use self::value::Source;
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
-use crate::{Change, Deployment, Environment, Error, Holder, Intent, Record, RecordId, Unmet};
+use crate::{Change, Deployment, Doubt, Environment, Error, Holder, Intent, Known, Record, RecordId, Unmet};
 
 const RECORD: u8 = b'r';
 const INTENT: u8 = b'i';
@@ -38,6 +36,9 @@ const DEPLOYMENT: u8 = b'h';
 const DOCUMENTS: u8 = b'd';
 const UNMET: u8 = b'u';
 const HOLD: u8 = b'l';
+const DOUBT: u8 = b'q';
+const KNOWN: u8 = b'e';
+const NAME: u8 = b'n';
 const KEY: u8 = b'm';
 const BLOB: u8 = b'b';
 
@@ -46,32 +47,25 @@ const OPEN: Fault = "it is not sealed";
 /// Why bytes are nothing of ours, or something cannot become bytes.
 pub(crate) type Fault = &'static str;
 
-/// Something as bytes.
-pub(crate) struct Encoded {
-    pub(crate) bytes: Vec<u8>,
-    /// The key that something in it was sealed with.
-    pub(crate) key: Option<Arc<DataKey>>,
-}
-
 /// Bytes that most bodies fit in: what grows leaves copies behind.
 const ROOM: usize = 2048;
 
 /// Writes a record.
-pub(crate) fn encode(record: &Record, keys: &Keyring) -> Result<Encoded, Error> {
+pub(crate) fn encode(record: &Record, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let id = record.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
     pack(RECORD, record.urn.as_str(), keys, record.has_secret(), place, |body| v4::put(body, record))
 }
 
 /// Writes an intent.
-pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Encoded, Error> {
+pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let id = intent.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
     pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| v4::put_intent(body, intent))
 }
 
 /// Writes what a driver said meanwhile.
-pub(crate) fn encode_checkpoint(said: &Label, keys: &Keyring) -> Result<Encoded, Error> {
+pub(crate) fn encode_checkpoint(said: &Label, keys: &Keyring) -> Result<Vec<u8>, Error> {
     pack(CHECKPOINT, "a checkpoint", keys, said.is_secret(), nowhere, |body| {
         wire::put_label(body, said);
         Ok(())
@@ -83,7 +77,7 @@ pub(crate) fn encode_deployment(
     environment: &Environment,
     deployment: &Deployment,
     keys: &Keyring,
-) -> Result<Encoded, Error> {
+) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| {
         entries::put_environment(out, environment);
         Ok(())
@@ -92,26 +86,70 @@ pub(crate) fn encode_deployment(
 }
 
 /// Writes documents; their digest stays in clear.
-pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Encoded, Error> {
+pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| {
         out.extend_from_slice(&Sha256::digest(documents));
         Ok(())
     };
-    seal(DOCUMENTS, "the documents", &keys.data()?, place, documents)
+    seal(DOCUMENTS, "the documents", &*keys.data()?, place, documents)
 }
 
 /// Writes what is in the way of a resource.
-pub(crate) fn encode_unmet(unmet: &Unmet, keys: &Keyring) -> Result<Encoded, Error> {
+pub(crate) fn encode_unmet(unmet: &Unmet, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(unmet.urn.clone()));
     pack(UNMET, unmet.urn.as_str(), keys, false, place, |body| unmet::put(body, unmet))
 }
 
 /// Writes who closed an environment.
-pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Encoded, Error> {
+pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Error> {
     pack(HOLD, "the note on who closed the environment", keys, false, nowhere, |body| {
         entries::put_holder(body, holder);
         Ok(())
     })
+}
+
+/// Writes why the state may be older than what is real.
+pub(crate) fn encode_doubt(doubt: Doubt, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    pack(DOUBT, "the note on what the state may lack", keys, false, nowhere, |body| {
+        body.push(match doubt {
+            Doubt::Copied => 1,
+            Doubt::Lost => 2,
+        });
+        Ok(())
+    })
+}
+
+/// Writes an environment as a list of all shows it.
+pub(crate) fn encode_known(known: &Known, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    let place = |out: &mut Vec<u8>| {
+        entries::put_environment(out, &known.environment);
+        Ok(())
+    };
+    pack(KNOWN, "an environment", keys, false, place, |body| {
+        wire::put_number(body, known.records as u64);
+        body.push(u8::from(known.last.is_some()));
+        if let Some(last) = &known.last {
+            wire::put_number(body, last.number);
+            entries::put_deployment(body, &Deployment { steps: Vec::new(), ..last.clone() })?;
+        }
+        wire::put_optional(body, known.held.as_ref(), entries::put_holder);
+        Ok(())
+    })
+}
+
+/// Writes of which environment the entries beside it are.
+pub(crate) fn encode_name(environment: &Environment, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    let place = |out: &mut Vec<u8>| {
+        entries::put_environment(out, environment);
+        Ok(())
+    };
+    pack(NAME, "the name of the environment", keys, false, place, |_| Ok(()))
+}
+
+/// Reads of which environment the entries beside it are.
+pub(crate) fn decode_name(bytes: &[u8]) -> Result<Environment, Error> {
+    let name = "the name of the environment";
+    decode_environment(bytes, name)?.ok_or_else(|| damaged(name, KIND))
 }
 
 /// Writes the data key.
@@ -123,8 +161,8 @@ pub(crate) fn encode_key(key: &SealedKey) -> Vec<u8> {
 }
 
 /// Seals bytes that are kept elsewhere.
-pub(crate) fn encode_blob(bytes: &[u8], keys: &Keyring) -> Result<Encoded, Error> {
-    seal(BLOB, "what was to be sealed", &keys.data()?, nowhere, bytes)
+pub(crate) fn encode_blob(bytes: &[u8], keys: &Keyring) -> Result<Vec<u8>, Error> {
+    seal(BLOB, "what was to be sealed", &*keys.data()?, nowhere, bytes)
 }
 
 /// Of what is found by nothing in it.
@@ -161,7 +199,7 @@ fn pack(
     secret: bool,
     place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
     put: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
-) -> Result<Encoded, Error> {
+) -> Result<Vec<u8>, Error> {
     let unwritable = |detail| unwritable(name, detail);
     let mut body = Zeroizing::new(Vec::with_capacity(ROOM));
     put(&mut body).map_err(unwritable)?;
@@ -169,8 +207,7 @@ fn pack(
         Some(key) => seal(kind, name, &key, place, &body),
         None => {
             let head = head(kind, place).map_err(unwritable)?;
-            let bytes = assemble(&[], &head, &body).map_err(unwritable)?;
-            Ok(Encoded { bytes, key: None })
+            assemble(&[], &head, &body).map_err(unwritable)
         }
     }
 }
@@ -189,13 +226,12 @@ fn head(kind: u8, place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>) -> Resu
 fn seal(
     kind: u8,
     name: &str,
-    key: &Arc<DataKey>,
+    key: &DataKey,
     place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
     body: &[u8],
-) -> Result<Encoded, Error> {
+) -> Result<Vec<u8>, Error> {
     let head = head(kind, place).map_err(|detail| unwritable(name, detail))?;
-    let bytes = seal_beside(key, &head, body).map_err(|detail| unwritable(name, detail))?;
-    Ok(Encoded { bytes, key: Some(Arc::clone(key)) })
+    seal_beside(key, &head, body).map_err(|detail| unwritable(name, detail))
 }
 
 fn seal_beside(key: &DataKey, head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
@@ -225,7 +261,7 @@ pub(crate) fn decode(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Record,
     }
 }
 
-/// Reads the environment of a record or a deployment alone; needs no key.
+/// Reads the environment of what lies in one alone; needs no key.
 pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Environment>, Error> {
     let stored = Stored::open(bytes, name)?;
     let environment = || {
@@ -241,8 +277,8 @@ pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Envi
             _ => stored.head().map(|head| (head.kind, head.place))?,
         };
         match kind {
-            RECORD => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
-            DEPLOYMENT => entries::get_environment(&mut place).map(Some),
+            RECORD | INTENT | UNMET => wire::get_id(&mut place).map(|id| Environment::of_urn(&id.urn)),
+            DEPLOYMENT | NAME => entries::get_environment(&mut place).map(Some),
             _ => Err(KIND),
         }
     };
@@ -332,6 +368,33 @@ pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Ho
     }
 }
 
+/// Reads why the state may be older than what is real.
+pub(crate) fn decode_doubt(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Doubt, Error> {
+    Stored::open(bytes, name)?.read(DOUBT, name, keys, |_, body| match body.sealed.byte()? {
+        1 => Ok(Doubt::Copied),
+        2 => Ok(Doubt::Lost),
+        _ => Err(KIND),
+    })
+}
+
+/// Reads an environment as a list of all shows it.
+pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error> {
+    let name = "an environment";
+    Stored::open(bytes, name)?.read(KNOWN, name, keys, |place, body| {
+        let environment = entries::get_environment(place)?;
+        let records = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
+        let last = match body.sealed.flag()? {
+            true => {
+                let number = body.sealed.number()?;
+                Some(entries::get_deployment(&mut body.sealed, number)?)
+            }
+            false => None,
+        };
+        let held = body.sealed.optional(entries::get_holder)?;
+        Ok(Known { environment, records, last, held })
+    })
+}
+
 /// Reads the data key.
 pub(crate) fn decode_key(bytes: &[u8]) -> Result<SealedKey, Error> {
     let name = "the data key";
@@ -391,7 +454,7 @@ pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> 
         return whole().map_err(|detail| unwritable(name, detail));
     }
     let kind = if stored.version == 1 { Some(RECORD) } else { stored.clear.first().copied() };
-    let sealed = match kind {
+    match kind {
         Some(RECORD) => encode(&decode(bytes, name, from)?, to),
         Some(INTENT) => encode_intent(&decode_intent(bytes, name, from)?, to),
         Some(DEPLOYMENT) => {
@@ -402,9 +465,9 @@ pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> 
         Some(DOCUMENTS) => encode_documents(&digested(&stored, name, from)?.1, to),
         Some(HOLD) => encode_hold(&decode_hold(bytes, name, from)?, to),
         Some(UNMET) => encode_unmet(&decode_unmet(bytes, name, from)?, to),
+        Some(DOUBT) => encode_doubt(decode_doubt(bytes, name, from)?, to),
         _ => Err(damaged(name, KIND)),
-    };
-    sealed.map(|sealed| sealed.bytes)
+    }
 }
 
 /// Checks what can be checked without a key.

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
@@ -177,28 +179,17 @@ fn change() -> impl Strategy<Value = Change> {
             since,
         },
     );
-    let environment = || {
-        vec("[a-z]{0,4}", 3).prop_map(|texts| Environment {
-            org: texts[0].as_str().into(),
-            app: texts[1].as_str().into(),
-            env: texts[2].as_str().into(),
-        })
-    };
     prop_oneof![
         record().prop_map(|record| Change::Put(record.into())),
         id().prop_map(Change::Remove),
         intent.prop_map(|intent| Change::Intend(intent.into())),
         (id(), label()).prop_map(|(id, provider_id)| Change::Checkpoint { id, provider_id }),
         id().prop_map(Change::Settle),
-        (environment(), deployment(), proptest::option::of(vec(any::<u8>(), 0..9))).prop_map(
-            |(environment, deployment, documents)| Change::Deployed {
-                environment,
-                deployment: deployment.into(),
-                documents,
-            }
-        ),
-        (environment(), proptest::option::of(holder()))
-            .prop_map(|(environment, holder)| Change::Hold { environment, holder }),
+        (deployment(), proptest::option::of(vec(any::<u8>(), 0..9))).prop_map(|(deployment, documents)| {
+            Change::Deployed { deployment: deployment.into(), documents }
+        }),
+        proptest::option::of(holder()).prop_map(Change::Hold),
+        Just(Change::Trust),
         (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, unmet)| {
             let unmet = unmet.map(|(obstacle, since)| Unmet { urn: id.urn.clone(), obstacle, since });
             Change::Obstruct { urn: id.urn, unmet: unmet.map(Box::new) }
@@ -213,9 +204,9 @@ proptest! {
     fn records_read_back(record in record()) {
         let keys = Keyring::in_memory();
         let encoded = encode(&record, &keys).expect("writes");
-        let environment = decode_environment(&encoded.bytes, "").expect("reads");
+        let environment = decode_environment(&encoded, "").expect("reads");
         prop_assert_eq!(environment, Environment::of_urn(&record.urn));
-        prop_assert_eq!(decode(&encoded.bytes, "", &keys).expect("reads"), record);
+        prop_assert_eq!(decode(&encoded, "", &keys).expect("reads"), record);
     }
 
     #[test]
@@ -231,33 +222,41 @@ proptest! {
         match change {
             Change::Intend(intent) => {
                 let encoded = encode_intent(&intent, &keys).expect("writes");
-                prop_assert_eq!(decode_intent(&encoded.bytes, "", &keys).expect("reads"), *intent);
-                prop_assert!(decode(&encoded.bytes, "", &keys).is_err());
+                prop_assert_eq!(decode_intent(&encoded, "", &keys).expect("reads"), *intent);
+                prop_assert!(decode(&encoded, "", &keys).is_err());
             }
             Change::Obstruct { unmet: Some(unmet), .. } => {
                 let encoded = encode_unmet(&unmet, &keys).expect("writes");
-                prop_assert_eq!(decode_unmet(&encoded.bytes, "", &keys).expect("reads"), *unmet);
+                prop_assert_eq!(decode_unmet(&encoded, "", &keys).expect("reads"), *unmet);
             }
-            Change::Deployed { environment, deployment, .. } => {
+            Change::Deployed { deployment, .. } => {
+                let environment = Environment { org: "o".into(), app: "a".into(), env: "dev".into() };
                 // Without a key at first, and with one.
                 for _ in 0..2 {
-                    let bytes = encode_deployment(&environment, &deployment, &keys).expect("writes").bytes;
+                    let bytes = encode_deployment(&environment, &deployment, &keys).expect("writes");
                     let read = decode_deployment(&bytes, deployment.number, "", &keys).expect("reads");
                     prop_assert_eq!(&read, &*deployment);
                     let place = decode_environment(&bytes, "").expect("reads");
                     prop_assert_eq!(place.as_ref(), Some(&environment));
+                    let named = encode_name(&environment, &keys).expect("writes");
+                    prop_assert_eq!(&decode_name(&named).expect("reads"), &environment);
+                    let last = Some(Deployment { steps: Vec::new(), ..(*deployment).clone() });
+                    let held = Some(deployment.holder.clone());
+                    let known = Known { environment: environment.clone(), records: 7, last, held };
+                    let bytes = encode_known(&known, &keys).expect("writes");
+                    prop_assert_eq!(decode_known(&bytes, &keys).expect("reads"), known);
                     keys.data().expect("a key");
                 }
             }
-            Change::Hold { holder: Some(holder), .. } => {
+            Change::Hold(Some(holder)) => {
                 for _ in 0..2 {
-                    let bytes = encode_hold(&holder, &keys).expect("writes").bytes;
+                    let bytes = encode_hold(&holder, &keys).expect("writes");
                     prop_assert_eq!(&decode_hold(&bytes, "", &keys).expect("reads"), &holder);
                     keys.data().expect("a key");
                 }
             }
             Change::Checkpoint { provider_id, .. } => {
-                let bytes = encode_checkpoint(&provider_id, &keys).expect("writes").bytes;
+                let bytes = encode_checkpoint(&provider_id, &keys).expect("writes");
                 prop_assert_eq!(decode_checkpoint(&bytes, "", &keys).expect("reads"), provider_id);
             }
             _ => {}
@@ -270,12 +269,12 @@ proptest! {
         let again = |bytes: &[u8]| reseal(bytes, "", &from, &to).expect("seals");
         match change {
             Change::Put(record) => {
-                let bytes = again(&encode(&record, &from).expect("writes").bytes);
+                let bytes = again(&encode(&record, &from).expect("writes"));
                 prop_assert_eq!(decode(&bytes, "", &to).expect("reads"), *record);
                 prop_assert!(decode(&bytes, "", &from).is_err());
             }
             Change::Intend(intent) => {
-                let bytes = again(&encode_intent(&intent, &from).expect("writes").bytes);
+                let bytes = again(&encode_intent(&intent, &from).expect("writes"));
                 prop_assert_eq!(decode_intent(&bytes, "", &to).expect("reads"), *intent);
                 prop_assert!(decode_intent(&bytes, "", &from).is_err());
             }
@@ -286,7 +285,7 @@ proptest! {
     #[test]
     fn a_changed_byte_is_noticed(record in record(), at in any::<prop::sample::Index>(), bit in 0..8) {
         let keys = Keyring::in_memory();
-        let mut bytes = encode(&record, &keys).expect("writes").bytes;
+        let mut bytes = encode(&record, &keys).expect("writes");
         let at = at.index(bytes.len());
         bytes[at] ^= 1_u8 << bit;
         prop_assert!(decode(&bytes, "x", &keys).is_err());
@@ -358,10 +357,11 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 
 #[test]
 fn only_what_is_secret_needs_a_key() {
-    let keys = Keyring::open(&crate::KeyProvider::Generate("/nowhere/key".into()), None).expect("no key yet");
+    let nowhere = std::path::Path::new("/nowhere");
+    let keys = Keyring::open(&crate::KeyProvider::Generate(nowhere.join("key")), &nowhere.join("data-key"));
+    let keys = keys.expect("no key yet");
     let encoded = encode(&plain(), &keys).expect("writes without a key");
-    assert!(encoded.key.is_none());
-    assert!(contains(&encoded.bytes, &[0xd1; 32]));
+    assert!(contains(&encoded, &[0xd1; 32]));
     let secret = || Label::new("hidden", true);
     let with: [fn(&mut Record, Label); 6] = [
         |record, _| record.state.cookie = b"c".to_vec(),
@@ -420,24 +420,23 @@ fn with_a_key_everything_is_sealed() {
         b"s3.default",
     ];
     let encoded = encode(&record, &keys).expect("writes");
-    assert!(encoded.key.is_some());
     for part in hidden {
-        assert!(!contains(&encoded.bytes, part), "{}", String::from_utf8_lossy(part));
+        assert!(!contains(&encoded, part), "{}", String::from_utf8_lossy(part));
     }
-    assert!(contains(&encoded.bytes, b"dns.default"), "it is found by its URN");
-    assert_eq!(decode(&encoded.bytes, "", &keys).expect("reads"), record);
+    assert!(contains(&encoded, b"dns.default"), "it is found by its URN");
+    assert_eq!(decode(&encoded, "", &keys).expect("reads"), record);
     let intent = Intent {
         operation: Operation::Create(record.into()),
         idempotency_key: "a-key-of-a-call".into(),
         checkpoint: Some("a-checkpoint".into()),
         since: 1,
     };
-    let bytes = encode_intent(&intent, &keys).expect("writes").bytes;
+    let bytes = encode_intent(&intent, &keys).expect("writes");
     for part in hidden.into_iter().chain([&b"a-key-of-a-call"[..], b"a-checkpoint"]) {
         assert!(!contains(&bytes, part), "{}", String::from_utf8_lossy(part));
     }
     assert_eq!(decode_intent(&bytes, "", &keys).expect("reads"), intent);
-    let bytes = encode_checkpoint(&"a-checkpoint".into(), &keys).expect("writes").bytes;
+    let bytes = encode_checkpoint(&"a-checkpoint".into(), &keys).expect("writes");
     assert!(!contains(&bytes, b"a-checkpoint"));
     let holder = Holder {
         user: "somebody".into(),
@@ -446,7 +445,7 @@ fn with_a_key_everything_is_sealed() {
         command: "a-command".into(),
         since: 1,
     };
-    let bytes = encode_hold(&holder, &keys).expect("writes").bytes;
+    let bytes = encode_hold(&holder, &keys).expect("writes");
     assert!(!contains(&bytes, b"some") && !contains(&bytes, b"a-command"));
 }
 
@@ -454,12 +453,12 @@ fn with_a_key_everything_is_sealed() {
 fn what_is_sealed_opens_only_as_what_it_is_and_of_what_it_is() {
     let keys = Keyring::in_memory();
     keys.data().expect("a key");
-    let bytes = encode(&plain(), &keys).expect("writes").bytes;
+    let bytes = encode(&plain(), &keys).expect("writes");
     let stored = Stored::open(&bytes, "").expect("whole");
     // The sealed part of one beside the clear part of another.
     let mut other = plain();
     other.superseded = Some(1);
-    let other = encode(&other, &keys).expect("writes").bytes;
+    let other = encode(&other, &keys).expect("writes");
     let swapped =
         assemble(stored.sealed, Stored::open(&other, "").expect("whole").clear, &[]).expect("written");
     let error = decode(&swapped, "x", &keys).expect_err("of another");
@@ -486,7 +485,7 @@ fn what_is_secret_is_nowhere_in_clear() {
     record.state.outputs = Value::List(vec![secret.clone()]);
     record.state.manifests.push(ManifestFile { name: "m".into(), location: "l".into(), data: secret });
     record.state.cookie = b"hidden-three".to_vec();
-    let bytes = encode(&record, &keys).expect("writes").bytes;
+    let bytes = encode(&record, &keys).expect("writes");
     assert!(!contains(&bytes, b"hidden") && !contains(&bytes, b"password") && !contains(&bytes, &[0xd1; 32]));
     let read = decode(&bytes, "", &keys).expect("reads");
     assert_eq!(read, record);
@@ -497,7 +496,7 @@ fn what_is_secret_is_nowhere_in_clear() {
 #[test]
 fn a_newer_record_is_refused_by_name() {
     let keys = Keyring::in_memory();
-    let mut bytes = encode(&plain(), &keys).expect("writes").bytes;
+    let mut bytes = encode(&plain(), &keys).expect("writes");
     bytes[0] = 5;
     let error = decode(&bytes, "urn:x", &keys).expect_err("newer");
     assert!(matches!(error, Error::Newer { found: 5, supported: 4, .. }));
@@ -550,7 +549,7 @@ fn depth_has_an_end() {
     let mut record = plain();
     record.state.outputs = deep.clone();
     let keys = Keyring::in_memory();
-    let bytes = encode(&record, &keys).expect("writes").bytes;
+    let bytes = encode(&record, &keys).expect("writes");
     assert_eq!(decode(&bytes, "", &keys).expect("reads"), record);
     for _ in 0..10 {
         deep = Value::List(vec![deep]);

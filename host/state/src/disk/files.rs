@@ -61,16 +61,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 pub(crate) fn set_aside(folder: &Path, what: &Path) -> Result<PathBuf, Error> {
     let stale = folder.join("stale");
     private_folder(&stale)?;
-    let name = what.file_name().unwrap_or_default().to_owned();
-    let mut to = stale.join(&name);
-    for number in 2.. {
-        if !to.exists() {
-            break;
-        }
-        let mut other = name.clone();
-        other.push(format!("-{number}"));
-        to = stale.join(other);
-    }
+    let to = free_name(&stale, what);
     fs::rename(what, &to).map_err(Error::io("move away", what))?;
     Ok(to)
 }
@@ -92,4 +83,31 @@ fn write_beside(path: &Path, content: &[u8]) -> Result<PathBuf, Error> {
     let mut file = private_file(&new)?;
     file.write_all(content).and_then(|()| file.sync_all()).map_err(Error::io("write", &new))?;
     Ok(new)
+}
+
+/// Copies a file into a folder, under a name that is free, and makes the copy durable; gives its place.
+pub(crate) fn copy_into(folder: &Path, file: &Path) -> Result<PathBuf, Error> {
+    private_folder(folder)?;
+    let to = free_name(folder, file);
+    let mut new = private_file(&to)?;
+    let mut old = File::open(file).map_err(Error::io("open", file))?;
+    std::io::copy(&mut old, &mut new).map_err(Error::io("copy", file))?;
+    new.sync_all().map_err(Error::io("make durable", &to))?;
+    sync_folder(folder)?;
+    Ok(to)
+}
+
+/// A name in a folder that nothing has, as much as possible like that of a file.
+fn free_name(folder: &Path, file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_owned();
+    let mut to = folder.join(&name);
+    for number in 2.. {
+        if !to.exists() {
+            break;
+        }
+        let mut other = name.clone();
+        other.push(format!("-{number}"));
+        to = folder.join(other);
+    }
+    to
 }

@@ -1,5 +1,11 @@
-//! The index: sled, which follows the journal. It is never what makes a change durable, so that
-//! whatever happens to it costs time only.
+//! The index: sled, which holds a summary of each environment, for questions about all of them. Everything
+//! in it is in the journals too, so whatever happens to it costs time only.
+//!
+//! ```text
+//! e │ environment, 16 bytes   position in its journal, 44 bytes │ summary
+//! ```
+//!
+//! sled lets one process in at a time, so it is open only for the moment of a question or a note.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,241 +13,153 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sled::{Batch, Db, IVec};
+use sled::Db;
 
-use super::cut::{self, Stored};
-use super::files;
 use super::guard::guarded;
 use super::journal::Position;
-use crate::probe::Probed;
-use crate::table::{Table, Tally};
+use super::{Place, Root, files};
 use crate::{Error, keyspace};
 
-/// How long sled may take to let go of a database that was closed in this very process.
-const LINGER: Duration = Duration::from_secs(2);
-/// So many entries are read or written at once.
-const AT_ONCE: usize = 1000;
+/// How long to wait for another process, which needs it for some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often to look whether it is done.
+const PAUSE: Duration = Duration::from_millis(2);
+/// sled writes a value that is longer than this, in bytes, to a file of its own, which it does not sync.
+const LONGEST: usize = 16 << 10;
 
-/// The index, open.
-pub(super) struct Index {
-    db: Db,
-    path: PathBuf,
-    probe: Probed,
+const ENVIRONMENT: u8 = b'e';
+
+/// What the index has of an environment: up to where, and the summary.
+pub(crate) type Noted = (Position, Vec<u8>);
+
+pub(crate) fn folder_in(root: &Root) -> PathBuf {
+    root.path().join("index")
 }
 
-/// The index in a store's folder.
-pub(super) fn folder_in(folder: &Path) -> PathBuf {
-    folder.join("sled")
+fn key(place: &Place) -> Vec<u8> {
+    [&[ENVIRONMENT][..], &keyspace::place(&place.environment)].concat()
 }
 
-impl Index {
-    /// Opens sled in a folder that is ours.
-    pub(super) fn open(folder: &Path, probe: Probed) -> Result<Self, Error> {
-        let path = folder_in(folder);
-        files::private_folder(&path)?;
-        purlin_files::close_to_others(&path).map_err(Error::io("close to others the folder", &path))?;
-        set_stale_snapshots_aside(folder)?;
-        probe.at("index: before it is opened");
-        let db = open_sled(&path)?;
-        probe.at("index: after it is opened");
-        Ok(Self { db, path, probe })
-    }
-
-    fn guarded<T>(&self, call: impl FnOnce() -> Result<T, sled::Error>) -> Result<T, Error> {
-        guarded(&self.path, call)
-    }
-
-    /// How much of which journal is in it, and the tally of its entries then; none where it is
-    /// nothing whole.
-    pub(super) fn position(&self) -> Result<Option<(Position, Tally)>, Error> {
-        let value = self.guarded(|| self.db.get([cut::POSITION]))?;
-        Ok(value.and_then(|value| read_position(&value)))
-    }
-
-    /// Applies entries and notes how far it has come, all or nothing. With no position it is
-    /// nothing whole until there is one.
-    pub(super) fn apply<'e>(
-        &self,
-        entries: impl Iterator<Item = (&'e [u8], Option<&'e [u8]>)>,
-        position: Option<(Position, Tally)>,
-    ) -> Result<(), Error> {
-        let mut batch = Batch::default();
-        for (key, value) in entries {
-            self.stage(&mut batch, key, value)?;
-        }
-        match position {
-            Some((position, tally)) => batch.insert(&[cut::POSITION], put_position(position, tally)),
-            None => batch.remove(&[cut::POSITION]),
-        }
-        self.probe.at("index: before a batch is applied");
-        self.guarded(|| self.db.apply_batch(batch))?;
-        self.probe.at("index: after a batch is applied");
-        Ok(())
-    }
-
-    fn stage(&self, batch: &mut Batch, key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
-        let old = self.guarded(|| self.db.get(key))?;
-        let old_pieces = old.as_deref().and_then(Stored::from_value).map_or(0, |stored| stored.pieces());
-        let mut pieces = 0;
-        if let Some(value) = value {
-            let stored = Stored::of(value);
-            pieces = stored.pieces();
-            for (number, piece) in (0..pieces).zip(value.chunks(cut::PIECE)) {
-                batch.insert(cut::piece(key, number), piece);
-            }
-            batch.insert(key, stored.to_value());
-        } else if old.is_some() {
-            batch.remove(key);
-        }
-        for number in pieces..old_pieces {
-            batch.remove(cut::piece(key, number));
-        }
-        Ok(())
-    }
-
-    /// Makes the entries those of a table, whatever they are now; says how many were different.
-    pub(super) fn reconcile(
-        &self,
-        changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-        position: (Position, Tally),
-    ) -> Result<(), Error> {
-        for some in changes.chunks(AT_ONCE) {
-            self.apply(some.iter().map(|(key, value)| (key.as_slice(), value.as_deref())), None)?;
-        }
-        self.apply(std::iter::empty(), Some(position))
-    }
-
-    /// Every entry, put together.
-    pub(super) fn entries(&self, take: &mut dyn FnMut(Vec<u8>, Vec<u8>)) -> Result<(), Error> {
-        self.each(&mut |key, value| {
-            let name = || keyspace::describe(&key, None);
-            // Version 1 kept this one as it is.
-            let whole = if &*key == keyspace::RECIPIENT && value.starts_with(b"age1") {
-                value.to_vec()
-            } else {
-                self.assemble(&key, &value, &name())?
-            };
-            take(key.to_vec(), whole);
-            Ok(())
-        })
-    }
-
-    /// Every entry as a fingerprint. One that cannot be put together has none that fits.
-    pub(super) fn fingerprints(&self) -> Result<BTreeMap<Vec<u8>, u64>, Error> {
-        let mut found = BTreeMap::new();
-        self.each(&mut |key, value| {
-            let whole = self.assemble(&key, &value, "");
-            let fingerprint = whole.map_or(0, |value| Tally::of(&key, &value).digest);
-            found.insert(key.to_vec(), fingerprint);
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
-    fn each(&self, take: &mut dyn FnMut(IVec, IVec) -> Result<(), Error>) -> Result<(), Error> {
-        let mut entries = self.db.iter();
-        loop {
-            let some: Vec<(IVec, IVec)> = self.guarded(|| entries.by_ref().take(AT_ONCE).collect())?;
-            if some.is_empty() {
-                return Ok(());
-            }
-            for (key, value) in some {
-                if !matches!(key.first(), Some(&(cut::PIECES | cut::POSITION))) {
-                    take(key, value)?;
-                }
-            }
-        }
-    }
-
-    /// The entries as a table, if they are all that they should be.
-    pub(super) fn table(&self) -> Result<Option<(Table, Position)>, Error> {
-        let Some((position, tally)) = self.position()? else { return Ok(None) };
-        let mut table = Table::default();
-        self.entries(&mut |key, value| table.apply(key, Some(value)))?;
-        Ok(Some((table, position)).filter(|(table, _)| table.tally() == tally))
-    }
-
-    /// Hands everything to the system.
-    pub(super) fn flush(&self) -> Result<(), Error> {
-        self.probe.at("index: before it is flushed");
-        self.guarded(|| self.db.flush())?;
-        self.probe.at("index: after it is flushed");
-        Ok(())
-    }
-
-    /// Puts a value together; `key` is what it lies under.
-    fn assemble(&self, key: &[u8], value: &[u8], name: &str) -> Result<Vec<u8>, Error> {
-        let damaged = |detail: &str| Error::Damaged { name: name.into(), detail: detail.into() };
-        let length = match Stored::from_value(value) {
-            Some(Stored::Whole(value)) => return Ok(value.to_vec()),
-            Some(Stored::Cut(length)) => length as usize,
-            None => return Err(damaged("it is neither whole nor in pieces")),
+/// Notes the summary of an environment as of a position.
+pub(crate) fn publish(root: &Root, place: &Place, position: Position, summary: &[u8]) -> Result<(), Error> {
+    let mut value = bytes_of(position);
+    value.extend_from_slice(summary);
+    within(root, |db| {
+        match value.len() {
+            ..=LONGEST => db.insert(key(place), value.as_slice())?,
+            _ => db.remove(key(place))?,
         };
-        let mut whole = Vec::new();
-        for number in 0.. {
-            if whole.len() >= length {
-                break;
+        db.flush().map(drop)
+    })
+}
+
+/// What is noted of each environment, by its place.
+pub(crate) fn all(root: &Root) -> Result<BTreeMap<Vec<u8>, Noted>, Error> {
+    if !folder_in(root).join("db").exists() {
+        return Ok(BTreeMap::new());
+    }
+    within(root, |db| {
+        let mut all = BTreeMap::new();
+        for entry in db.scan_prefix([ENVIRONMENT]) {
+            let (key, value) = entry?;
+            if let (Some((_, place)), Some((position, summary))) = (key.split_first(), read(&value)) {
+                all.insert(place.to_vec(), (position, summary.to_vec()));
             }
-            let piece = self.guarded(|| self.db.get(cut::piece(key, number)))?;
-            whole.extend_from_slice(&piece.ok_or_else(|| damaged("a piece of it is missing"))?);
         }
-        if whole.len() == length { Ok(whole) } else { Err(damaged("its pieces have the wrong length")) }
+        Ok(all)
+    })
+}
+
+/// Removes the index; it is made again as environments are written.
+pub(crate) fn remove(root: &Root) -> Result<(), Error> {
+    let folder = folder_in(root);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if folder.exists() => Err(Error::io("remove", &folder)(error)),
+        _ => Ok(()),
     }
 }
 
-fn put_position(position: Position, tally: Tally) -> Vec<u8> {
-    let mut value = position.id.to_vec();
-    value.extend_from_slice(&position.check.to_le_bytes());
-    for number in [position.number, tally.count, tally.bytes, tally.digest] {
-        value.extend_from_slice(&number.to_le_bytes());
+/// Opens sled for a moment. Where its files are broken they are moved away, and it begins anew.
+fn within<T>(root: &Root, call: impl Fn(&Db) -> Result<T, sled::Error>) -> Result<T, Error> {
+    let path = folder_in(root);
+    let tried = open(root, &path).and_then(|db| guarded(&path, || call(&db)));
+    match tried {
+        Err(Error::Corrupt { detail, .. }) => {
+            let stale = files::set_aside(root.path(), &path)?;
+            tracing::warn!(stale = %stale.display(), detail, "the index of the state was broken, and begins anew");
+            open(root, &path).and_then(|db| guarded(&path, || call(&db)))
+        }
+        result => result,
     }
-    value
 }
 
-fn read_position(value: &[u8]) -> Option<(Position, Tally)> {
-    let (id, rest) = value.split_first_chunk()?;
-    let (check, rest) = rest.split_first_chunk()?;
-    let (numbers, rest) = rest.as_chunks::<8>();
-    let [number, count, bytes, digest] = numbers else { return None };
-    let number_of = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-    let position = Position { id: *id, number: number_of(number), check: u32::from_le_bytes(*check) };
-    let tally = Tally { count: number_of(count), bytes: number_of(bytes), digest: number_of(digest) };
-    rest.is_empty().then_some((position, tally))
-}
-
-fn open_sled(path: &Path) -> Result<Db, Error> {
+fn open(root: &Root, path: &Path) -> Result<Db, Error> {
     let start = Instant::now();
+    files::private_folder(path)?;
     loop {
-        // Durability is the journal's business, and memory is better spent elsewhere.
-        let config = sled::Config::new().path(path).cache_capacity(4 << 20).flush_every_ms(None);
-        let folder = path.to_owned();
-        // On a thread of its own, because a stack that was unwound through sled is not trusted.
-        let opened = thread::Builder::new()
-            .name("purlin-state-open".into())
-            .spawn(move || guarded(&folder, || config.open()))
-            .map_err(Error::io("start a thread for", path))?
-            .join();
-        match opened.unwrap_or(Err(Error::Closed)) {
-            Err(Error::Io { source, .. })
-                if source.to_string().contains("could not acquire lock") && start.elapsed() < LINGER =>
-            {
-                thread::sleep(Duration::from_millis(2));
+        match open_sled(path) {
+            Err(Error::Io { source, .. }) if is_taken(&source) && start.elapsed() < PATIENCE => {
+                thread::sleep(PAUSE);
             }
+            // A kill while sled starts can leave a snapshot that is not whole, which sled would prefer to
+            // the whole one, and refuse.
+            Err(Error::Corrupt { .. } | Error::Io { .. }) if set_torn_snapshots_aside(root, path)? => {}
             result => return result,
         }
     }
 }
 
-/// A kill while sled starts can leave a snapshot that is not whole, which sled would prefer to the
-/// whole one, and refuse.
-fn set_stale_snapshots_aside(folder: &Path) -> Result<(), Error> {
-    let path = folder_in(folder);
-    for entry in fs::read_dir(&path).map_err(Error::io("list", &path))? {
-        let entry = entry.map_err(Error::io("list", &path))?;
+fn is_taken(error: &std::io::Error) -> bool {
+    error.to_string().contains("could not acquire lock")
+}
+
+/// Opens sled in a folder, at once or not at all.
+pub(super) fn open_sled(path: &Path) -> Result<Db, Error> {
+    // Durability is the journal's business, and memory is better spent elsewhere.
+    let config = sled::Config::new().path(path).cache_capacity(4 << 20).flush_every_ms(None);
+    let folder = path.to_owned();
+    // On a thread of its own, because a stack that was unwound through sled is not trusted.
+    let opened = thread::Builder::new()
+        .name("purlin-state-open".into())
+        .spawn(move || guarded(&folder, || config.open()))
+        .map_err(Error::io("start a thread for", path))?
+        .join();
+    opened.unwrap_or(Err(Error::Closed))
+}
+
+/// Moves away what a kill left; says whether there was any.
+pub(super) fn set_torn_snapshots_aside(root: &Root, path: &Path) -> Result<bool, Error> {
+    let mut found = false;
+    for entry in fs::read_dir(path).map_err(Error::io("list", path))? {
+        let entry = entry.map_err(Error::io("list", path))?;
         if entry.file_name().to_string_lossy().ends_with(".generating") {
-            let to = files::set_aside(folder, &entry.path())?;
+            let to = files::set_aside(root.path(), &entry.path())?;
             tracing::debug!(snapshot = %to.display(), "moved away what a crash left behind");
+            found = true;
         }
     }
-    Ok(())
+    Ok(found)
+}
+
+fn bytes_of(position: Position) -> Vec<u8> {
+    let Position { generation, id, number, check } = position;
+    let mut bytes = generation.to_le_bytes().to_vec();
+    bytes.extend_from_slice(&id);
+    bytes.extend_from_slice(&number.to_le_bytes());
+    bytes.extend_from_slice(&check.to_le_bytes());
+    bytes
+}
+
+fn read(value: &[u8]) -> Option<(Position, &[u8])> {
+    let (generation, rest) = value.split_first_chunk()?;
+    let (id, rest) = rest.split_first_chunk()?;
+    let (number, rest) = rest.split_first_chunk()?;
+    let (check, summary) = rest.split_first_chunk()?;
+    let position = Position {
+        generation: u64::from_le_bytes(*generation),
+        id: *id,
+        number: u64::from_le_bytes(*number),
+        check: u32::from_le_bytes(*check),
+    };
+    Some((position, summary))
 }

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::writer::Writing;
 use crate::Error;
 use crate::encode::Writes;
 
@@ -27,25 +26,9 @@ pub(super) struct Job {
     pub(super) done: oneshot::Sender<Result<(), Error>>,
 }
 
-/// What the thread is to do.
-pub(super) enum Work {
-    /// Commits, to be written together.
-    Commits(Vec<Job>),
-    /// Something that must not be mixed with them.
-    Alone(Alone),
-}
-
-/// Something that the thread does between commits.
-pub(crate) type Alone = Box<dyn FnOnce(&mut Writing) + Send>;
-
-enum Item {
-    Commit(Job),
-    Alone(Alone),
-}
-
 #[derive(Default)]
 struct Waiting {
-    items: VecDeque<Item>,
+    items: VecDeque<Job>,
     /// How many were ever taken out.
     taken: u64,
     bytes: usize,
@@ -74,7 +57,7 @@ impl Queue {
             return Err(Error::Closed);
         }
         waiting.bytes += writes.size();
-        waiting.items.push_back(Item::Commit(Job { writes, done }));
+        waiting.items.push_back(Job { writes, done });
         let first = waiting.items.len() == 1;
         let number = waiting.taken + waiting.items.len() as u64;
         drop(waiting);
@@ -84,17 +67,8 @@ impl Queue {
         Ok(Submitted { queue: Some(self.clone()), number, answer })
     }
 
-    /// Has something done behind all that was submitted before.
-    pub(crate) fn alone(&self, call: Alone) -> Result<(), Error> {
-        let mut waiting = self.waiting();
-        if waiting.closed {
-            return Err(Error::Closed);
-        }
-        waiting.items.push_back(Item::Alone(call));
-        waiting.urgent = true;
-        drop(waiting);
-        self.changed.notify_one();
-        Ok(())
+    pub(super) fn is_closed(&self) -> bool {
+        self.waiting().closed
     }
 
     /// Lets nothing more in.
@@ -112,8 +86,8 @@ impl Queue {
         }
     }
 
-    /// What to do next, waiting for it; `None` once the queue is closed and empty.
-    pub(super) fn next(&self) -> Option<Work> {
+    /// Commits to be written together, waiting for them; `None` once the queue is closed and empty.
+    pub(super) fn next(&self) -> Option<Vec<Job>> {
         let mut waiting = self.waiting();
         loop {
             if waiting.items.is_empty() {
@@ -138,28 +112,20 @@ impl Queue {
 }
 
 impl Waiting {
-    fn take(&mut self) -> Work {
+    fn take(&mut self) -> Vec<Job> {
         let (mut commits, mut size) = (Vec::new(), 0);
-        while let Some(item) = self.items.pop_front() {
-            match item {
-                Item::Alone(call) if commits.is_empty() => {
-                    self.taken += 1;
-                    return Work::Alone(call);
-                }
-                Item::Commit(job) if commits.is_empty() || size + job.writes.size() <= BATCH => {
-                    self.taken += 1;
-                    size += job.writes.size();
-                    commits.push(job);
-                }
-                later => {
-                    self.items.push_front(later);
-                    break;
-                }
+        while let Some(job) = self.items.pop_front() {
+            if !commits.is_empty() && size + job.writes.size() > BATCH {
+                self.items.push_front(job);
+                break;
             }
+            self.taken += 1;
+            size += job.writes.size();
+            commits.push(job);
         }
         self.bytes = self.bytes.saturating_sub(size);
         self.urgent = self.urgent && !self.items.is_empty();
-        Work::Commits(commits)
+        commits
     }
 }
 

@@ -1,10 +1,8 @@
-//! What the thread that writes shares with those who read and with the index.
+//! What the thread that writes shares with those who read in this process.
 
-use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::journal::Position;
-use crate::keyspace::is_passing;
 use crate::table::{Entry, Table};
 
 /// The entries, and how far they have gone.
@@ -12,20 +10,13 @@ use crate::table::{Entry, Table};
 pub(crate) struct State {
     pub(crate) table: Table,
     /// How much of the journal is in the table.
-    pub(super) position: Option<Position>,
-    /// The keys that the index has not heard of.
-    pub(super) dirty: BTreeSet<Vec<u8>>,
-    /// How many of them are of what stays.
-    pub(super) lasting: usize,
+    pub(crate) position: Option<Position>,
 }
 
 impl State {
     /// Applies a batch that the journal has.
     pub(super) fn apply(&mut self, entries: Vec<Entry>, position: Position) {
         for (key, value) in entries {
-            if self.dirty.insert(key.clone()) && !is_passing(&key) {
-                self.lasting += 1;
-            }
             self.table.apply(key, value);
         }
         self.position = Some(position);
@@ -38,7 +29,7 @@ pub(crate) struct Shared(RwLock<State>);
 
 impl Shared {
     pub(super) fn new(table: Table, position: Option<Position>) -> Self {
-        Self(RwLock::new(State { table, position, dirty: BTreeSet::new(), lasting: 0 }))
+        Self(RwLock::new(State { table, position }))
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {

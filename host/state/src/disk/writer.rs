@@ -1,35 +1,34 @@
-//! The one thread that writes. Commits that wait at the same time become one batch of the journal
-//! and share one sync; each is told when it is safe. The index follows by itself.
+//! The one thread that writes to an environment. Commits that wait at the same time become one batch of
+//! the journal and share one sync; each is told when it is safe.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::Folder;
-use super::follower::{Follower, Note, Start};
-use super::index::{self, Index};
-use super::journal::{Journal, Position};
-use super::queue::{Job, Queue, Submitted, Work};
+use super::head::Head;
+use super::index;
+use super::journal::{self, Journal, Position};
+use super::queue::{Job, Queue, Submitted};
 use super::shared::Shared;
+use super::{Claimed, head};
 use crate::encode::Writes;
+use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
-use crate::{Error, codec, keyspace};
+use crate::{Doubt, Error, codec, keyspace, snapshot};
 
-/// So much of the journal may be about what is no more when the store is closed, and while it is
-/// open.
+/// So much of the journal may be about what is no more when it is closed, and while it is open.
 const SLACK: (u64, u64) = (128 << 10, 16 << 20);
 
-/// The thread. It ends, once everything sent before is written, when this is dropped.
+/// The thread. It ends, once everything sent before is written, when this is closed or dropped.
 pub(crate) struct Writer {
     queue: Arc<Queue>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<Result<(), Error>>>>,
 }
 
 impl Writer {
-    pub(super) fn start(writing: Writing) -> Result<Self, Error> {
+    pub(crate) fn start(writing: Writing) -> Result<Self, Error> {
         let queue = Arc::new(Queue::default());
-        let path = writing.folder.path().to_owned();
+        let path = writing.claimed.folder().to_owned();
         let thread = thread::Builder::new()
             .name("purlin-state".into())
             .spawn({
@@ -37,7 +36,7 @@ impl Writer {
                 move || writing.run(&queue)
             })
             .map_err(Error::io("start a thread for", &path))?;
-        Ok(Self { queue, thread: Some(thread) })
+        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
     }
 
     /// Hands a commit over.
@@ -45,82 +44,95 @@ impl Writer {
         self.queue.submit(writes)
     }
 
-    /// Where something can be handed over that is not a commit.
-    pub(crate) fn line(&self) -> Arc<Queue> {
-        self.queue.clone()
+    /// Whether nothing more is taken.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.queue.is_closed()
+    }
+
+    /// Finishes what was handed over and lets go of the environment. Blocks.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        self.queue.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        thread.map_or(Ok(()), |thread| thread.join().unwrap_or(Err(Error::Closed)))
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.queue.close();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let _ = self.close();
     }
 }
 
 /// What the thread works with.
 pub(crate) struct Writing {
-    // Dropped in this order: the index lets go of its files before the folder is free.
-    follower: Option<Follower>,
     /// None until something is recorded.
     journal: Option<Journal>,
+    head: Option<Head>,
     shared: Arc<Shared>,
-    /// The index, where it had to be opened before.
-    index: Option<Index>,
+    keys: Arc<Keyring>,
+    /// Whether there is a copy of the data key in the journal.
+    key_noted: bool,
     /// Where the journal ended at the start.
     known: Option<Position>,
-    /// Whether the data key is recorded.
-    key_stored: bool,
     /// Whether the journal goes on whatever its length, because it could not begin anew.
     stay: bool,
-    /// Why nothing is written any more: after a failed write nobody knows what the disk has.
+    /// Why nothing is written any more: after a failed sync nobody knows what the disk has.
     failed: Option<String>,
-    note: Note,
     probe: Probed,
-    folder: Folder,
+    claimed: Claimed,
 }
 
 impl Writing {
-    pub(super) fn new(
-        folder: Folder,
-        journal: Option<Journal>,
-        shared: Arc<Shared>,
-        index: Option<Index>,
-        note: Note,
-        probe: Probed,
-    ) -> Self {
+    /// Reads what is in an environment, whatever a crash left.
+    pub(crate) fn open(claimed: Claimed, keys: Arc<Keyring>, probe: Probed) -> Result<Self, Error> {
+        let folder = claimed.folder();
+        let mut table = Table::default();
+        let noted = head::read(folder);
+        let (journal, head) = match journal::find(folder)? {
+            Some((_, path)) => {
+                let journal = Journal::open(folder, path.clone(), &mut table, probe.clone())?;
+                if let Some(noted) = noted {
+                    journal::reached(folder, &path, noted.position, journal.position())?;
+                }
+                (Some(journal), Some(Head::open(folder)?))
+            }
+            None => {
+                if noted.is_some() {
+                    return Err(journal::missing(folder));
+                }
+                (None, None)
+            }
+        };
         let known = journal.as_ref().map(Journal::position);
-        let key_stored = shared.read().table.get(keyspace::DATA_KEY).is_some();
-        Self {
-            follower: None,
-            journal,
-            shared,
-            index,
-            known,
-            key_stored,
-            stay: false,
-            failed: None,
-            note,
-            probe,
-            folder,
+        let copied = noted.is_some_and(|noted| !noted.original);
+        if copied && table.get(&doubt_key(&claimed)).is_none() {
+            // The file that tells is written anew with the first commit, so this has to last.
+            table.apply(doubt_key(&claimed), Some(codec::encode_doubt(Doubt::Copied, &keys)?));
         }
+        let key_noted = table.get(keyspace::DATA_KEY).is_some();
+        let shared = Arc::new(Shared::new(table, known));
+        let (stay, failed) = (false, None);
+        let mut this =
+            Self { journal, head, shared, keys, key_noted, known, stay, failed, probe, claimed };
+        if copied {
+            this.renew()?;
+        }
+        Ok(this)
     }
 
-    fn run(mut self, queue: &Queue) {
-        while let Some(work) = queue.next() {
-            match work {
-                Work::Commits(group) => self.commit(group),
-                Work::Alone(call) => call(&mut self),
-            }
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
+
+    pub(crate) fn claimed(&self) -> &Claimed {
+        &self.claimed
+    }
+
+    fn run(mut self, queue: &Queue) -> Result<(), Error> {
+        while let Some(group) = queue.next() {
+            self.commit(group);
         }
-        if let Err(error) = self.finish() {
-            tracing::warn!(
-                error = with_cause(&error),
-                "the state is safe, but its journal could not be tidied"
-            );
-        }
+        self.finish()
     }
 
     fn commit(&mut self, group: Vec<Job>) {
@@ -129,32 +141,32 @@ impl Writing {
         let result = self.write(commits);
         for done in waiting {
             // Nobody listens any more when a commit was given up; it is written all the same.
-            let _ = done.send(result.as_ref().copied().map_err(|detail| Error::Write {
-                folder: self.folder.path().to_owned(),
-                detail: detail.clone(),
+            let _ = done.send(result.as_ref().copied().map_err(|(detail, refused)| {
+                let (folder, detail) = (self.claimed.folder().to_owned(), detail.clone());
+                if *refused { Error::Refused { folder, detail } } else { Error::Write { folder, detail } }
             }));
         }
         if result.is_ok() {
-            self.follow();
             self.tidy(SLACK.1);
         }
     }
 
-    /// Whether something can still be written.
-    fn check(&self) -> Result<(), String> {
-        match &self.failed {
-            Some(failed) => Err(format!("an earlier write failed: {failed}")),
-            None => Ok(()),
+    /// Writes commits; else says why not, and whether nothing of them was recorded and the next may be.
+    fn write(&mut self, commits: Vec<Writes>) -> Result<(), (String, bool)> {
+        if let Some(failed) = &self.failed {
+            return Err((format!("an earlier write failed: {failed}"), false));
         }
-    }
-
-    fn write(&mut self, commits: Vec<Writes>) -> Result<(), String> {
-        self.check()?;
-        let result = self.try_write(commits);
+        let result = if self.claimed.is_lost() {
+            Err(Error::Lost { environment: self.claimed.place.environment.clone() })
+        } else {
+            self.try_write(commits)
+        };
         result.map_err(|error| {
-            let detail = with_cause(&error);
-            self.failed = Some(detail.clone());
-            detail
+            let (detail, refused) = (error.with_cause(), matches!(error, Error::Refused { .. }));
+            if !refused {
+                self.failed = Some(detail.clone());
+            }
+            (detail, refused)
         })
     }
 
@@ -163,54 +175,43 @@ impl Writing {
         {
             let state = self.shared.read();
             for commit in commits {
-                if let Some(key) = commit.key.filter(|_| !self.key_stored) {
-                    entries.push((keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&key.stored))));
-                    self.key_stored = true;
-                }
-                state.table.resolve(commit.writes, &mut entries);
+                state.table.resolve(commit.0, &mut entries);
             }
         }
         if entries.is_empty() {
             return Ok(());
         }
-        match &mut self.journal {
+        if !self.key_noted
+            && let Some(key) = self.keys.stored().first()
+        {
+            entries.push((keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(key))));
+            self.key_noted = true;
+        }
+        let position = match &mut self.journal {
             Some(journal) => {
                 journal.append(&entries)?;
-                self.shared.write().apply(entries, journal.position());
+                journal.position()
             }
             None => {
+                self.claimed.place.describe()?;
                 let mut table = Table::default();
                 entries.iter().cloned().for_each(|(key, value)| table.apply(key, value));
-                let journal = Journal::write(self.folder.path(), 1, &table, self.probe.clone())?;
-                self.folder.establish(&self.probe)?;
-                self.shared.write().apply(entries, journal.position());
-                self.journal = Some(journal);
+                let folder = self.claimed.folder();
+                let journal = Journal::write(folder, 1, &table, self.probe.clone())?;
+                self.claimed.settle_folder()?;
+                self.head = Some(Head::open(folder)?);
+                self.journal.insert(journal).position()
             }
-        }
+        };
+        self.shared.write().apply(entries, position);
+        self.note(position);
         Ok(())
     }
 
-    fn follow(&mut self) {
-        if self.follower.is_none() {
-            // Nothing was recorded, and a fresh folder stays as it is.
-            if self.shared.read().dirty.is_empty() {
-                return;
-            }
-            let start = Start {
-                folder: self.folder.path().to_owned(),
-                shared: self.shared.clone(),
-                index: self.index.take(),
-                known: self.known,
-                note: self.note.clone(),
-                probe: self.probe.clone(),
-            };
-            match Follower::start(start) {
-                Ok(follower) => self.follower = Some(follower),
-                Err(error) => tracing::warn!(%error, "the index of the state cannot follow"),
-            }
-        }
-        if let Some(follower) = &self.follower {
-            follower.wake(self.shared.read().lasting);
+    /// Notes how far the journal went. Without the note less is found out later, and nothing is lost.
+    fn note(&self, position: Position) {
+        if let Some(Err(error)) = self.head.as_ref().map(|head| head.note(position)) {
+            tracing::warn!(error = error.with_cause(), "the end of the state's journal could not be noted");
         }
     }
 
@@ -221,12 +222,12 @@ impl Writing {
             return;
         }
         let Err(error) = self.renew() else { return };
-        let next = self.journal.as_ref().map(|journal| journal.next(self.folder.path()));
+        let next = self.journal.as_ref().map(|journal| journal.next(self.claimed.folder()));
         if next.is_some_and(|next| next.exists()) {
             // Which of the two counts is found out when it is opened again.
-            self.failed = Some(with_cause(&error));
+            self.failed = Some(error.with_cause());
         } else {
-            tracing::warn!(error = with_cause(&error), "the state's journal cannot begin anew, and goes on");
+            tracing::warn!(error = error.with_cause(), "the state's journal cannot begin anew, and goes on");
             self.stay = true;
         }
     }
@@ -234,77 +235,69 @@ impl Writing {
     fn renew(&mut self) -> Result<(), Error> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         // Nobody else changes the table.
-        let renewed = journal.renew(self.folder.path(), &self.shared.read().table);
-        self.shared.write().position = Some(journal.position());
+        let renewed = journal.renew(self.claimed.folder(), &self.shared.read().table);
+        let position = journal.position();
+        self.shared.write().position = Some(position);
+        self.note(position);
         renewed
     }
 
     /// Puts a table in place of what is there, in one step that a crash cannot tear.
     pub(crate) fn replace(&mut self, table: Table) -> Result<(), Error> {
-        self.check().map_err(|detail| Error::Write { folder: self.folder.path().to_owned(), detail })?;
-        let path = self.folder.path();
-        let renewed = match &mut self.journal {
-            Some(journal) => journal.renew(path, &table),
-            None => Journal::write(path, 1, &table, self.probe.clone()).and_then(|journal| {
-                self.journal = Some(journal);
-                self.folder.establish(&self.probe)
-            }),
-        };
-        if let Err(error) = renewed {
-            // Which of the two counts is found out when it is opened again.
-            self.failed = Some(with_cause(&error));
-            return Err(error);
+        self.shared.write().table = table;
+        if self.journal.is_some() {
+            return self.renew();
         }
-        {
-            let mut state = self.shared.write();
-            let keys = state.table.iter().chain(table.iter()).map(|(key, _)| key.to_vec());
-            let dirty: BTreeSet<_> = keys.collect();
-            state.lasting = dirty.len();
-            state.dirty = dirty;
-            state.table = table;
-            state.position = self.journal.as_ref().map(Journal::position);
-        }
-        self.key_stored = self.shared.read().table.get(keyspace::DATA_KEY).is_some();
-        // The log of the old index remembers what the table held before.
-        (self.follower, self.index, self.known) = (None, None, None);
-        let old = index::folder_in(self.folder.path());
-        if let Err(error) = std::fs::remove_dir_all(&old)
-            && old.exists()
-        {
-            tracing::warn!(%error, "the old index of the state could not be removed");
-        }
-        self.probe.at("index: after the old one is removed");
-        self.follow();
+        self.claimed.place.describe()?;
+        let folder = self.claimed.folder();
+        let journal = Journal::write(folder, 1, &self.shared.read().table, self.probe.clone())?;
+        self.claimed.settle_folder()?;
+        self.head = Some(Head::open(folder)?);
+        let position = journal.position();
+        self.journal = Some(journal);
+        self.shared.write().position = Some(position);
+        self.note(position);
         Ok(())
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.shared
-    }
-
-    fn finish(&mut self) -> Result<(), Error> {
+    /// Ends in good order, and gives the environment back.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
         let written = self.journal.as_ref().map(Journal::position) != self.known;
-        if self.failed.is_none() {
-            self.tidy(SLACK.0);
+        if self.failed.is_some() || self.claimed.is_lost() {
+            return Ok(());
         }
-        if let Some(journal) = &mut self.journal
-            && self.failed.is_none()
+        self.tidy(SLACK.0);
+        if self.failed.is_none()
+            && let Some(journal) = &mut self.journal
+            && (written || !journal.was_closed())
         {
-            if written || !journal.was_closed() {
-                journal.close()?;
-            }
-            self.shared.write().position = Some(journal.position());
+            let closed = journal.close();
+            let position = journal.position();
+            self.note(position);
+            closed?;
         }
-        self.probe.at("close: before the index is told to finish");
-        self.follower = None;
-        self.probe.at("close: after the index is done");
+        self.probe.at("close: before the index is told");
+        if written {
+            self.publish();
+        }
+        self.probe.at("close: after the index is told");
         Ok(())
+    }
+
+    /// Tells the index. What it does not know is found in the journal.
+    fn publish(&self) {
+        let Some(position) = self.journal.as_ref().map(Journal::position) else { return };
+        let known = snapshot::known(&self.shared.read().table, &self.claimed.place.environment, &self.keys);
+        let told = known
+            .and_then(|known| codec::encode_known(&known, &self.keys))
+            .and_then(|bytes| index::publish(self.claimed.root(), &self.claimed.place, position, &bytes));
+        if let Err(error) = told {
+            tracing::debug!(error = error.with_cause(), "the index of the state could not be told");
+        }
     }
 }
 
-fn with_cause(error: &Error) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
+/// Where it is noted that the state may be older than what is real.
+fn doubt_key(claimed: &Claimed) -> Vec<u8> {
+    keyspace::prefix(keyspace::Kind::Doubt, &keyspace::place(&claimed.place.environment))
 }

@@ -1,4 +1,4 @@
-//! The data key: what seals secrets. It is random, made once a store, and stored in it, sealed for
+//! The data key: what seals secrets. It is random, made once a store, and kept beside it, sealed for
 //! the age identity. Sealing a record with age itself would take a hundred times as long.
 
 use std::fmt;
@@ -7,7 +7,7 @@ use chacha20poly1305::aead::{Aead, AeadInPlace, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
-use super::identity::Key;
+use super::identity::{Key, Owner};
 use crate::Error;
 use crate::codec::SealedKey;
 
@@ -18,6 +18,7 @@ const TAG: usize = 16;
 
 /// The key that secrets are sealed with. What it holds is wiped when it is dropped.
 pub(crate) struct DataKey {
+    bytes: Zeroizing<[u8; 32]>,
     cipher: XChaCha20Poly1305,
     /// As it is stored.
     pub(crate) stored: SealedKey,
@@ -25,21 +26,33 @@ pub(crate) struct DataKey {
 
 impl DataKey {
     /// A new one, sealed for `owner`.
-    pub(super) fn generate(owner: &Key) -> Result<Self, Error> {
+    pub(super) fn generate(owner: &Owner) -> Result<Self, Error> {
         let unwritable = |detail| Error::Unwritable { name: "the data key".into(), detail };
         let mut bytes = Zeroizing::new([0; 32]);
         getrandom::fill(bytes.as_mut_slice())
             .map_err(|_| unwritable("the system gives no random numbers"))?;
-        let sealed = owner.seal(bytes.as_slice()).map_err(|_| unwritable("it cannot be encrypted"))?;
+        Self::sealed_for(bytes, owner)
+    }
+
+    fn sealed_for(bytes: Zeroizing<[u8; 32]>, owner: &Owner) -> Result<Self, Error> {
+        let detail = "it cannot be encrypted";
+        let sealed = owner
+            .seal(bytes.as_slice())
+            .map_err(|_| Error::Unwritable { name: "the data key".into(), detail })?;
         let stored = SealedKey { recipient: owner.name.clone(), sealed: Some(sealed) };
-        Ok(Self { cipher: XChaCha20Poly1305::new((&*bytes).into()), stored })
+        Ok(Self { cipher: XChaCha20Poly1305::new((&*bytes).into()), bytes, stored })
+    }
+
+    /// The same key, sealed for another owner.
+    pub(super) fn for_another(&self, owner: &Owner) -> Result<Self, Error> {
+        Self::sealed_for(self.bytes.clone(), owner)
     }
 
     /// Opens the stored one; `None` when it is not one of `owner`.
     pub(super) fn open(stored: &SealedKey, owner: &Key) -> Option<Self> {
-        let bytes = owner.unseal(stored.sealed.as_deref()?)?;
-        let cipher = XChaCha20Poly1305::new_from_slice(&bytes).ok()?;
-        Some(Self { cipher, stored: stored.clone() })
+        let opened = owner.unseal(stored.sealed.as_deref()?)?;
+        let bytes = Zeroizing::new(<[u8; 32]>::try_from(opened.as_slice()).ok()?);
+        Some(Self { cipher: XChaCha20Poly1305::new((&*bytes).into()), bytes, stored: stored.clone() })
     }
 
     /// Seals; the result opens only beside the same `context`.
@@ -76,14 +89,14 @@ mod tests {
     #[test]
     fn what_is_sealed_opens_with_its_key_and_context_only() {
         let owner = Key::generate();
-        let key = DataKey::generate(&owner).expect("made");
+        let key = DataKey::generate(&owner.owner()).expect("made");
         let mut sealed = key.seal(b"here", b"hidden").expect("sealed");
         assert!(!sealed.windows(6).any(|part| part == b"hidden"));
         assert_ne!(key.seal(b"here", b"hidden").expect("sealed"), sealed);
         let again = DataKey::open(&key.stored, &owner).expect("opens");
         assert_eq!(again.unseal(b"here", &sealed).expect("opens").as_slice(), b"hidden");
         assert!(again.unseal(b"there", &sealed).is_none());
-        assert!(DataKey::generate(&owner).expect("made").unseal(b"here", &sealed).is_none());
+        assert!(DataKey::generate(&owner.owner()).expect("made").unseal(b"here", &sealed).is_none());
         assert!(DataKey::open(&key.stored, &Key::generate()).is_none());
         *sealed.last_mut().expect("not empty") ^= 1;
         assert!(again.unseal(b"here", &sealed).is_none());

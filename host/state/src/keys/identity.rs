@@ -11,6 +11,27 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::disk::files;
 
+/// The public half of a key: for whom something is encrypted.
+#[derive(Clone)]
+pub(crate) struct Owner {
+    recipient: Recipient,
+    /// It as text.
+    pub(crate) name: String,
+}
+
+impl Owner {
+    /// Reads `age1…`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let recipient: Recipient = text.trim().parse().ok()?;
+        Some(Self { name: recipient.to_string(), recipient })
+    }
+
+    /// Encrypts for this owner.
+    pub(super) fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, age::EncryptError> {
+        age::encrypt(&self.recipient, plain)
+    }
+}
+
 /// A key, parsed once.
 pub(crate) struct Key {
     identity: Identity,
@@ -48,9 +69,9 @@ impl Key {
         ))
     }
 
-    /// Encrypts for this key.
-    pub(crate) fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, age::EncryptError> {
-        age::encrypt(&self.recipient, plain)
+    /// The public half.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner { recipient: self.recipient.clone(), name: self.name.clone() }
     }
 
     /// Decrypts; `None` when it was not encrypted for this key, or was changed.
@@ -107,7 +128,7 @@ mod tests {
     #[test]
     fn what_is_sealed_opens_with_its_key_only() {
         let (one, other) = (Key::generate(), Key::generate());
-        let mut sealed = one.seal(b"hidden").expect("sealed");
+        let mut sealed = one.owner().seal(b"hidden").expect("sealed");
         assert!(!sealed.windows(6).any(|part| part == b"hidden"));
         assert_eq!(one.unseal(&sealed).expect("opens").as_slice(), b"hidden");
         assert!(other.unseal(&sealed).is_none());

@@ -1,22 +1,24 @@
 //! The key that secrets are sealed with: where it comes from, and that it is the right one.
 //!
-//! A key is an age X25519 identity. It seals the store's data key, which seals the rest. The state
-//! keeps its public half, so that a wrong key is refused by name. Nothing here shows a secret half.
+//! A key is an age X25519 identity. It seals the store's data key, which seals the rest. The file with
+//! the data key names its public half, so that a wrong key is refused by name. Nothing here shows a
+//! secret half.
 
 mod data;
 mod identity;
 mod rotation;
+pub(crate) mod vault;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use secrecy::{ExposeSecret, SecretString};
+use zeroize::Zeroizing;
 
 pub(crate) use self::data::DataKey;
-pub(crate) use self::identity::Key;
+pub(crate) use self::identity::{Key, Owner};
 use self::identity::{make_file, read_file};
-pub(crate) use self::rotation::Rotation;
 use crate::Error;
 use crate::codec::SealedKey;
 use crate::disk::files;
@@ -63,112 +65,138 @@ impl KeyProvider {
     }
 }
 
-/// The key of one store, had or still to be made.
+/// The keys of one store, had or still to be made.
 #[derive(Debug)]
 pub(crate) struct Keyring {
-    /// The file with the key.
-    file: Option<PathBuf>,
-    /// Whether it may be made.
-    make: bool,
+    /// Where the key comes from; nowhere for a store in memory.
+    provider: Option<KeyProvider>,
+    /// The file with the data keys; none for a store in memory.
+    vault: Option<PathBuf>,
     slot: Mutex<Slot>,
-    /// Held while something is sealed and handed over, so that nothing sealed with an old key comes
-    /// behind the new one.
-    gate: RwLock<()>,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     key: Option<Arc<Key>>,
     made: bool,
-    /// The data key as the state has it.
-    stored: Option<SealedKey>,
-    data: Option<Arc<DataKey>>,
+    /// The data keys as the state has them. The first one seals.
+    stored: Vec<SealedKey>,
+    /// The same, opened.
+    data: Vec<Arc<DataKey>>,
 }
 
 impl Keyring {
-    /// Gets the key ready. All but a key that is still to be made are read now: a wrong one has to
-    /// be known before a driver makes something that then cannot be recorded.
-    ///
-    /// `stored` is what the state says about its key.
-    pub(crate) fn open(provider: &KeyProvider, stored: Option<SealedKey>) -> Result<Self, Error> {
-        let expected = stored.as_ref().map(|stored| stored.recipient.as_str());
-        let (file, make) = match provider {
-            KeyProvider::Value(_) | KeyProvider::Named { .. } => (None, false),
-            KeyProvider::File(path) => (Some(path), false),
-            KeyProvider::Generate(path) => (Some(path), true),
-        };
-        if let Some(path) = file {
-            rotation::settle(path, expected)?;
-        }
-        let key = match (provider, expected) {
-            (KeyProvider::Value(text) | KeyProvider::Named { key: text, .. }, _) => {
-                let key = Key::parse(text.expose_secret());
-                Some(key.ok_or_else(|| Error::KeyInvalid { origin: provider.origin() })?)
-            }
-            (KeyProvider::Generate(path), None) if !path.exists() => None,
-            (KeyProvider::Generate(path), Some(recipient)) if !path.exists() => {
-                return Err(Error::KeyMissing { path: path.clone(), recipient: recipient.into() });
-            }
-            (KeyProvider::File(path) | KeyProvider::Generate(path), _) => Some(read_file(path)?),
-        };
-        if let (Some(expected), Some(given)) = (expected, &key)
-            && expected != given.name
-        {
-            return Err(Error::WrongKey {
-                origin: provider.origin(),
-                expected: expected.into(),
-                given: given.name.clone(),
-            });
-        }
-        let stored = stored.filter(|stored| stored.sealed.is_some());
-        let slot = Slot { key: key.map(Arc::new), made: false, stored, data: None };
-        Ok(Self { file: file.cloned(), make, slot: Mutex::new(slot), gate: RwLock::default() })
+    /// Gets the key ready for a store whose data keys lie in the file `vault`. All but a key that is still
+    /// to be made are read now: a wrong one has to be known before a driver makes something that then
+    /// cannot be recorded.
+    pub(crate) fn open(provider: &KeyProvider, vault: &Path) -> Result<Self, Error> {
+        Self::with(provider, vault, vault::read(vault)?)
+    }
+
+    /// The same, where it is known which keys the store has.
+    pub(crate) fn with(provider: &KeyProvider, vault: &Path, stored: Vec<SealedKey>) -> Result<Self, Error> {
+        let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        let slot = Slot { key: key.map(Arc::new), stored, ..Slot::default() };
+        Ok(Self { provider: Some(provider.clone()), vault: Some(vault.to_owned()), slot: Mutex::new(slot) })
     }
 
     /// A key that lives as long as this, for a store in memory.
     pub(crate) fn in_memory() -> Self {
         let slot = Slot { key: Some(Arc::new(Key::generate())), ..Slot::default() };
-        Self { file: None, make: false, slot: Mutex::new(slot), gate: RwLock::default() }
+        Self { provider: None, vault: None, slot: Mutex::new(slot) }
+    }
+
+    /// A new data key, sealed for somebody whose key need not be at hand.
+    pub(crate) fn for_owner(owner: &Owner) -> Result<Self, Error> {
+        let data = DataKey::generate(owner)?;
+        let stored = vec![data.stored.clone()];
+        let slot = Slot { stored, data: vec![Arc::new(data)], ..Slot::default() };
+        Ok(Self { provider: None, vault: None, slot: Mutex::new(slot) })
+    }
+
+    /// What opens data keys that lie elsewhere with the key of this store.
+    pub(crate) fn reading(&self, stored: Vec<SealedKey>) -> Result<Self, Error> {
+        let Some(provider) = &self.provider else { return Err(Error::Closed) };
+        let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        let slot = Slot { key: key.map(Arc::new), stored, ..Slot::default() };
+        Ok(Self { provider: Some(provider.clone()), vault: None, slot: Mutex::new(slot) })
+    }
+
+    /// Looks whether another process gave the store other keys; says whether it did.
+    pub(crate) fn refresh(&self) -> Result<bool, Error> {
+        let (Some(provider), Some(vault)) = (&self.provider, &self.vault) else { return Ok(false) };
+        let stored = vault::read(vault)?;
+        let mut slot = self.slot();
+        if stored == slot.stored {
+            return Ok(false);
+        }
+        let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        *slot = Slot { key: key.map(Arc::new), made: slot.made, stored, data: Vec::new() };
+        Ok(true)
     }
 
     /// The key, made now where there is none.
     pub(crate) fn key(&self) -> Result<Arc<Key>, Error> {
-        self.slot().key(self.make_at())
+        self.slot().key(self.provider.as_ref())
     }
 
-    /// The data key, made now where there is none. Whoever seals with it has to see to it that it
-    /// is stored no later than what it sealed.
+    /// The data key that seals, made now where there is none: then it is in its file before anything is
+    /// sealed with it.
     pub(crate) fn data(&self) -> Result<Arc<DataKey>, Error> {
-        self.data_of(&mut self.slot())
+        let mut slot = self.slot();
+        if slot.stored.is_empty() {
+            let key = slot.key(self.provider.as_ref())?;
+            let data = DataKey::generate(&key.owner())?;
+            match &self.vault {
+                // Another process may have been faster.
+                Some(vault) if !vault::create(vault, &data.stored)? => {
+                    slot.stored = vault::read(vault)?;
+                    slot.data.clear();
+                }
+                _ => {
+                    slot.stored = vec![data.stored.clone()];
+                    slot.data = vec![Arc::new(data)];
+                }
+            }
+        }
+        let opened = self.opened(&mut slot)?;
+        opened.first().cloned().ok_or(Error::Closed)
     }
 
     /// The data key if there is one, or if one is to be made.
     pub(crate) fn data_if(&self, make: bool) -> Result<Option<Arc<DataKey>>, Error> {
-        let mut slot = self.slot();
-        let wanted = make || slot.data.is_some() || slot.stored.is_some();
-        if wanted { self.data_of(&mut slot).map(Some) } else { Ok(None) }
+        let there = !self.slot().stored.is_empty();
+        if make || there { self.data().map(Some) } else { Ok(None) }
     }
 
-    fn data_of(&self, slot: &mut Slot) -> Result<Arc<DataKey>, Error> {
-        if let Some(data) = &slot.data {
-            return Ok(data.clone());
+    /// Opens what one of the data keys sealed beside a context; `None` where none of them did.
+    pub(crate) fn unseal(&self, context: &[u8], sealed: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        let data = self.opened(&mut self.slot())?;
+        Ok(data.iter().find_map(|key| key.unseal(context, sealed)))
+    }
+
+    fn opened(&self, slot: &mut Slot) -> Result<Vec<Arc<DataKey>>, Error> {
+        if slot.data.len() < slot.stored.len() {
+            let key = slot.key(self.provider.as_ref())?;
+            let open = |stored: &SealedKey| {
+                DataKey::open(stored, &key).map(Arc::new).ok_or_else(|| Error::Damaged {
+                    name: "the data key".into(),
+                    detail: "it cannot be decrypted".into(),
+                })
+            };
+            slot.data = slot.stored.iter().map(open).collect::<Result<_, _>>()?;
         }
-        let key = slot.key(self.make_at())?;
-        let data = match &slot.stored {
-            Some(stored) => DataKey::open(stored, &key).ok_or_else(|| Error::Damaged {
-                name: "the data key".into(),
-                detail: "it cannot be decrypted".into(),
-            })?,
-            None => DataKey::generate(&key)?,
-        };
-        let data = Arc::new(data);
-        slot.data = Some(data.clone());
-        Ok(data)
+        Ok(slot.data.clone())
+    }
+
+    /// The data keys as the state has them.
+    pub(crate) fn stored(&self) -> Vec<SealedKey> {
+        self.slot().stored.clone()
     }
 
     /// Where a key was made.
     pub(crate) fn made(&self) -> Option<PathBuf> {
-        if self.slot().made { self.file.clone() } else { None }
+        if self.slot().made { self.file().cloned() } else { None }
     }
 
     /// The public half of the key, if there is one.
@@ -176,29 +204,61 @@ impl Keyring {
         self.slot().key.as_ref().map(|key| key.name.clone())
     }
 
-    /// To be held while something is sealed and handed over.
-    pub(crate) fn sealing(&self) -> RwLockReadGuard<'_, ()> {
-        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+    /// The file that the key lies in.
+    fn file(&self) -> Option<&PathBuf> {
+        match &self.provider {
+            Some(KeyProvider::File(path) | KeyProvider::Generate(path)) => Some(path),
+            _ => None,
+        }
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn make_at(&self) -> Option<&PathBuf> {
-        self.file.as_ref().filter(|_| self.make)
-    }
 }
 
 impl Slot {
-    fn key(&mut self, make_at: Option<&PathBuf>) -> Result<Arc<Key>, Error> {
+    fn key(&mut self, provider: Option<&KeyProvider>) -> Result<Arc<Key>, Error> {
         if let Some(key) = &self.key {
             return Ok(key.clone());
         }
-        let key = Arc::new(make_file(make_at.ok_or(Error::Closed)?)?);
+        let Some(KeyProvider::Generate(path)) = provider else { return Err(Error::Closed) };
+        let key = Arc::new(make_file(path)?);
         self.key = Some(key.clone());
         self.made = true;
         Ok(key)
+    }
+}
+
+/// The key that a provider gives, which is to be that of `expected`; none where it is still to be made.
+fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, Error> {
+    let key = match provider {
+        KeyProvider::Value(text) | KeyProvider::Named { key: text, .. } => {
+            let key = Key::parse(text.expose_secret());
+            key.ok_or_else(|| Error::KeyInvalid { origin: provider.origin() })?
+        }
+        KeyProvider::File(path) | KeyProvider::Generate(path) => {
+            // A rotation that was cut off, or is under way: the state says which of the two counts.
+            match rotation::waiting(path, expected) {
+                Some(next) => return Ok(Some(next)),
+                None if path.exists() => read_file(path)?,
+                None => match (provider, expected) {
+                    (KeyProvider::Generate(_), None) => return Ok(None),
+                    (KeyProvider::Generate(_), Some(recipient)) => {
+                        return Err(Error::KeyMissing { path: path.clone(), recipient: recipient.into() });
+                    }
+                    _ => read_file(path)?,
+                },
+            }
+        }
+    };
+    match expected {
+        Some(expected) if expected != key.name => Err(Error::WrongKey {
+            origin: provider.origin(),
+            expected: expected.into(),
+            given: key.name,
+        }),
+        _ => Ok(Some(key)),
     }
 }
 
@@ -210,14 +270,16 @@ mod tests {
     fn a_key_file_is_made_private_and_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("key");
-        let ring = Keyring::open(&KeyProvider::Generate(path.clone()), None).expect("opens");
+        let vault = folder.path().join("data-key");
+        let ring = Keyring::open(&KeyProvider::Generate(path.clone()), &vault).expect("opens");
         assert_eq!(ring.made(), None);
-        assert!(!path.exists());
-        let name = ring.key().expect("made").name.clone();
+        assert!(!path.exists() && !vault.exists());
+        let sealed = ring.data().expect("made").seal(b"here", b"hidden").expect("sealed");
+        let name = ring.recipient().expect("made");
         assert_eq!(ring.made(), Some(path.clone()));
-        let noted = || Some(SealedKey { recipient: name.clone(), sealed: None });
-        let again = Keyring::open(&KeyProvider::Generate(path.clone()), noted()).expect("opens");
+        let again = Keyring::open(&KeyProvider::Generate(path.clone()), &vault).expect("opens");
         assert_eq!((again.key().expect("there").name.clone(), again.made()), (name.clone(), None));
+        assert_eq!(again.unseal(b"here", &sealed).expect("opens").expect("its key").as_slice(), b"hidden");
         assert!(!format!("{again:?}").contains("SECRET"));
         #[cfg(unix)]
         {
@@ -225,11 +287,11 @@ mod tests {
             assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o600);
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("changed");
             let error =
-                Keyring::open(&KeyProvider::File(path.clone()), None).expect_err("others can read it");
+                Keyring::open(&KeyProvider::File(path.clone()), &vault).expect_err("others can read it");
             assert!(matches!(error, Error::KeyExposed { mode: 0o640, .. }), "{error}");
         }
         std::fs::remove_file(&path).expect("removed");
-        let error = Keyring::open(&KeyProvider::Generate(path), noted()).expect_err("lost");
+        let error = Keyring::open(&KeyProvider::Generate(path), &vault).expect_err("lost");
         assert!(matches!(&error, Error::KeyMissing { recipient, .. } if *recipient == name), "{error}");
     }
 
@@ -238,17 +300,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("key");
         let name = KeyProvider::create(&path).expect("made");
-        let ring = Keyring::open(&KeyProvider::File(path.clone()), None).expect("opens");
+        let vault = folder.path().join("data-key");
+        let ring = Keyring::open(&KeyProvider::File(path.clone()), &vault).expect("opens");
         assert_eq!(ring.recipient(), Some(name.clone()));
         let error = KeyProvider::create(&path).expect_err("there");
         assert!(matches!(error, Error::Io { .. }), "{error}");
-        assert_eq!(Keyring::open(&KeyProvider::File(path), None).expect("opens").recipient(), Some(name));
+        assert_eq!(Keyring::open(&KeyProvider::File(path), &vault).expect("opens").recipient(), Some(name));
     }
 
     #[test]
     fn what_is_no_key_is_refused_without_showing_it() {
         let error =
-            Keyring::open(&KeyProvider::Value("AGE-SECRET-KEY-1NONSENSE".into()), None).expect_err("none");
+            Keyring::open(&KeyProvider::Value("AGE-SECRET-KEY-1NONSENSE".into()), Path::new("none")).expect_err("none");
         assert!(matches!(error, Error::KeyInvalid { .. }));
         assert!(!format!("{error} {error:?}").contains("NONSENSE"));
     }

@@ -1,14 +1,20 @@
 //! What the tests of the store share.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::expect_used)]
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use futures::executor::block_on;
+use futures::lock::Mutex;
 
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Urn, Value};
 use purlin_state::{
-    Change, DriverVersion, Environment, Error, Holder, Intent, KeyProvider, OpenOptions, Operation, Record,
-    RecordId, SledStore, Status,
+    Change, DriverVersion, Durable, EmbeddedStore, Environment, Error, Holder, Intent, KeyProvider, Lock,
+    OpenOptions, Operation, Record, RecordId, Status, Store, Writer,
 };
 use serde_json::json;
 
@@ -35,8 +41,84 @@ pub fn options(folder: &Path) -> OpenOptions {
     }
 }
 
-pub fn open(folder: &Path) -> Result<SledStore, Error> {
-    SledStore::open(folder, options(folder))
+/// A store, and the locks of environments, each taken with the first commit in it.
+pub struct Working<S: Store + ?Sized> {
+    locks: Mutex<HashMap<Environment, Lock>>,
+    store: Arc<S>,
+}
+
+impl<S: Store + ?Sized> Deref for Working<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.store
+    }
+}
+
+impl<S: Store + ?Sized> Working<S> {
+    pub fn new(store: Arc<S>) -> Self {
+        Self { locks: Mutex::default(), store }
+    }
+
+    pub async fn writer(&self, environment: &Environment) -> Result<Arc<dyn Writer>, Error> {
+        let mut locks = self.locks.lock().await;
+        if !locks.contains_key(environment) {
+            let lock = self.store.lock(environment, holder()).await?;
+            locks.insert(environment.clone(), lock);
+        }
+        Ok(locks[environment].writer())
+    }
+
+    pub fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
+        block_on(self.writer(&environment()))?.submit(changes)
+    }
+
+    pub async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
+        self.commit_in(&environment(), changes).await
+    }
+
+    pub async fn commit_in(&self, environment: &Environment, changes: Vec<Change>) -> Result<(), Error> {
+        let writer = self.writer(environment).await?;
+        writer.commit(changes).await
+    }
+
+    /// Gives the locks up, and tells what came of it.
+    pub fn release(&self) -> Result<(), Error> {
+        block_on(self.let_go())
+    }
+
+    async fn let_go(&self) -> Result<(), Error> {
+        let locks = std::mem::take(&mut *self.locks.lock().await);
+        for lock in locks.into_values() {
+            lock.release().await?;
+        }
+        Ok(())
+    }
+
+    pub async fn close(&self) -> Result<(), Error> {
+        self.let_go().await?;
+        self.store.close().await
+    }
+}
+
+pub fn open(folder: &Path) -> Result<Working<EmbeddedStore>, Error> {
+    open_with(folder, options(folder))
+}
+
+pub fn open_with(folder: &Path, options: OpenOptions) -> Result<Working<EmbeddedStore>, Error> {
+    EmbeddedStore::open(folder, options).map(|store| Working::new(Arc::new(store)))
+}
+
+/// The folder of an environment.
+pub fn place(folder: &Path, environment: &Environment) -> PathBuf {
+    let name = format!("{}.{}-", environment.app, environment.env);
+    let mut found = std::fs::read_dir(folder.join("environments"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&name)));
+    let path = found.next().expect("the environment's folder");
+    assert!(found.next().is_none());
+    path
 }
 
 pub fn urn(number: usize) -> Urn {

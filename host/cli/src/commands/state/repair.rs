@@ -15,10 +15,9 @@ use crate::text;
 
 /// Check the state for damage and repair it.
 ///
-/// Everything is kept twice: in an index, and in the journal it was made from. Where one of them
-/// is damaged it is made anew from the other. What reads in neither is named, and left out, and
-/// whatever depended on it is looked at again by the next plan. The old files are moved aside, into
-/// `stale/` in the state's folder; nothing is thrown away.
+/// Each environment has a journal of its own. One that is damaged is made again from what is whole in it.
+/// What does not read is named and left out; the next `purlin up` then reads all resources before it plans.
+/// Copies of the old files are kept in `stale/`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +27,7 @@ Examples:
 With `--format json`:
   {\"format\": 1, \"whole\", \"repaired\", \"findings\": […], \"lost\": […], \"moved\": […], \"records\"}")]
 pub(super) struct Args {
-    /// Only look; nothing is changed. Ends with status 1 where something is wrong.
+    /// Only look; nothing is written. Ends with status 1 where something is wrong.
     #[arg(long)]
     check: bool,
 
@@ -141,7 +140,7 @@ fn render(report: &Report, folder: &str) -> String {
         out.push_str(&format!("{} {}\n", paint(DELETE, "lost:"), text::line(lost)));
     }
     for moved in &report.moved {
-        out.push_str(&format!("moved: the old files lie in `{}`\n", text::line(moved)));
+        out.push_str(&format!("kept: a copy of the old file is in `{}`\n", text::line(moved)));
     }
     if report.repaired && !report.lost.is_empty() {
         out.push_str(&format!("The state in `{folder}` holds what could be saved: {records}.\n"));

@@ -2,9 +2,11 @@
 //!
 //! One file in `journal/`, named by its generation. It begins with everything that was there when it
 //! was begun, and grows by a frame a batch. When most of it is about what is no more, the next
-//! generation is written beside it and takes its place. Knows entries, not what they mean.
+//! generation is written beside it and takes its place. Whoever reads it while another process writes
+//! sees its whole frames. Knows entries, not what they mean.
 
 mod frame;
+mod read;
 mod save;
 mod scan;
 
@@ -13,7 +15,8 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use self::frame::{FORMAT, Header, Kind};
-pub(super) use self::save::{Part, rescue};
+pub(crate) use self::read::{Reading, missing, reached};
+pub(crate) use self::save::{Part, rescue};
 use super::files;
 use crate::Error;
 use crate::probe::Probed;
@@ -28,6 +31,7 @@ const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
 /// A place in a history: which journal, and how far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
+    pub(crate) generation: u64,
     pub(crate) id: [u8; 16],
     pub(crate) number: u64,
     pub(crate) check: u32,
@@ -51,7 +55,7 @@ pub(crate) struct Journal {
 }
 
 /// The folder of journals in a store's folder.
-pub(super) fn folder_in(folder: &Path) -> PathBuf {
+pub(crate) fn folder_in(folder: &Path) -> PathBuf {
     folder.join("journal")
 }
 
@@ -59,28 +63,39 @@ fn file_in(folder: &Path, generation: u64) -> PathBuf {
     folder_in(folder).join(format!("{generation:08x}.log"))
 }
 
-/// The journal of a store: generation and path of the newest; none where there is none. What was
-/// left of older ones, and of newer ones that were never finished, is removed.
-pub(super) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
+/// The files in a folder of journals: those that count, by generation, and what was never finished.
+fn list(folder: &Path) -> Result<(Vec<(u64, PathBuf)>, Vec<PathBuf>), Error> {
     let folder = folder_in(folder);
-    let mut found: Vec<(u64, PathBuf)> = Vec::new();
+    let (mut found, mut unfinished) = (Vec::new(), Vec::new());
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((found, unfinished)),
         Err(error) => return Err(Error::io("list", &folder)(error)),
     };
     for entry in entries {
         let path = entry.map_err(Error::io("list", &folder))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.ends_with(".new") {
-            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            unfinished.push(path);
         } else if let Some(number) = name.strip_suffix(".log").and_then(|n| u64::from_str_radix(n, 16).ok()) {
             found.push((number, path));
         }
     }
     found.sort();
+    Ok((found, unfinished))
+}
+
+/// The journal of an environment: generation and path of the newest; none where there is none.
+pub(crate) fn newest(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
+    Ok(list(folder)?.0.pop())
+}
+
+/// The same for who writes. What was left of older ones, and of newer ones that were never finished, is
+/// removed.
+pub(crate) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
+    let (mut found, unfinished) = list(folder)?;
     let newest = found.pop();
-    for (_, path) in found {
+    for path in found.into_iter().map(|(_, path)| path).chain(unfinished) {
         fs::remove_file(&path).map_err(Error::io("remove", &path))?;
     }
     Ok(newest)
@@ -88,7 +103,7 @@ pub(super) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
 
 impl Journal {
     /// Opens the journal of a store and reads it into an empty table.
-    pub(super) fn open(
+    pub(crate) fn open(
         folder: &Path,
         path: PathBuf,
         table: &mut Table,
@@ -124,7 +139,7 @@ impl Journal {
     }
 
     /// Writes the next generation with all of a table, in place of this one.
-    pub(super) fn renew(&mut self, folder: &Path, table: &Table) -> Result<(), Error> {
+    pub(crate) fn renew(&mut self, folder: &Path, table: &Table) -> Result<(), Error> {
         let next = Self::write(folder, self.header.generation + 1, table, self.probe.clone())?;
         let old = std::mem::replace(self, next);
         // The newest one counts, whether or not the older is still there.
@@ -134,7 +149,7 @@ impl Journal {
     }
 
     /// Writes a journal of a generation with all of a table; it is there as a whole or not at all.
-    pub(super) fn write(folder: &Path, generation: u64, table: &Table, probe: Probed) -> Result<Self, Error> {
+    pub(crate) fn write(folder: &Path, generation: u64, table: &Table, probe: Probed) -> Result<Self, Error> {
         let path = file_in(folder, generation);
         let folder = folder_in(folder);
         files::private_folder(&folder)?;
@@ -195,8 +210,14 @@ impl Journal {
         })
     }
 
-    pub(super) fn position(&self) -> Position {
-        Position { id: self.header.id, number: self.number, check: self.check }
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn position(&self) -> Position {
+        let (id, generation) = (self.header.id, self.header.generation);
+        Position { generation, id, number: self.number, check: self.check }
     }
 
     /// Whether it was found closed in good order.
@@ -210,6 +231,8 @@ impl Journal {
     }
 
     /// Appends a batch and makes it durable.
+    ///
+    /// [`Error::Refused`] when there was no room for it: nothing of it is in the journal, which goes on.
     pub(super) fn append(&mut self, entries: &[Entry]) -> Result<(), Error> {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
@@ -219,7 +242,15 @@ impl Journal {
         }
         let check = sealed(&mut frame, at, Kind::Changes, self.check, self.number + 1)?;
         self.probe.at("journal: before a batch is written");
-        self.put(&frame, check)?;
+        let (length, before, number) = (self.length, self.check, self.number);
+        if let Err(error) = self.put(&frame, check) {
+            // What is not whole at the end counts for nothing, but nothing may come behind it.
+            (self.length, self.check, self.number) = (length, before, number);
+            return match self.cut() {
+                Ok(()) => Err(error.into_refused()),
+                Err(_) => Err(error),
+            };
+        }
         self.probe.at("journal: before a batch is synced");
         self.file.sync_data().map_err(Error::io("make durable", &self.path))?;
         self.probe.at("journal: after a batch is synced");
@@ -231,7 +262,7 @@ impl Journal {
 
     /// Notes that the store was closed, so that damage to the last batch can be told from what a
     /// crash leaves. It need not last.
-    pub(super) fn close(&mut self) -> Result<(), Error> {
+    pub(crate) fn close(&mut self) -> Result<(), Error> {
         let mut frame = Vec::new();
         let at = frame::begin(&mut frame);
         let check = sealed(&mut frame, at, Kind::Closed, self.check, self.number + 1)?;

@@ -70,8 +70,14 @@ impl Fault {
 
 /// Reads the journal in a file into an empty table.
 pub(super) fn scan(file: &File, table: &mut Table) -> Result<End, Fault> {
+    let end = begin(file)?;
+    go_on(file, end, table)
+}
+
+/// Reads what a journal says about itself.
+fn begin(file: &File) -> Result<End, Fault> {
     let size = file.metadata()?.len();
-    let mut reader = BufReader::with_capacity(256 << 10, file);
+    let mut reader = file;
     reader.seek(SeekFrom::Start(0))?;
     let damaged = |at, detail| Err(Fault::Damaged { at, detail });
     let mut bytes = [0; HEADER];
@@ -83,8 +89,18 @@ pub(super) fn scan(file: &File, table: &mut Table) -> Result<End, Fault> {
     if header.format > FORMAT {
         return Err(Fault::Newer(header.format));
     }
-    let mut end =
-        End { header, number: 0, check, length: HEADER as u64, torn: false, closed: false, base: 0 };
+    Ok(End { header, number: 0, check, length: HEADER as u64, torn: false, closed: false, base: 0 })
+}
+
+/// Reads on from where a journal ended, into the table of all before.
+pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End, Fault> {
+    let size = file.metadata()?.len();
+    let damaged = |at, detail| Err(Fault::Damaged { at, detail });
+    if size < end.length {
+        return damaged(end.length, "what was there before is missing");
+    }
+    let mut reader = BufReader::with_capacity(256 << 10, file);
+    reader.seek(SeekFrom::Start(end.length))?;
     let mut payload = Vec::new();
     while let Some(head) = next(&mut reader, size - end.length, &mut payload)? {
         if head.before != end.check || head.number != end.number + 1 {

@@ -1,131 +1,90 @@
-//! Looking at a store as a whole, and making it whole again.
-//!
-//! Nothing is thrown away: what is replaced is moved to `stale/` first.
+//! What can be saved of a folder of an earlier format that is damaged: what is whole in its journal or in
+//! its index.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
-use super::index::{self, Index};
-use super::journal::{self, Journal, Part, Position};
-use super::{Folder, files};
-use crate::probe::Probed;
+use super::index::{self, Index, There};
+use crate::disk::journal::{self, Part, Position, Reading};
 use crate::table::{Table, Tally};
 use crate::{Error, codec, keyspace};
 
-/// What was found, and done.
+/// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Repaired {
-    /// What is wrong, or was.
+pub(crate) struct Salvaged {
+    /// What is wrong.
     pub(crate) findings: Vec<String>,
     /// What could not be saved, by name where there is one.
     pub(crate) lost: Vec<String>,
-    /// Where the old files are now.
-    pub(crate) moved: Vec<PathBuf>,
     /// The entries.
     pub(crate) table: Table,
-    /// Whether files have to be written.
-    wanted: bool,
     /// Whether anything could be read at all.
-    read: bool,
+    pub(crate) read: bool,
 }
 
-impl Repaired {
+impl Salvaged {
     fn wrong(&mut self, finding: impl Into<String>) {
         self.findings.push(finding.into());
-        self.wanted = true;
     }
 }
 
-/// Looks, and changes nothing but what opening sled changes.
-pub(crate) fn verify(folder: &Folder) -> Result<Repaired, Error> {
-    let mut report = Repaired::default();
-    look(folder, &mut report)?;
+/// Reads journal and index of a folder of a format, as far as they read.
+pub(crate) fn salvage(folder: &Path, format: u32) -> Result<Salvaged, Error> {
+    let mut report = Salvaged::default();
+    let indexed = read_index(folder, &mut report);
+    look(folder, format == 1, indexed, &mut report)?;
     Ok(report)
 }
 
-/// Says what is wrong with an entry.
-pub(crate) type Check<'c> = dyn Fn(&[u8], &[u8]) -> Result<(), Error> + 'c;
-
-/// Looks, and puts right what is wrong.
-pub(crate) fn repair(folder: &Folder, check: &Check<'_>) -> Result<Repaired, Error> {
-    let mut report = Repaired::default();
-    let generation = look(folder, &mut report)?;
-    let mut table = std::mem::take(&mut report.table);
-    let broken: Vec<_> =
-        table.iter().filter_map(|(key, value)| Some((key.to_vec(), check(key, value).err()?))).collect();
-    for (key, error) in broken {
-        report.wrong(error.to_string());
-        report.lost.push(keyspace::describe(&key, None));
-        table.apply(key, None);
-    }
-    let path = folder.path();
-    if report.wanted && !report.read {
-        // An empty state would say that nothing exists.
-        let detail = format!(
-            "nothing in it can be read ({}), so it is left as it is; bring back a copy of the folder",
-            report.findings.join("; ")
-        );
-        return Err(Error::Corrupt { folder: path.into(), detail });
-    }
-    if report.wanted {
-        for old in [journal::folder_in(path), index::folder_in(path)] {
-            if old.exists() {
-                report.moved.push(files::set_aside(path, &old)?);
-            }
-        }
-        let mut journal = Journal::write(path, generation + 1, &table, Probed::default())?;
-        files::replace_private(&path.join("format"), format!("{}\n", super::folder::FORMAT).as_bytes())?;
-        journal.close()?;
-        let index = Index::open(path, Probed::default())?;
-        let all = table.iter().map(|(key, value)| (key.to_vec(), Some(value.to_vec()))).collect();
-        index.reconcile(all, (journal.position(), table.tally()))?;
-        index.flush()?;
-    }
-    report.table = table;
+/// Reads the journal of such a folder, as far as it reads. The index is left alone, since sled writes
+/// wherever it is opened.
+pub(crate) fn look_at_journal(folder: &Path) -> Result<Salvaged, Error> {
+    let mut report = Salvaged::default();
+    look(folder, false, None, &mut report)?;
     Ok(report)
 }
 
 /// What the index says, where it can be read.
 struct Indexed {
     table: Table,
-    position: Option<Position>,
+    position: Option<There>,
     /// Whether it has all that it had when it noted its position.
     whole: bool,
 }
 
-/// Reads journal and index; gives the generation of the journal.
-fn look(folder: &Folder, report: &mut Repaired) -> Result<u64, Error> {
-    let indexed = read_index(folder, report);
-    let Some((generation, path)) = journal::find(folder.path())? else {
+/// Reads journal and index.
+fn look(
+    folder: &Path,
+    only_index: bool,
+    indexed: Option<Indexed>,
+    report: &mut Salvaged,
+) -> Result<(), Error> {
+    let Some((_, path)) = journal::newest(folder)? else {
         match indexed {
             Some(indexed) => {
-                if !folder.is_version_1() {
+                if !only_index {
                     report.wrong("the journal is missing");
                     name_doubts(&indexed, report);
                 }
                 report.table = indexed.table;
             }
-            None if folder.is_fresh() || !report.findings.is_empty() => {}
             None => report.wrong("the journal and the index are missing"),
         }
-        return Ok(0);
+        return Ok(());
     };
-    let mut table = Table::default();
-    match Journal::open(folder.path(), path.clone(), &mut table, Probed::default()) {
-        Ok(journal) => {
+    match Reading::of(folder, &path) {
+        Ok(reading) => {
+            let (position, table) = (reading.position(), reading.table);
             report.read = true;
-            compare(&table, journal.position(), indexed.as_ref(), report);
+            compare(&table, position, indexed.as_ref(), report);
             report.table = match indexed {
-                Some(indexed) if is_ahead(&indexed, journal.position()) => {
+                Some(indexed) if is_ahead(&indexed, position) => {
                     report.wrong("the end of the journal is missing; the index is ahead of it");
                     join(table, indexed, report)
                 }
                 _ => table,
             };
-            if folder.is_fresh() {
-                report.wrong("the file `format` is missing or makes no sense");
-            }
         }
         Err(error @ (Error::Newer { .. } | Error::Io { .. })) => return Err(error),
         Err(error) => {
@@ -134,15 +93,15 @@ fn look(folder: &Folder, report: &mut Repaired) -> Result<u64, Error> {
             save(&bytes, indexed, report);
         }
     }
-    Ok(generation)
+    Ok(())
 }
 
-fn read_index(folder: &Folder, report: &mut Repaired) -> Option<Indexed> {
-    if !index::folder_in(folder.path()).join("db").exists() {
+fn read_index(folder: &Path, report: &mut Salvaged) -> Option<Indexed> {
+    if !index::folder_in(folder).join("db").exists() {
         return None;
     }
     let read = || {
-        let index = Index::open(folder.path(), Probed::default())?;
+        let index = Index::open(folder)?;
         let noted = index.position()?;
         let mut table = Table::default();
         index.entries(&mut |key, value| table.apply(key, Some(value)))?;
@@ -163,11 +122,11 @@ fn read_index(folder: &Folder, report: &mut Repaired) -> Option<Indexed> {
 }
 
 /// The index may be behind the journal; but where it is not, it has to be the same.
-fn compare(table: &Table, position: Position, indexed: Option<&Indexed>, report: &mut Repaired) {
+fn compare(table: &Table, position: Position, indexed: Option<&Indexed>, report: &mut Salvaged) {
     let Some(indexed) = indexed else { return };
     if indexed.position.is_some() && !indexed.whole {
         report.wrong("the index does not have the entries that it should have");
-    } else if indexed.position == Some(position) && indexed.table.tally() != table.tally() {
+    } else if indexed.position.is_some_and(|there| there.is(position)) && indexed.table.tally() != table.tally() {
         report.wrong("the index has other entries than the journal");
     }
 }
@@ -177,7 +136,7 @@ fn is_ahead(indexed: &Indexed, here: Position) -> bool {
 }
 
 /// What a journal that lost its end and an index that is ahead of it know together.
-fn join(mut journal: Table, indexed: Indexed, report: &mut Repaired) -> Table {
+fn join(mut journal: Table, indexed: Indexed, report: &mut Salvaged) -> Table {
     if indexed.whole {
         return indexed.table;
     }
@@ -193,7 +152,7 @@ fn join(mut journal: Table, indexed: Indexed, report: &mut Repaired) -> Table {
 }
 
 /// Puts together what is left of a journal that is damaged and of the index.
-fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Repaired) {
+fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
     let found = journal::rescue(bytes);
     let id = found.header.map(|(_, id)| id);
     // Up to where the index has everything.
@@ -243,7 +202,7 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Repaired) {
     report.table = table;
 }
 
-fn name_doubts(indexed: &Indexed, report: &mut Repaired) {
+fn name_doubts(indexed: &Indexed, report: &mut Salvaged) {
     if !indexed.whole {
         report.lost.push("an unknown part of the index".into());
     }

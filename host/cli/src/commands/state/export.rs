@@ -1,0 +1,110 @@
+//! `purlin state export`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::subject;
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report::FORMAT;
+use crate::text;
+
+/// Write what is recorded in an environment to a file.
+///
+/// The file holds the resources and the history of one environment, as a backup or to move it to another
+/// state. It is encrypted like the state, for the same key or for the one that `--for` names. `purlin state
+/// import` reads it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state export dev.purlin
+  purlin state export dev.purlin --env dev --for age1…
+
+With `--format json`:
+  {\"format\": 1, \"file\", \"environment\": {\"org\", \"app\", \"env\"}, \"resources\"}")]
+pub(super) struct Args {
+    /// The file, which is not there yet.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Encrypt the file for this public key (`age1…`) instead of the key of the state. `purlin state key
+    /// show` prints that of another state.
+    #[arg(long = "for", value_name = "RECIPIENT")]
+    recipient: Option<String>,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+/// What was written or read.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    pub(super) format: u8,
+    pub(super) file: String,
+    pub(super) environment: Place,
+    pub(super) resources: usize,
+}
+
+/// An environment, by its parts.
+#[derive(Debug, Serialize)]
+pub(super) struct Place {
+    pub(super) org: String,
+    pub(super) app: String,
+    pub(super) env: String,
+}
+
+impl Place {
+    pub(super) fn of(environment: &purlin_host::state::Environment) -> Self {
+        let purlin_host::state::Environment { org, app, env } = environment;
+        Self { org: org.to_string(), app: app.to_string(), env: env.to_string() }
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let path = text::path(&args.file);
+    if args.file.symlink_metadata().is_ok() {
+        return Err(Failure::input(format!("`{path}` is there already; nothing was written"))
+            .hint("name a file that is not there yet"));
+    }
+    let place = input::place(&args.place.documents(), app).await?;
+    let environment = place.environment();
+    if !place.purlin.environments().await.map_err(subject::failure)?.contains(&environment) {
+        let failure = Failure::input(format!("nothing is recorded in {environment}"));
+        input::hint_at_others(&place, app).await?;
+        return Err(failure);
+    }
+    let written = place.purlin.export_state(&environment, &args.file, args.recipient.as_deref()).await;
+    let resources = written.map_err(|error| match error {
+        purlin_host::Error::State(purlin_host::state::Error::KeyInvalid { .. }) => {
+            let given = args.recipient.as_deref().unwrap_or_default();
+            Failure::input(format!("`{}` is no public key of age", text::line(given)))
+                .hint("a public key begins with `age1`; `purlin state key show` prints one")
+        }
+        error => subject::failure(error),
+    })?;
+    place.purlin.close().await.map_err(subject::failure)?;
+    match args.format.format {
+        Format::Json => app.ui.json(&Report {
+            format: FORMAT,
+            file: args.file.display().to_string(),
+            environment: Place::of(&environment),
+            resources,
+        }),
+        Format::Text => {
+            app.ui.say(&format!(
+                "Wrote {environment} to `{path}`: {}.",
+                text::count(resources, "resource")
+            ));
+            if args.recipient.is_none() {
+                app.ui.hint("reading it takes the key of this state: keep a copy of that as well");
+            }
+        }
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,85 @@
+//! `purlin state import`
+
+use std::path::PathBuf;
+
+use purlin_host::state;
+
+use super::export::{Place, Report};
+use super::subject;
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report::FORMAT;
+use crate::text;
+
+/// Record what a file of `purlin state export` holds.
+///
+/// The file says which environment it is of. What is real may have changed since it was written, so the
+/// next `purlin up` reads all resources before it plans. No driver is called by this command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state import dev.purlin
+  purlin state import dev.purlin --replace    in place of what is recorded
+
+With `--format json`:
+  {\"format\": 1, \"file\", \"environment\": {\"org\", \"app\", \"env\"}, \"resources\"}")]
+pub(super) struct Args {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Replace what is recorded in the environment, which is lost.
+    #[arg(long)]
+    replace: bool,
+
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let path = text::path(&args.file);
+    if !args.file.is_file() {
+        return Err(Failure::input(format!("there is no file `{path}`"))
+            .hint("`purlin state export FILE` writes one"));
+    }
+    let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
+    let purlin = input::orchestrator(&workspace, app)?;
+    let (environment, resources) = purlin.import_state(&args.file, args.replace).await.map_err(failure)?;
+    super::super::deploy::close(purlin, app).await?;
+    match args.format.format {
+        Format::Json => app.ui.json(&Report {
+            format: FORMAT,
+            file: args.file.display().to_string(),
+            environment: Place::of(&environment),
+            resources,
+        }),
+        Format::Text => {
+            app.ui.say(&format!(
+                "Recorded {environment} from `{path}`: {}.",
+                text::count(resources, "resource")
+            ));
+            app.ui.hint("`purlin plan` shows how they differ from what is real and from the documents");
+        }
+    }
+    Ok(Status::Done)
+}
+
+fn failure(error: purlin_host::Error) -> Failure {
+    match error {
+        purlin_host::Error::State(error @ state::Error::Exists { .. }) => Failure::input(error.to_string())
+            .hint("`--replace` puts what the file holds in their place; `purlin state export` keeps them"),
+        purlin_host::Error::State(state::Error::WrongKey { expected, given, .. }) => Failure::input(format!(
+            "the file is encrypted for `{expected}`, and the key of this state is `{given}`"
+        ))
+        .hint(format!("`purlin state export FILE --for {given}` writes one that this state can read")),
+        purlin_host::Error::State(state::Error::Damaged { name, detail }) => {
+            Failure::input(format!("`{}` cannot be read: {detail}", text::line(&name)))
+        }
+        error => subject::failure(error),
+    }
+}

@@ -1,0 +1,136 @@
+//! Up to where a journal went, in a file beside it. It is written after each batch and never synced: a
+//! crash may leave it behind the journal, but never in front of it. So a journal that ends before what is
+//! noted here has lost its end, or is an older copy.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use super::journal::Position;
+use crate::Error;
+
+const MAGIC: &[u8; 8] = b"PURLINH\n";
+const LENGTH: usize = 8 + 8 + 16 + 8 + 4 + 8 + 4;
+
+/// What the file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Noted {
+    pub(crate) position: Position,
+    /// Whether this is the very file that was written, and no copy of it.
+    pub(crate) original: bool,
+}
+
+/// The file, open to be written.
+pub(crate) struct Head {
+    file: File,
+    path: PathBuf,
+    inode: u64,
+}
+
+fn path_in(folder: &Path) -> PathBuf {
+    folder.join("head")
+}
+
+/// Reads the file of an environment; none where there is none that makes sense.
+pub(crate) fn read(folder: &Path) -> Option<Noted> {
+    let path = path_in(folder);
+    let bytes = purlin_files::read(&path, LENGTH as u64).ok()?;
+    let (body, check) = bytes.split_last_chunk::<4>()?;
+    if bytes.len() != LENGTH || crc32fast::hash(body) != u32::from_le_bytes(*check) {
+        return None;
+    }
+    let (magic, rest) = body.split_first_chunk::<8>()?;
+    let (generation, rest) = rest.split_first_chunk()?;
+    let (id, rest) = rest.split_first_chunk()?;
+    let (number, rest) = rest.split_first_chunk()?;
+    let (check, rest) = rest.split_first_chunk()?;
+    let inode = u64::from_le_bytes(rest.try_into().ok()?);
+    if magic != MAGIC {
+        return None;
+    }
+    let position = Position {
+        generation: u64::from_le_bytes(*generation),
+        id: *id,
+        number: u64::from_le_bytes(*number),
+        check: u32::from_le_bytes(*check),
+    };
+    let now = std::fs::metadata(&path).map(|metadata| inode_of(&metadata)).unwrap_or_default();
+    Some(Noted { position, original: inode == now })
+}
+
+impl Head {
+    /// Opens the file of an environment.
+    pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
+        let path = path_in(folder);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(Error::io("open", &path))?;
+        let inode = file.metadata().map(|metadata| inode_of(&metadata)).map_err(Error::io("look at", &path))?;
+        Ok(Self { file, path, inode })
+    }
+
+    /// Notes where the journal ends.
+    pub(crate) fn note(&self, position: Position) -> Result<(), Error> {
+        let mut bytes = Vec::with_capacity(LENGTH);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&position.generation.to_le_bytes());
+        bytes.extend_from_slice(&position.id);
+        bytes.extend_from_slice(&position.number.to_le_bytes());
+        bytes.extend_from_slice(&position.check.to_le_bytes());
+        bytes.extend_from_slice(&self.inode.to_le_bytes());
+        let check = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&check.to_le_bytes());
+        self.write(&bytes).map_err(Error::io("write", &self.path))
+    }
+
+    #[cfg(unix)]
+    fn write(&self, bytes: &[u8]) -> std::io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, 0)
+    }
+
+    #[cfg(not(unix))]
+    fn write(&self, bytes: &[u8]) -> std::io::Result<()> {
+        use std::io::{Seek, SeekFrom, Write};
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(bytes)
+    }
+}
+
+/// What tells a file from its copies; the same for all where the system has no such thing.
+#[cfg(unix)]
+fn inode_of(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode_of(_: &std::fs::Metadata) -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_reads_back_and_copies_are_told_apart() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(read(folder.path()), None);
+        let position = Position { generation: 3, id: [7; 16], number: 41, check: 0xdead_beef };
+        let head = Head::open(folder.path()).expect("opens");
+        for number in [40, 41] {
+            head.note(Position { number, ..position }).expect("writes");
+        }
+        assert_eq!(read(folder.path()), Some(Noted { position, original: true }));
+        let copy = tempfile::tempdir().expect("a folder");
+        let _ = std::fs::copy(folder.path().join("head"), copy.path().join("head")).expect("copied");
+        assert_eq!(read(copy.path()), Some(Noted { position, original: !cfg!(unix) }));
+        let mut bytes = std::fs::read(folder.path().join("head")).expect("read");
+        bytes[20] ^= 1;
+        std::fs::write(folder.path().join("head"), &bytes).expect("written");
+        assert_eq!(read(folder.path()), None);
+        std::fs::write(folder.path().join("head"), &bytes[..9]).expect("written");
+        assert_eq!(read(folder.path()), None);
+    }
+}

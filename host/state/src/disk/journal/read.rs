@@ -1,0 +1,121 @@
+//! A journal that is read and not written, whether or not another process writes it meanwhile.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::scan::{self, End, Fault};
+use super::{Position, newest};
+use crate::Error;
+use crate::disk::head;
+use crate::table::Table;
+
+/// How often to look again at what makes no sense: the process that writes may be in the midst of it.
+const LOOKS: usize = 5;
+/// How long to wait in between.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A journal as far as it was read.
+pub(crate) struct Reading {
+    file: File,
+    path: PathBuf,
+    end: End,
+    pub(crate) table: Table,
+    /// Whether the files are those that were written last, and no copy of them.
+    pub(crate) original: bool,
+}
+
+impl Reading {
+    /// Reads the journal of an environment; none where nothing was recorded.
+    pub(crate) fn open(folder: &Path) -> Result<Option<Self>, Error> {
+        patiently(|| {
+            let noted = head::read(folder);
+            let Some((_, path)) = newest(folder)? else {
+                return if noted.is_some() { Err(missing(folder)) } else { Ok(None) };
+            };
+            // Where the next generation takes its place just now, this is not found, and looked for again.
+            let mut reading = Self::of(folder, &path)?;
+            if let Some(noted) = noted {
+                reached(folder, &path, noted.position, reading.position())?;
+                reading.original = noted.original;
+            }
+            Ok(Some(reading))
+        })
+    }
+
+    /// Reads what was written since; `false` where it has to be read anew.
+    pub(crate) fn go_on(&mut self, folder: &Path) -> Result<bool, Error> {
+        if newest(folder)?.is_none_or(|(_, path)| path != self.path) {
+            return Ok(false);
+        }
+        // A frame that is in the midst of being written is read the next time.
+        match scan::go_on(&self.file, self.end, &mut self.table) {
+            Ok(end) => {
+                self.end = end;
+                Ok(true)
+            }
+            Err(Fault::Io(source)) => Err(Error::io("read", &self.path)(source)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Reads a journal, whatever is noted of it elsewhere; `folder` is what messages are about.
+    pub(crate) fn of(folder: &Path, path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let mut table = Table::default();
+        let end = scan::scan(&file, &mut table).map_err(|fault| fault.into_error(folder, path))?;
+        Ok(Self { file, path: path.to_owned(), end, table, original: true })
+    }
+
+    /// Whether it was closed in good order.
+    pub(crate) fn was_closed(&self) -> bool {
+        self.end.closed && !self.end.torn
+    }
+
+    pub(crate) fn position(&self) -> Position {
+        let End { header, number, check, .. } = self.end;
+        Position { generation: header.generation, id: header.id, number, check }
+    }
+}
+
+/// What to say of an environment that had a journal once.
+pub(crate) fn missing(folder: &Path) -> Error {
+    let detail = "its journal is missing; put back a copy, or see `purlin state repair`";
+    Error::Corrupt { folder: folder.into(), detail: detail.into() }
+}
+
+/// Whether a journal has all that was noted of it.
+pub(crate) fn reached(folder: &Path, path: &Path, noted: Position, here: Position) -> Result<(), Error> {
+    let same = noted.id == here.id;
+    let fits = if same { here.number >= noted.number } else { here.generation > noted.generation };
+    let forked = same && here.number == noted.number && here.check != noted.check;
+    if fits && !forked {
+        return Ok(());
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let detail = if same && !forked {
+        format!(
+            "its journal (`journal/{name}`) ends with batch {}, and batch {} was written once: its end is missing, or it is an older copy; put back the newest copy, or go on from this one with `purlin state repair`",
+            here.number, noted.number
+        )
+    } else {
+        format!(
+            "its journal (`journal/{name}`) is not the one that was written last; put back the newest copy, or go on from this one with `purlin state repair`"
+        )
+    };
+    Err(Error::Corrupt { folder: folder.into(), detail })
+}
+
+/// Tries again where what was read makes no sense.
+fn patiently<T>(mut read: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for _ in 1..LOOKS {
+        match read() {
+            Err(Error::Corrupt { .. }) => sleep(PAUSE),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+            result => return result,
+        }
+    }
+    read()
+}

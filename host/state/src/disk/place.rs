@@ -1,0 +1,212 @@
+//! The folder of one environment, and the lock on it.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::root::{self, Hold, Root, SMALL};
+use super::{files, journal};
+use crate::probe::Probed;
+use crate::{Environment, Error, Holder, keyspace};
+
+/// How much of an environment's name is readable in that of its folder.
+const READABLE: usize = 48;
+
+/// How long a holder may take to write down who it is.
+const HESITATION: Duration = Duration::from_millis(50);
+
+/// Where an environment lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) environment: Environment,
+    pub(crate) folder: PathBuf,
+}
+
+/// The file that says which environment it is.
+#[derive(Serialize, Deserialize)]
+struct Name {
+    org: String,
+    app: String,
+    env: String,
+}
+
+impl Place {
+    /// The place of an environment in the folder that all lie in.
+    pub(crate) fn in_folder(folder: &Path, environment: &Environment) -> Self {
+        let readable = [&*environment.app, &*environment.env].join(".");
+        let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
+        let mut name: String = readable.chars().take(READABLE).map(kept).collect();
+        name.push('-');
+        for byte in keyspace::place(environment) {
+            name.push_str(&format!("{byte:02x}"));
+        }
+        Self { environment: environment.clone(), folder: folder.join(name) }
+    }
+
+    /// The environment in a folder; none where it does not say, or says something else than its name.
+    pub(crate) fn read(root: &Root, folder: &Path) -> Option<Self> {
+        let text = purlin_files::read(&folder.join("environment.json"), SMALL).ok()?;
+        let Name { org, app, env } = serde_json::from_slice(&text).ok()?;
+        let environment = Environment { org: org.into(), app: app.into(), env: env.into() };
+        Some(root.place(&environment)).filter(|place| place.folder == folder)
+    }
+
+    /// Writes down which environment it is.
+    pub(crate) fn describe(&self) -> Result<(), Error> {
+        let path = self.folder.join("environment.json");
+        if path.exists() {
+            return Ok(());
+        }
+        let Environment { org, app, env } = &self.environment;
+        let name = Name { org: org.as_ref().into(), app: app.as_ref().into(), env: env.as_ref().into() };
+        files::replace_private(&path, &serde_json::to_vec(&name).unwrap_or_default())
+    }
+
+    /// Whether anything was ever recorded in it.
+    pub(crate) fn is_there(&self) -> bool {
+        journal::folder_in(&self.folder).exists()
+    }
+}
+
+/// An environment's folder that is ours until this is dropped or the process is gone.
+pub(crate) struct Claimed {
+    pub(crate) place: Place,
+    root: Root,
+    lock: File,
+    fence: u64,
+    /// Nobody has the store alone meanwhile.
+    _shared: File,
+}
+
+impl Claimed {
+    /// Takes the folder of an environment, which is made where it is not there.
+    pub(crate) fn take(
+        root: &Root,
+        environment: &Environment,
+        holder: &Holder,
+        wait: Duration,
+        probe: &Probed,
+    ) -> Result<Self, Error> {
+        let shared = root.share(wait)?;
+        root.establish(probe)?;
+        let place = root.place(environment);
+        let path = place.folder.join("lock");
+        loop {
+            files::private_folder(&place.folder)?;
+            let mut lock = match root::open_lock(&path) {
+                // Whoever had it before recorded nothing, and took the folder away.
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => continue,
+                lock => lock?,
+            };
+            if !root::take(&lock, &path, Hold::Alone, wait)? {
+                return Err(locked(&place));
+            }
+            let file = LockFile { path: path.clone(), identity: lock.metadata().map(identity).ok() };
+            if !file.is_there() {
+                continue;
+            }
+            let fence = next_fence(&mut lock).map_err(Error::io("write", &path))?;
+            root::announce(&place.folder, holder)?;
+            probe.at("open: after the folder is locked");
+            return Ok(Self { place, root: root.clone(), lock, fence, _shared: shared });
+        }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.place.folder
+    }
+
+    /// Makes the folder itself durable, now that there is something in it.
+    pub(crate) fn settle_folder(&self) -> Result<(), Error> {
+        files::sync_folder(self.folder())?;
+        files::sync_folder(&self.root.environments())?;
+        files::sync_folder(self.root.path())
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(crate) fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// The file that is locked.
+    pub(crate) fn file(&self) -> LockFile {
+        LockFile { path: self.place.folder.join("lock"), identity: self.lock.metadata().map(identity).ok() }
+    }
+
+    /// Whether the folder is gone, or is another one now.
+    pub(crate) fn is_lost(&self) -> bool {
+        !self.file().is_there()
+    }
+}
+
+/// A file that was locked.
+pub(crate) struct LockFile {
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
+}
+
+impl LockFile {
+    /// Whether it is still the one at its path. Where it was removed, another process may have a lock of its
+    /// own there.
+    pub(crate) fn is_there(&self) -> bool {
+        fs::metadata(&self.path).map(identity).is_ok_and(|there| self.identity == Some(there))
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if self.is_lost() {
+            return;
+        }
+        let _ = fs::remove_file(self.place.folder.join("holder.json"));
+        // What only was looked at leaves no trace.
+        let path = self.place.folder.join("lock");
+        let alone = fs::read_dir(&self.place.folder)
+            .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| entry.path() == path)));
+        if alone && fs::remove_file(&path).is_ok() {
+            let _ = fs::remove_dir(&self.place.folder);
+        }
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Who has an environment. The holder may have the lock for so short a time that nothing says who it is.
+fn locked(place: &Place) -> Error {
+    let mut holder = root::holder_in(&place.folder);
+    if holder.is_none() {
+        sleep(HESITATION);
+        holder = root::holder_in(&place.folder);
+    }
+    Error::Locked { environment: place.environment.clone(), holder }
+}
+
+/// The number of this lock: one more than that of the last.
+fn next_fence(lock: &mut File) -> std::io::Result<u64> {
+    let mut text = String::new();
+    let _ = Read::by_ref(lock).take(64).read_to_string(&mut text);
+    let fence = text.trim().parse::<u64>().unwrap_or(0).saturating_add(1);
+    lock.seek(SeekFrom::Start(0))?;
+    let text = format!("{fence}\n");
+    lock.write_all(text.as_bytes())?;
+    lock.set_len(text.len() as u64)?;
+    Ok(fence)
+}
+
+/// What tells a file from others; the same for all where the system has no such thing.
+#[cfg(unix)]
+fn identity(metadata: fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: fs::Metadata) -> (u64, u64) {
+    (0, 0)
+}

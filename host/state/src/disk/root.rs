@@ -1,0 +1,238 @@
+//! The store's folder: a format that is understood, and who may write.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::files;
+use super::place::Place;
+use crate::probe::Probed;
+use crate::{Environment, Error, Holder};
+
+/// The format of the folder that is written, and the newest that is read.
+pub(crate) const FORMAT: u32 = 5;
+
+/// No small file of the folder is larger, in bytes.
+pub(super) const SMALL: u64 = 1 << 16;
+
+/// How often to look whether another process is done.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// How a lock is held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    Shared,
+    Alone,
+}
+
+/// What a folder holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// No format: no store yet, or one that was being made.
+    Nothing,
+    /// One folder for all environments, in this format.
+    Older(u32),
+    /// What is written now.
+    Current,
+}
+
+/// The folder of a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    path: PathBuf,
+}
+
+impl Root {
+    pub(crate) fn at(path: &Path) -> Self {
+        Self { path: path.into() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file with the data keys.
+    pub(crate) fn vault(&self) -> PathBuf {
+        self.path.join("data-key")
+    }
+
+    /// Where the environments lie.
+    pub(crate) fn environments(&self) -> PathBuf {
+        self.path.join("environments")
+    }
+
+    /// What is in the folder. Writes nothing.
+    pub(crate) fn look(&self) -> Result<Found, Error> {
+        let path = self.path.join("format");
+        let corrupt = |detail: &str| Error::Corrupt { folder: self.path.clone(), detail: detail.into() };
+        match purlin_files::read_text(&path, SMALL) {
+            Ok(text) => match text.trim().parse::<u32>() {
+                Ok(FORMAT) => Ok(Found::Current),
+                Ok(older @ 1..FORMAT) => Ok(Found::Older(older)),
+                Ok(found) if found > FORMAT => {
+                    let what = format!("the state in `{}`", self.path.display());
+                    Err(Error::Newer { what, found, supported: FORMAT })
+                }
+                _ => Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`")),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Journals say themselves what they are.
+                if self.environments().exists() {
+                    Ok(Found::Current)
+                } else if self.path.join("journal").exists() {
+                    Ok(Found::Older(FORMAT - 1))
+                } else if self.path.join("sled").join("db").exists() {
+                    Err(corrupt("its file `format` is missing; see `purlin state repair`"))
+                } else {
+                    Ok(Found::Nothing)
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::FileTooLarge) => {
+                Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`"))
+            }
+            Err(error) => Err(Error::io("read", &path)(error)),
+        }
+    }
+
+    /// Makes the folder and notes its format, where that was not done before.
+    pub(crate) fn establish(&self, probe: &Probed) -> Result<(), Error> {
+        let path = self.path.join("format");
+        if path.exists() {
+            return Ok(());
+        }
+        self.make()?;
+        probe.at("folder: before the format is written");
+        files::replace_private(&path, format!("{FORMAT}\n").as_bytes())?;
+        probe.at("folder: after the format is written");
+        Ok(())
+    }
+
+    /// Notes the format, whatever was noted before.
+    pub(crate) fn note_format(&self) -> Result<(), Error> {
+        files::replace_private(&self.path.join("format"), format!("{FORMAT}\n").as_bytes())
+    }
+
+    fn make(&self) -> Result<(), Error> {
+        let made = self.path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        let grown: Vec<PathBuf> = made.map(|path| files::folder_of(path).to_owned()).collect();
+        files::private_folder(&self.path)?;
+        grown.iter().try_for_each(|folder| files::sync_folder(folder))
+    }
+
+    /// Waits until nobody has the store alone, and keeps it so until the file is dropped.
+    pub(crate) fn share(&self, wait: Duration) -> Result<File, Error> {
+        self.make()?;
+        let path = self.path.join("lock");
+        let file = open_lock(&path)?;
+        match take(&file, &path, Hold::Shared, wait)? {
+            true => Ok(file),
+            false => Err(Error::Busy { folder: self.path.clone(), holder: self.holder() }),
+        }
+    }
+
+    /// Waits until nobody writes, and keeps it so until what is given back is dropped.
+    pub(crate) fn alone(&self, holder: &Holder, wait: Duration) -> Result<Alone, Error> {
+        let path = self.path.join("lock");
+        let lock = open_lock(&path)?;
+        match take(&lock, &path, Hold::Alone, wait)? {
+            true => {
+                announce(&self.path, holder)?;
+                Ok(Alone { path: self.path.clone(), lock })
+            }
+            false => Err(Error::Busy { folder: self.path.clone(), holder: self.holder() }),
+        }
+    }
+
+    /// Who has it alone, or writes to one of its environments.
+    fn holder(&self) -> Option<Box<Holder>> {
+        let here = holder_in(&self.path);
+        here.or_else(|| {
+            let entries = fs::read_dir(self.environments()).ok()?;
+            entries.filter_map(Result::ok).find_map(|entry| holder_in(&entry.path()))
+        })
+    }
+
+    /// The place of an environment, there or not.
+    pub(crate) fn place(&self, environment: &Environment) -> Place {
+        Place::in_folder(&self.environments(), environment)
+    }
+
+    /// The folders of environments, by name.
+    pub(crate) fn folders(&self) -> Result<Vec<PathBuf>, Error> {
+        let path = self.environments();
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::io("list", &path)(error)),
+        };
+        let mut folders = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(Error::io("list", &path))?;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+        folders.sort();
+        Ok(folders)
+    }
+}
+
+/// A store that nobody else writes to until this is dropped or the process is gone: the system lets go of
+/// the locks of a dead process by itself.
+pub(crate) struct Alone {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.path.join("holder.json"));
+        let _ = self.lock.unlock();
+    }
+}
+
+pub(super) fn open_lock(path: &Path) -> Result<File, Error> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(Error::io("open", path))
+}
+
+/// Takes a lock; says whether it did within the time.
+pub(super) fn take(file: &File, path: &Path, hold: Hold, wait: Duration) -> Result<bool, Error> {
+    let start = Instant::now();
+    loop {
+        let taken = match hold {
+            Hold::Shared => file.try_lock_shared(),
+            Hold::Alone => file.try_lock(),
+        };
+        match taken {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
+            Err(TryLockError::WouldBlock) => {
+                let left = wait.saturating_sub(start.elapsed());
+                if left.is_zero() {
+                    return Ok(false);
+                }
+                sleep(left.min(PATIENCE));
+            }
+        }
+    }
+}
+
+/// Writes down who holds a folder.
+pub(super) fn announce(folder: &Path, holder: &Holder) -> Result<(), Error> {
+    let path = folder.join("holder.json");
+    let text = serde_json::to_vec(holder).unwrap_or_default();
+    // Readers take a torn file for none; it need not survive a crash.
+    fs::write(&path, text).map_err(Error::io("write", &path))
+}
+
+/// Who holds a folder, where that can be read.
+pub(super) fn holder_in(folder: &Path) -> Option<Box<Holder>> {
+    let text = purlin_files::read(&folder.join("holder.json"), SMALL).ok()?;
+    serde_json::from_slice(&text).ok()
+}

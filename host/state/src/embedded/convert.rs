@@ -1,0 +1,164 @@
+//! From the folder of an earlier format to the current one.
+//!
+//! The environments are written beside what is there, and get their name; then the format changes, which is
+//! what counts; then what was there before is moved to `stale/`. Whoever is cut off before the format
+//! changed begins anew, and after it goes on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::codec::{self, SealedKey};
+use crate::disk::head::Head;
+use crate::disk::journal::Journal;
+use crate::disk::{FORMAT, Found, Place, Root, files, legacy};
+use crate::keys::{Keyring, vault};
+use crate::keyspace::{self, Kind};
+use crate::probe::Probed;
+use crate::table::Table;
+use crate::{Environment, Error, Holder, KeyProvider};
+
+/// Converts a folder; says what was done, in a sentence, unless another process did it meanwhile.
+pub(super) fn convert(
+    root: &Root,
+    key: &KeyProvider,
+    holder: &Holder,
+    wait: Duration,
+    probe: &Probed,
+) -> Result<Option<String>, Error> {
+    let _alone = root.alone(holder, wait)?;
+    let Found::Older(format) = root.look()? else { return Ok(None) };
+    let table = legacy::read(root.path(), format)?;
+    let count = spread(root, key, table, probe)?;
+    Ok(Some(told(root, format, count)))
+}
+
+fn told(root: &Root, format: u32, count: usize) -> String {
+    format!(
+        "the state in `{}` was converted from format {format} to {FORMAT} ({count} environment{}); the old files are in `stale/` there, and are not needed any more",
+        root.path().display(),
+        if count == 1 { "" } else { "s" }
+    )
+}
+
+/// Moves away what a conversion that was cut off left behind.
+pub(super) fn put_away(root: &Root) -> Result<Option<String>, Error> {
+    let current = root.path().join("format").exists() && root.environments().exists();
+    if current {
+        for old in legacy::left(root.path()) {
+            // Another process may do it at the same time.
+            match files::set_aside(root.path(), &old) {
+                Err(error) if old.exists() => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Writes a folder of the current format with all entries of an earlier one. The caller has the folder
+/// alone. Says how many environments there are.
+pub(super) fn spread(root: &Root, key: &KeyProvider, table: Table, probe: &Probed) -> Result<usize, Error> {
+    let table = take_over_key(root, key, table)?;
+    let staged = root.path().join("environments.new");
+    if staged.exists() {
+        fs::remove_dir_all(&staged).map_err(Error::io("remove", &staged))?;
+    }
+    // Left by a conversion that was cut off before it counted.
+    let environments = root.environments();
+    if environments.exists() {
+        fs::remove_dir_all(&environments).map_err(Error::io("remove", &environments))?;
+    }
+    files::private_folder(&staged)?;
+    let parts = by_environment(table);
+    for (environment, table) in &parts {
+        write(&staged, environment, table, probe)?;
+    }
+    files::sync_folder(&staged)?;
+    probe.at("convert: before the environments get their name");
+    fs::rename(&staged, &environments).map_err(Error::io("write", &environments))?;
+    files::sync_folder(root.path())?;
+    probe.at("convert: before the format changes");
+    root.note_format()?;
+    probe.at("convert: after the format changed");
+    put_away(root)?;
+    Ok(parts.len())
+}
+
+fn write(folder: &Path, environment: &Environment, table: &Table, probe: &Probed) -> Result<(), Error> {
+    let place = Place::in_folder(folder, environment);
+    files::private_folder(&place.folder)?;
+    place.describe()?;
+    let mut journal = Journal::write(&place.folder, 1, table, probe.clone())?;
+    journal.close()?;
+    Head::open(&place.folder)?.note(journal.position())?;
+    files::sync_folder(&place.folder)
+}
+
+/// Puts the data key where it is kept now, and seals with it what version 1 had sealed with the key itself.
+fn take_over_key(root: &Root, key: &KeyProvider, table: Table) -> Result<Table, Error> {
+    let Some(stored) = stored_key(&table)? else { return Ok(table) };
+    // A wrong key is refused before anything changes.
+    let keys = Keyring::with(key, &root.vault(), vec![stored.clone()])?;
+    if stored.sealed.is_some() {
+        drop(keys);
+        vault::replace(&root.vault(), &[stored])?;
+        return Ok(table);
+    }
+    let keys = Keyring::open(key, &root.vault())?;
+    let mut sealed = Table::default();
+    for (at, value) in table.iter().filter(|(at, _)| *at != keyspace::RECIPIENT) {
+        let value = codec::reseal(value, &keyspace::describe(at, None), &keys, &keys)?;
+        sealed.apply(at.to_vec(), Some(value));
+    }
+    for stored in keys.stored() {
+        sealed.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&stored)));
+    }
+    Ok(sealed)
+}
+
+/// What a table of an earlier format says about its key.
+pub(super) fn stored_key(table: &Table) -> Result<Option<SealedKey>, Error> {
+    if let Some(key) = table.get(keyspace::DATA_KEY) {
+        return codec::decode_key(key).map(Some);
+    }
+    let recipient = table.get(keyspace::RECIPIENT);
+    Ok(recipient
+        .map(|name| SealedKey { recipient: String::from_utf8_lossy(name).into_owned(), sealed: None }))
+}
+
+/// The entries of each environment.
+fn by_environment(table: Table) -> Vec<(Environment, Table)> {
+    let mut parts: BTreeMap<Vec<u8>, Table> = BTreeMap::new();
+    let mut key = None;
+    for (at, value) in table {
+        if at == keyspace::DATA_KEY {
+            key = Some(value);
+        } else if let Some(place) = keyspace::place_of(&at) {
+            parts.entry(place.to_vec()).or_default().apply(at, Some(value));
+        }
+    }
+    let mut environments = Vec::new();
+    for (_, mut table) in parts {
+        match environment_of(&table) {
+            Some(environment) => {
+                if let Some(key) = &key {
+                    table.apply(keyspace::DATA_KEY.to_vec(), Some(key.clone()));
+                }
+                environments.push((environment, table));
+            }
+            // Its name was never stored: somebody closed an environment in which nothing was deployed.
+            None => tracing::warn!("a note that an empty environment is closed could not be converted"),
+        }
+    }
+    environments
+}
+
+/// The environment that the entries of a table lie in, as far as any of them says.
+pub(super) fn environment_of(table: &Table) -> Option<Environment> {
+    [Kind::Record, Kind::Deployment, Kind::Intent, Kind::Unmet].into_iter().find_map(|kind| {
+        let all = keyspace::all(kind);
+        table.range(&all).find_map(|(_, value)| codec::decode_environment(value, "").ok().flatten())
+    })
+}

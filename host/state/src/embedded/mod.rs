@@ -1,0 +1,329 @@
+//! The embedded store: a folder, no server (SPEC §10).
+
+mod claim;
+mod convert;
+mod repair;
+mod rotate;
+mod transfer;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::oneshot;
+use zeroize::Zeroizing;
+
+use self::claim::Held;
+pub use self::repair::Report;
+use crate::disk::journal::Reading;
+use crate::disk::{Claimed, Found, Place, Root, Writing, index};
+use crate::keys::Keyring;
+use crate::probe::Probed;
+use crate::table::Table;
+use crate::{
+    Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Snapshot, Store, codec, snapshot,
+};
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// Where the key comes from.
+    pub key: KeyProvider,
+    /// What others are told while all of the store is changed.
+    pub holder: Holder,
+    /// How long to wait for another process to be done; not at all with zero.
+    pub wait: Duration,
+    /// Is told of places where a crash is worth a test.
+    pub probe: Option<Probe>,
+}
+
+/// The store in a folder: for each environment a journal and a lock. Opening it takes no lock, and neither
+/// does reading.
+#[derive(Clone)]
+pub struct EmbeddedStore(Arc<Inner>);
+
+struct Inner {
+    root: Root,
+    keys: Arc<Keyring>,
+    wait: Duration,
+    holder: Holder,
+    probe: Probed,
+    open: Mutex<Option<Open>>,
+    /// What was done without being asked for, in a sentence.
+    note: Option<String>,
+}
+
+/// What is open of it.
+#[derive(Default)]
+struct Open {
+    /// The environments that are locked by this process.
+    held: HashMap<Environment, Weak<Held>>,
+    /// What was read last of one that is not, so that reading on costs only what is new.
+    read: Option<(Environment, Arc<Reading>)>,
+}
+
+impl EmbeddedStore {
+    /// Opens the store in a folder. Makes nothing where there is none; converts what an earlier version
+    /// wrote, for which it waits up to [`OpenOptions::wait`] for other processes. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::Newer`] when a newer version wrote it, [`Error::WrongKey`] and its kin when the key does not
+    /// fit, [`Error::Busy`] when another process has it while it is to be converted, [`Error::Corrupt`] or
+    /// [`Error::Io`] when it cannot be read.
+    pub fn open(folder: &Path, options: OpenOptions) -> Result<Self, Error> {
+        let OpenOptions { key, holder, wait, probe } = options;
+        let (root, probe) = (Root::at(folder), Probed(probe));
+        let note = match root.look()? {
+            Found::Older(_) => convert::convert(&root, &key, &holder, wait, &probe)?,
+            Found::Current | Found::Nothing => convert::put_away(&root)?,
+        };
+        let keys = Arc::new(Keyring::open(&key, &root.vault())?);
+        let open = Mutex::new(Some(Open::default()));
+        Ok(Self(Arc::new(Inner { root, keys, wait, holder, probe, open, note })))
+    }
+
+    /// What was done when the store was opened that nobody asked for, in a sentence, so that the caller can
+    /// say so.
+    pub fn note(&self) -> Option<&str> {
+        self.0.note.as_deref()
+    }
+
+    /// The public half of the key that secrets are sealed for (`age1…`); none where there is no key
+    /// yet.
+    pub fn public_recipient(&self) -> Option<String> {
+        self.0.keys.recipient()
+    }
+
+    /// Where a key was made since the store was opened, so that the caller can say so once, with
+    /// a word on backing it up.
+    pub fn generated_key(&self) -> Option<PathBuf> {
+        self.0.keys.made()
+    }
+
+    /// Runs what reads an environment, on a thread of its own. Nothing is read where nothing was recorded.
+    async fn read<T: Default + Send + 'static>(
+        &self,
+        environment: &Environment,
+        call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (inner, environment) = (Arc::clone(&self.0), environment.clone());
+        blocking("purlin-state-read", move || inner.read(&environment, call)).await?
+    }
+}
+
+impl Inner {
+    fn open(&self) -> Result<MutexGuard<'_, Option<Open>>, Error> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.is_none() { Err(Error::Closed) } else { Ok(open) }
+    }
+
+    fn with<T>(&self, call: impl FnOnce(&mut Open) -> T) -> Result<T, Error> {
+        let mut open = self.open()?;
+        open.as_mut().map(call).ok_or(Error::Closed)
+    }
+
+    /// Reads an environment: what this process wrote, else what lies in its journal. Tells the caller
+    /// whether the files are copies.
+    fn read<T: Default>(
+        &self,
+        environment: &Environment,
+        call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let held = self.with(|open| open.held.get(environment).and_then(Weak::upgrade))?;
+        if let Some(held) = held {
+            return call(&held.shared().read().table, &self.keys, false);
+        }
+        let Some(reading) = self.reading(environment)? else { return Ok(T::default()) };
+        match call(&reading.table, &self.keys, !reading.original) {
+            // Another process may have changed the key since this one read it.
+            Err(Error::Damaged { .. }) if self.keys.refresh()? => {
+                self.with(|open| open.read = None)?;
+                let Some(reading) = self.reading(environment)? else { return Ok(T::default()) };
+                call(&reading.table, &self.keys, !reading.original)
+            }
+            result => result,
+        }
+    }
+
+    /// The journal of an environment, as it is now.
+    fn reading(&self, environment: &Environment) -> Result<Option<Arc<Reading>>, Error> {
+        let place = self.root.place(environment);
+        let last = self.with(|open| open.read.take())?;
+        let mut reading = None;
+        if let Some((_, last)) = last.filter(|(last, _)| last == environment)
+            && let Some(mut last) = Arc::into_inner(last)
+            && last.go_on(&place.folder)?
+        {
+            reading = Some(last);
+        }
+        let reading = match reading {
+            Some(reading) => Some(reading),
+            None => Reading::open(&place.folder)?,
+        };
+        let reading = reading.map(Arc::new);
+        if let Some(reading) = &reading {
+            self.with(|open| open.read = Some((environment.clone(), Arc::clone(reading))))?;
+        }
+        Ok(reading)
+    }
+
+    fn lock(self: &Arc<Self>, environment: &Environment, holder: &Holder) -> Result<Lock, Error> {
+        self.with(|open| open.read = None)?;
+        self.settle_rotation()?;
+        let claimed = Claimed::take(&self.root, environment, holder, self.wait, &self.probe)?;
+        // Others may have changed the key, and cannot while the environment is ours.
+        self.keys.refresh()?;
+        let writing = Writing::open(claimed, self.keys.clone(), self.probe.clone())?;
+        let held = Arc::new(Held::new(writing, environment.clone(), self.keys.clone())?);
+        self.with(|open| {
+            open.held.retain(|_, held| held.strong_count() > 0);
+            open.held.insert(environment.clone(), Arc::downgrade(&held));
+        })?;
+        Ok(Lock::new(environment.clone(), held))
+    }
+
+    /// Every environment that has a folder, sorted by URN prefix.
+    fn places(&self) -> Result<Vec<Place>, Error> {
+        let mut places = Vec::new();
+        for folder in self.root.folders()? {
+            match Place::read(&self.root, &folder) {
+                Some(place) if place.is_there() => places.push(place),
+                // Taken just now by somebody who has recorded nothing yet.
+                Some(_) => {}
+                None if crate::disk::journal::newest(&folder)?.is_none() => {}
+                None => {
+                    let detail = "nothing says which environment it is; see `purlin state repair`";
+                    return Err(Error::Corrupt { folder, detail: detail.into() });
+                }
+            }
+        }
+        places.sort_by_cached_key(|place| place.environment.urn_prefix());
+        Ok(places)
+    }
+
+    fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+        let after = after.map(Environment::urn_prefix);
+        let places = self.places()?;
+        let behind =
+            places.iter().filter(|place| after.as_ref().is_none_or(|after| place.environment.urn_prefix() > *after));
+        let indexed = index::all(&self.root).unwrap_or_default();
+        let mut found = Vec::new();
+        for place in behind {
+            if found.len() == most {
+                break;
+            }
+            found.extend(self.known(place, &indexed)?);
+        }
+        Ok(found)
+    }
+
+    /// An environment: as the index has it, where that has the last of it, else from its journal. None where
+    /// nothing of it is left.
+    fn known(
+        &self,
+        place: &Place,
+        indexed: &std::collections::BTreeMap<Vec<u8>, index::Noted>,
+    ) -> Result<Option<Known>, Error> {
+        let noted = crate::disk::head::read(&place.folder).map(|noted| noted.position);
+        if let (Some(noted), Some((position, summary))) =
+            (noted, indexed.get(crate::keyspace::place(&place.environment).as_slice()))
+            && noted == *position
+            && let Ok(known) = codec::decode_known(summary, &self.keys)
+        {
+            return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
+        }
+        let environment = place.environment.clone();
+        self.read(&place.environment, move |table, keys, _| {
+            match snapshot::is_known(table, &environment) {
+                true => snapshot::known(table, &environment, keys).map(Some),
+                false => Ok(None),
+            }
+        })
+    }
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
+        let of = environment.clone();
+        self.read(environment, move |table, keys, copied| {
+            let mut snapshot = snapshot::snapshot(table, &of, keys)?;
+            snapshot.doubt = snapshot.doubt.or(copied.then_some(Doubt::Copied));
+            Ok(snapshot)
+        })
+        .await
+    }
+
+    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+        let (inner, after) = (Arc::clone(&self.0), after.cloned());
+        blocking("purlin-state-read", move || inner.environments(after.as_ref(), most)).await?
+    }
+
+    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+        let of = environment.clone();
+        self.read(environment, move |table, keys, _| snapshot::history(table, &of, keys)).await
+    }
+
+    async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
+        let of = environment.clone();
+        self.read(environment, move |table, keys, _| snapshot::last_from_documents(table, &of, keys)).await
+    }
+
+    async fn documents(
+        &self,
+        environment: &Environment,
+        digest: &[u8; 32],
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let digest = *digest;
+        self.read(environment, move |table, keys, _| snapshot::documents(table, &digest, keys)).await
+    }
+
+    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
+        let (inner, plain) = (Arc::clone(&self.0), Zeroizing::new(plain.to_vec()));
+        let seal = move || {
+            inner.with(|_| ())?;
+            // Nobody changes the key meanwhile.
+            let _shared = inner.root.share(inner.wait)?;
+            inner.root.establish(&inner.probe)?;
+            inner.keys.refresh()?;
+            codec::encode_blob(&plain, &inner.keys)
+        };
+        blocking("purlin-state-seal", seal).await?
+    }
+
+    async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.0.with(|_| ())?;
+        match codec::decode_blob(sealed, &self.0.keys) {
+            Err(Error::Damaged { .. }) if self.0.keys.refresh()? => codec::decode_blob(sealed, &self.0.keys),
+            result => result,
+        }
+    }
+
+    async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
+        let (inner, environment) = (Arc::clone(&self.0), environment.clone());
+        blocking("purlin-state-lock", move || inner.lock(&environment, &holder)).await?
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        *self.0.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+}
+
+/// Runs what blocks on a thread of its own: whose runtime it is, if any, is not ours to know.
+async fn blocking<T: Send + 'static>(
+    name: &str,
+    call: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Error> {
+    let (done, answer) = oneshot::channel();
+    thread::Builder::new()
+        .name(name.into())
+        .spawn(move || {
+            let _ = done.send(call());
+        })
+        .map_err(Error::io("start a thread for", Path::new(name)))?;
+    answer.await.map_err(|_| Error::Closed)
+}

@@ -1,0 +1,479 @@
+//! `purlin state repair`: is everything whole, and what can be saved where it is not.
+//!
+//! Looking writes nothing. A repair writes what is whole beside what is broken, and only then puts it in its
+//! place; a copy of what was broken stays in `stale/`. So it can be cut off at any point and begun again.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::convert::{self, environment_of, stored_key};
+use super::{EmbeddedStore, OpenOptions};
+use crate::codec::SealedKey;
+use crate::disk::head::{self, Head};
+use crate::disk::journal::{self, Journal, Part, Position, Reading};
+use crate::disk::{Found, Place, Root, files, index, legacy};
+use crate::keys::{Keyring, vault};
+use crate::keyspace::{self, Kind};
+use crate::probe::Probed;
+use crate::table::Table;
+use crate::{Doubt, Error, codec};
+
+/// What a look at a store found, and what was done about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// What is wrong, or was before the repair: a sentence each.
+    pub findings: Vec<String>,
+    /// What could not be saved, by name where there is one.
+    pub lost: Vec<String>,
+    /// Where copies of the old files lie now; nothing is thrown away.
+    pub moved: Vec<PathBuf>,
+    /// How many resources are recorded.
+    pub records: usize,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_whole(&self) -> bool {
+        self.findings.is_empty() && self.lost.is_empty()
+    }
+}
+
+impl EmbeddedStore {
+    /// Looks whether the store in a folder is whole: its format, its key, its journals, and whether
+    /// everything in them reads. Writes nothing, and may be done while others write. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::Newer`] when a newer version wrote it, [`Error::Io`] when it cannot be read at all. Damage
+    /// is no error, but in the report.
+    pub fn verify(folder: &Path, options: &OpenOptions) -> Result<Report, Error> {
+        let root = Root::at(folder);
+        let mut report = Report::default();
+        match format_of(&root, &mut report)? {
+            Found::Nothing => {}
+            // Nobody reads what version 1 kept without sled, which writes wherever it is opened.
+            Found::Older(1) => {}
+            Found::Older(_) => {
+                let found = legacy::look_at_journal(folder)?;
+                let stored = stored_key(&found.table).map(|stored| stored.into_iter().collect());
+                let keys = keys(options, &root, stored, &mut report);
+                inspect(&found.table, keys.as_ref(), &mut report);
+                report.findings.extend(found.findings);
+                report.lost.extend(found.lost);
+            }
+            Found::Current => {
+                let stored = stored_keys(&root, &mut report);
+                let keys = keys(options, &root, stored, &mut report);
+                for folder in root.folders()? {
+                    let saved = save(&root, &folder)?;
+                    report.findings.extend(saved.findings);
+                    report.lost.extend(saved.lost);
+                    inspect(&saved.table, keys.as_ref(), &mut report);
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// The same, and puts right what is wrong: each environment is made again from what is whole, and what
+    /// reads no more is left out, by name. Where something was lost, the next run reads the resources before
+    /// it plans. Copies of the old files are kept in `stale/`. Blocks.
+    ///
+    /// # Errors
+    /// As [`EmbeddedStore::verify`]; [`Error::Busy`] when somebody writes, [`Error::Corrupt`] when nothing
+    /// of an environment can be read, and when the disk fails.
+    pub fn repair(folder: &Path, options: &OpenOptions) -> Result<Report, Error> {
+        let root = Root::at(folder);
+        let _alone = root.alone(&options.holder, options.wait)?;
+        let mut report = Report::default();
+        match format_of(&root, &mut report)? {
+            Found::Nothing => {}
+            Found::Older(format) => repair_older(&root, format, options, &mut report)?,
+            Found::Current => {
+                if !report.findings.is_empty() || !folder.join("format").exists() {
+                    root.note_format()?;
+                }
+                repair_keys(&root, &mut report)?;
+                let stored = vault::read(&root.vault());
+                let keys = keys(options, &root, stored, &mut report);
+                let before = report.findings.len() + report.lost.len();
+                for folder in root.folders()? {
+                    repair_environment(&root, &folder, keys.as_ref(), &mut report)?;
+                }
+                if report.findings.len() + report.lost.len() > before {
+                    index::remove(&root)?;
+                }
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// The format of a folder; one that is lost is told by what is there.
+fn format_of(root: &Root, report: &mut Report) -> Result<Found, Error> {
+    let found = match root.look() {
+        Err(Error::Corrupt { .. }) if root.environments().exists() => Found::Current,
+        Err(Error::Corrupt { .. }) if root.path().join("journal").exists() => Found::Older(4),
+        Err(Error::Corrupt { .. }) => Found::Older(1),
+        Ok(Found::Current) if !root.path().join("format").exists() => Found::Current,
+        // An earlier version may have been cut off after it had moved everything away.
+        Ok(Found::Nothing) if root.path().join("stale").join("journal").exists() => Found::Older(4),
+        found => return found,
+    };
+    report.findings.push("the file `format` is missing or makes no sense".into());
+    Ok(found)
+}
+
+/// The keys, or a word on what cannot be checked without.
+fn keys(
+    options: &OpenOptions,
+    root: &Root,
+    stored: Result<Vec<SealedKey>, Error>,
+    report: &mut Report,
+) -> Option<Keyring> {
+    let keys = stored.and_then(|stored| match stored.is_empty() {
+        // Nothing is sealed, so any will do.
+        true => Ok(Keyring::in_memory()),
+        false => Keyring::with(&options.key, &root.vault(), stored),
+    });
+    keys.map_err(|error| report.findings.push(format!("what is sealed was not looked at: {error}"))).ok()
+}
+
+/// The data keys: those of their file, or where that is lost, the copies in the journals.
+fn stored_keys(root: &Root, report: &mut Report) -> Result<Vec<SealedKey>, Error> {
+    match vault::read(&root.vault()) {
+        Ok(stored) if !stored.is_empty() => return Ok(stored),
+        Ok(_) => {}
+        Err(error) => report.findings.push(error.to_string()),
+    }
+    let copies = copies_of_keys(root)?;
+    if !copies.is_empty() {
+        report.findings.push("the file `data-key` is missing; the journals have a copy".into());
+    }
+    Ok(copies)
+}
+
+fn copies_of_keys(root: &Root) -> Result<Vec<SealedKey>, Error> {
+    let mut copies: Vec<SealedKey> = Vec::new();
+    for folder in root.folders()? {
+        let Ok(saved) = save(root, &folder) else { continue };
+        let copy = saved.table.get(keyspace::DATA_KEY).and_then(|copy| codec::decode_key(copy).ok());
+        copies.extend(copy.filter(|copy| !copies.contains(copy)));
+    }
+    // Of a rotation that was cut off only those of one owner can be used together.
+    if let Some(last) = copies.last().map(|copy| copy.recipient.clone()) {
+        copies.retain(|copy| copy.recipient == last);
+    }
+    Ok(copies)
+}
+
+/// Writes the file with the data keys again where it is lost.
+fn repair_keys(root: &Root, report: &mut Report) -> Result<(), Error> {
+    let there = vault::read(&root.vault());
+    if there.as_ref().is_ok_and(|stored| !stored.is_empty()) {
+        return Ok(());
+    }
+    let stored = stored_keys(root, report)?;
+    if there.is_err() {
+        report.moved.push(keep_copy(root.path(), &root.vault())?);
+    }
+    match stored.is_empty() {
+        true if there.is_err() => {
+            fs::remove_file(root.vault()).map_err(Error::io("remove", &root.vault()))
+        }
+        true => Ok(()),
+        false => vault::replace(&root.vault(), &stored),
+    }
+}
+
+/// What is wrong with the entries of a table.
+fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Report) {
+    for (key, value) in table.iter() {
+        if let Err(error) = check(key, value, keys) {
+            report.findings.push(error.to_string());
+        }
+    }
+    report.records += table.range(&keyspace::all(Kind::Record)).count();
+}
+
+/// Puts right a folder of an earlier format, which is the current one then.
+fn repair_older(root: &Root, format: u32, options: &OpenOptions, report: &mut Report) -> Result<(), Error> {
+    let path = root.path();
+    let moved = path.join("stale");
+    // Where an earlier version was cut off after it had moved everything away, it lies there.
+    let from = if legacy::left(path).is_empty() && !legacy::left(&moved).is_empty() { &moved } else { path };
+    let found = legacy::salvage(from, format)?;
+    report.findings.extend(found.findings);
+    report.lost.extend(found.lost);
+    let mut table = found.table;
+    let stored = stored_key(&table).map(|stored| stored.into_iter().collect());
+    let keys = keys(options, root, stored, report);
+    let broken = left_out(&mut table, keys.as_ref(), report);
+    if !found.read && (broken || !report.findings.is_empty()) && table.iter().next().is_none() {
+        return Err(unreadable(path, report));
+    }
+    report.records = table.range(&keyspace::all(Kind::Record)).count();
+    let lost = !report.lost.is_empty();
+    convert::spread(root, &options.key, table, &Probed::default())?;
+    report.moved.extend(legacy::PARTS.into_iter().map(|part| moved.join(part)).filter(|path| path.exists()));
+    if lost && let Some(keys) = keys {
+        for folder in root.folders()? {
+            let mut saved = save(root, &folder)?;
+            write(root, &folder, &mut saved.table, saved.generation, Some(&keys))?;
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(folder: &Path, report: &Report) -> Error {
+    // An empty state would say that nothing exists.
+    let detail = format!(
+        "nothing in it can be read ({}), so it is left as it is; bring back a copy of the folder",
+        report.findings.join("; ")
+    );
+    Error::Corrupt { folder: folder.into(), detail }
+}
+
+/// Takes out what does not read, and names it; says whether there was any.
+fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> bool {
+    let broken: Vec<_> =
+        table.iter().filter_map(|(key, value)| Some((key.to_vec(), check(key, value, keys).err()?))).collect();
+    for (key, error) in &broken {
+        report.findings.push(error.to_string());
+        report.lost.push(keyspace::describe(key, None));
+        table.apply(key.clone(), None);
+    }
+    !broken.is_empty()
+}
+
+/// What is left of an environment.
+#[derive(Default)]
+struct Saved {
+    findings: Vec<String>,
+    lost: Vec<String>,
+    table: Table,
+    /// The newest generation that any file has.
+    generation: u64,
+    /// The file that it was read from, where that is not whole or not in its place.
+    broken: Option<PathBuf>,
+    /// Whether anything could be read.
+    read: bool,
+}
+
+/// Reads an environment as far as it reads. Writes nothing.
+fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
+    // Before the journal, which may grow meanwhile.
+    let noted = head::read(folder).map(|noted| noted.position);
+    let mut saved = Saved::default();
+    let path = match journal::newest(folder)? {
+        Some((generation, path)) => {
+            saved.generation = generation;
+            path
+        }
+        None => {
+            let Some((generation, path)) = journal::newest(&folder.join("stale"))? else {
+                if noted.is_some() {
+                    saved.findings.push(format!("the journal in `{}` is missing", folder.display()));
+                    saved.lost.push(format!("everything in `{}`", folder.display()));
+                }
+                return Ok(saved);
+            };
+            saved.findings.push(format!("the journal in `{}` is missing; a copy is in `stale/`", folder.display()));
+            (saved.generation, saved.broken) = (generation, Some(path.clone()));
+            path
+        }
+    };
+    match whole(folder, &path) {
+        Ok(reading) => {
+            saved.read = true;
+            let here = reading.position();
+            if let Some(Err(error)) = noted.map(|noted| journal::reached(folder, &path, noted, here)) {
+                saved.findings.push(error.to_string());
+                saved.lost.push(since(noted, here));
+                saved.broken = Some(path);
+            }
+            saved.table = reading.table;
+        }
+        Err(error @ (Error::Newer { .. } | Error::Io { .. })) => return Err(error),
+        Err(error) => {
+            saved.findings.push(error.to_string());
+            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            rescue(&bytes, &mut saved);
+            saved.broken = Some(path);
+        }
+    }
+    if Place::read(root, folder).is_none() && saved.read {
+        saved.findings.push(format!("nothing says which environment `{}` is", folder.display()));
+    }
+    Ok(saved)
+}
+
+/// A journal that another process may be in the midst of writing makes sense when it is read again.
+fn whole(folder: &Path, path: &Path) -> Result<Reading, Error> {
+    for _ in 0..4 {
+        match Reading::of(folder, path) {
+            Err(Error::Corrupt { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            result => return result,
+        }
+    }
+    Reading::of(folder, path)
+}
+
+/// What a journal lacks that was written once.
+fn since(noted: Option<Position>, here: Position) -> String {
+    match noted {
+        Some(noted) if noted.id == here.id && noted.number > here.number => {
+            format!("the last {} batches of changes", noted.number - here.number)
+        }
+        _ => "an unknown part of the last changes".to_owned(),
+    }
+}
+
+/// Puts together what is left of a journal that is damaged.
+fn rescue(bytes: &[u8], saved: &mut Saved) {
+    let found = journal::rescue(bytes);
+    if !found.base {
+        saved.lost.push("an unknown part of what the journal began with".into());
+    }
+    saved.read |= !found.parts.is_empty();
+    for Part { entries, broken, .. } in found.parts {
+        if let Some(at) = broken {
+            saved.lost.push(format!(
+                "changes at byte {at} of the journal, but for those that are named in no other line"
+            ));
+        }
+        for (key, value) in entries {
+            let whole = value.as_ref().is_none_or(|value| codec::check(value, "").is_ok());
+            if broken.is_none() || whole {
+                saved.table.apply(key, value);
+            } else {
+                saved.lost.push(format!("the last change of {}", keyspace::describe(&key, None)));
+            }
+        }
+    }
+}
+
+/// Makes an environment again from what is whole of it, where not all is.
+fn repair_environment(
+    root: &Root,
+    folder: &Path,
+    keys: Option<&Keyring>,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let mut saved = save(root, folder)?;
+    let mut own = Report { findings: saved.findings, lost: saved.lost, ..Report::default() };
+    let broken = left_out(&mut saved.table, keys, &mut own);
+    if !own.is_whole() && !saved.read {
+        return Err(unreadable(folder, &own));
+    }
+    report.records += saved.table.range(&keyspace::all(Kind::Record)).count();
+    if saved.broken.is_some() || broken {
+        let old = saved.broken.clone().or(journal::newest(folder)?.map(|(_, path)| path));
+        if let Some(old) = old.filter(|old| !old.starts_with(folder.join("stale"))) {
+            report.moved.push(keep_copy(folder, &old)?);
+        }
+        let keys = if own.lost.is_empty() { None } else { keys };
+        write(root, folder, &mut saved.table, saved.generation, keys)?;
+    }
+    if Place::read(root, folder).is_none() && saved.read {
+        name_again(root, folder, &saved.table, &mut own)?;
+    }
+    report.findings.extend(own.findings);
+    report.lost.extend(own.lost);
+    Ok(())
+}
+
+/// Writes an environment in place of what is there. With `keys` it is noted that something was lost.
+fn write(
+    root: &Root,
+    folder: &Path,
+    table: &mut Table,
+    generation: u64,
+    keys: Option<&Keyring>,
+) -> Result<(), Error> {
+    let place = environment_of(table).map(|environment| root.place(&environment));
+    if let (Some(place), Some(keys)) = (place, keys) {
+        let key = keyspace::prefix(Kind::Doubt, &keyspace::place(&place.environment));
+        table.apply(key, Some(codec::encode_doubt(Doubt::Lost, keys)?));
+    }
+    let mut journal = Journal::write(folder, generation + 1, table, Probed::default())?;
+    journal.close()?;
+    Head::open(folder)?.note(journal.position())?;
+    // The newest one counts, whether or not the older are still there.
+    journal::find(folder).map(drop)
+}
+
+/// Writes down again which environment a folder is, and gives it its name.
+fn name_again(root: &Root, folder: &Path, table: &Table, report: &mut Report) -> Result<(), Error> {
+    let Some(environment) = environment_of(table) else {
+        report.lost.push(format!("the name of the environment in `{}`", folder.display()));
+        return Ok(());
+    };
+    let place = root.place(&environment);
+    if place.folder != folder {
+        if place.folder.exists() {
+            report.lost.push(format!("`{}`: another folder has {environment} already", folder.display()));
+            return Ok(());
+        }
+        fs::rename(folder, &place.folder).map_err(Error::io("move", folder))?;
+        files::sync_folder(&root.environments())?;
+    }
+    let described = place.folder.join("environment.json");
+    match fs::remove_file(&described) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &described)(error)),
+        _ => {}
+    }
+    place.describe()
+}
+
+/// Keeps a copy of a file in `stale/`, durable before anything takes the place of the file.
+fn keep_copy(folder: &Path, file: &Path) -> Result<PathBuf, Error> {
+    let stale = match file.parent().and_then(Path::file_name) {
+        Some(name) if name == "journal" => folder.join("stale").join("journal"),
+        _ => folder.join("stale"),
+    };
+    files::copy_into(&stale, file)
+}
+
+/// Whether an entry reads. Without keys only its checksum is looked at.
+fn check(key: &[u8], value: &[u8], keys: Option<&Keyring>) -> Result<(), Error> {
+    let name = keyspace::describe(key, None);
+    if key == keyspace::RECIPIENT {
+        return Ok(());
+    }
+    codec::check(value, &name)?;
+    let digest = || key.get(1..33).and_then(|digest| digest.try_into().ok());
+    match (key.first(), keys) {
+        (Some(b'r'), Some(keys)) => {
+            let record = codec::decode(value, &name, keys)?;
+            placed(key, keyspace::of(Kind::Record, &record.id()), name)
+        }
+        (Some(b'i'), Some(keys)) => {
+            let intent = codec::decode_intent(value, &name, keys)?;
+            placed(key, keyspace::of(Kind::Intent, &intent.id()), name)
+        }
+        (Some(b'u'), Some(keys)) => {
+            let unmet = codec::decode_unmet(value, &name, keys)?;
+            placed(key, keyspace::of(Kind::Unmet, &crate::RecordId::current(unmet.urn)), name)
+        }
+        (Some(b'd'), Some(keys)) => match digest() {
+            Some(digest) => codec::decode_documents(value, &digest, keys).map(drop),
+            None => Err(Error::Damaged { name, detail: "its digest is lost".into() }),
+        },
+        (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
+        (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
+        (Some(b'l'), Some(keys)) => codec::decode_hold(value, &name, keys).map(drop),
+        (Some(b'q'), Some(keys)) => codec::decode_doubt(value, &name, keys).map(drop),
+        (Some(b'm'), _) => codec::decode_key(value).map(drop),
+        (Some(b'r' | b'i' | b'k' | b'u' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
+        _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),
+    }
+}
+
+fn placed(key: &[u8], expected: Option<Vec<u8>>, name: String) -> Result<(), Error> {
+    if expected.as_deref() == Some(key) {
+        return Ok(());
+    }
+    Err(Error::Damaged { name, detail: "it is that of another resource".into() })
+}

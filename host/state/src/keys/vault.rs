@@ -1,0 +1,53 @@
+//! The file with the data keys. The first seals; the others are those that a rotation has not replaced
+//! everywhere yet.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::codec::wire::{Reader, put_bytes};
+use crate::codec::{self, SealedKey};
+use crate::disk::files;
+use crate::{Error, codec::Fault};
+
+/// The file is not larger, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// What the file holds; nothing where there is none.
+pub(crate) fn read(path: &Path) -> Result<Vec<SealedKey>, Error> {
+    let bytes = match purlin_files::read(path, MOST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let mut reader = Reader::new(&bytes);
+    let mut parts = || -> Result<Vec<&[u8]>, Fault> {
+        let mut parts = Vec::new();
+        while !reader.is_empty() {
+            parts.push(reader.bytes()?);
+        }
+        Ok(parts)
+    };
+    let damaged = |detail: &str| Error::Damaged { name: "the data key".into(), detail: detail.into() };
+    let keys: Vec<SealedKey> =
+        parts().map_err(damaged)?.into_iter().map(codec::decode_key).collect::<Result<_, _>>()?;
+    match keys.first() {
+        Some(first) if keys.iter().all(|key| key.recipient == first.recipient) => Ok(keys),
+        _ => Err(damaged("the file says nothing that makes sense")),
+    }
+}
+
+fn bytes(keys: &[SealedKey]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    keys.iter().for_each(|key| put_bytes(&mut bytes, &codec::encode_key(key)));
+    bytes
+}
+
+/// Writes the file unless there is one; says whether it did.
+pub(crate) fn create(path: &Path, key: &SealedKey) -> Result<bool, Error> {
+    files::create_private(path, &bytes(std::slice::from_ref(key)))
+}
+
+/// Writes the file in place of what is there.
+pub(crate) fn replace(path: &Path, keys: &[SealedKey]) -> Result<(), Error> {
+    files::replace_private(path, &bytes(keys))
+}
