@@ -10,7 +10,8 @@ use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
 use purlin_sandbox::Compiler;
 use purlin_state::{
-    Change, EmbeddedStore, Environment, Holder, KeyProvider, Known, OpenOptions, Probe, Record, Report, Snapshot, Store,
+    Change, EmbeddedStore, Environment, Holder, KeyProvider, Known, OpenOptions, Probe, Record, Report,
+    Snapshot, Store,
 };
 use secrecy::SecretString;
 use tokio::sync::OnceCell;

@@ -144,7 +144,9 @@ impl Session<'_> {
         if mentions_losses(archive) {
             return Ok(true);
         }
-        let Some(before) = self.purlin.store().await?.documents(self.environment(), &latest).await? else { return Ok(false) };
+        let Some(before) = self.purlin.store().await?.documents(self.environment(), &latest).await? else {
+            return Ok(false);
+        };
         let files = |archive: &[u8]| -> Result<BTreeSet<Arc<str>>, Error> {
             Ok(Archive::read(archive)?.into_texts().into_iter().filter_map(|(_, path)| path).collect())
         };

@@ -119,7 +119,8 @@ pub struct Snapshot {
     /// was about each.
     pub unmet: Vec<Unmet>,
     /// Who closed it, if anybody.
-    pub held: Option<Holder>,    /// Why it may be older than what is real: then resources are read before they are planned.
+    pub held: Option<Holder>,
+    /// Why it may be older than what is real: then resources are read before they are planned.
     pub doubt: Option<Doubt>,
     /// Of the content, to find out later whether it changed.
     pub revision: Revision,

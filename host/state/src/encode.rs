@@ -40,7 +40,8 @@ impl Writes {
     /// Encodes changes of an environment, sealing what is secret.
     pub(crate) fn of(changes: &[Change], environment: &Environment, keys: &Keyring) -> Result<Self, Error> {
         let mut all = Self(Vec::with_capacity(changes.len()));
-        let within = Within { prefix: environment.urn_prefix(), place: keyspace::place(environment), environment };
+        let within =
+            Within { prefix: environment.urn_prefix(), place: keyspace::place(environment), environment };
         for change in changes {
             all.add(change, &within, keys)?;
         }

@@ -11,8 +11,8 @@ use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::table::Table;
 use crate::{
-    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Lock, Snapshot, Store, Writer, codec,
-    snapshot,
+    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Lock, Snapshot, Store, Writer,
+    codec, snapshot,
 };
 
 /// A store in memory.
@@ -76,9 +76,15 @@ impl Store for MemoryStore {
         let tables = self.0.tables();
         let tables = tables.as_ref().ok_or(Error::Closed)?;
         let after = after.map(Environment::urn_prefix);
-        let behind = tables.environments.iter().filter(|(prefix, _)| after.as_ref().is_none_or(|after| *prefix > after));
+        let behind = tables
+            .environments
+            .iter()
+            .filter(|(prefix, _)| after.as_ref().is_none_or(|after| *prefix > after));
         let there = behind.filter(|(_, (environment, table))| snapshot::is_known(table, environment));
-        there.take(most).map(|(_, (environment, table))| snapshot::known(table, environment, &self.0.keys)).collect()
+        there
+            .take(most)
+            .map(|(_, (environment, table))| snapshot::known(table, environment, &self.0.keys))
+            .collect()
     }
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {

@@ -5,7 +5,9 @@ use std::thread;
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
-use crate::{Deployment, Environment, Error, Holder, Intent, Known, Record, RecordId, Revision, Snapshot, Unmet, codec};
+use crate::{
+    Deployment, Environment, Error, Holder, Intent, Known, Record, RecordId, Revision, Snapshot, Unmet, codec,
+};
 
 /// So many records are worth a thread.
 const SHARE: usize = 256;
@@ -50,9 +52,9 @@ pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring)
     unmet.sort_by(|a, b| a.urn.cmp(&b.urn));
     let held = held(table, environment, keys)?;
     let doubt = of(Kind::Doubt);
-    let doubt = table.get(&doubt).map(|value| {
-        codec::decode_doubt(value, &keyspace::describe(&doubt, Some(environment)), keys)
-    });
+    let doubt = table
+        .get(&doubt)
+        .map(|value| codec::decode_doubt(value, &keyspace::describe(&doubt, Some(environment)), keys));
     Ok(Snapshot { records, pending, unmet, held, doubt: doubt.transpose()?, revision: revision(table) })
 }
 

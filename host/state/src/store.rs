@@ -50,11 +50,8 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// When the store cannot be read, or they do not have the digest.
-    async fn documents(
-        &self,
-        environment: &Environment,
-        digest: &[u8; 32],
-    ) -> Result<Option<Vec<u8>>, Error>;
+    async fn documents(&self, environment: &Environment, digest: &[u8; 32])
+    -> Result<Option<Vec<u8>>, Error>;
 
     /// Seals bytes that are kept elsewhere, such as a saved plan, with the store's own key.
     ///

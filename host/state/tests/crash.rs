@@ -16,9 +16,7 @@ use std::time::{Duration, Instant};
 use common::*;
 use futures::executor::block_on;
 use purlin_model::Value;
-use purlin_state::{
-    Change, EmbeddedStore, Error, OpenOptions, Operation, Probe, Record, Snapshot, Store,
-};
+use purlin_state::{Change, EmbeddedStore, Error, OpenOptions, Operation, Probe, Record, Snapshot, Store};
 
 const FOLDER: &str = "PURLIN_STATE_TEST_FOLDER";
 const PLACE: &str = "PURLIN_STATE_TEST_PLACE";

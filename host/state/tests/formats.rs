@@ -11,8 +11,8 @@ use futures::executor::block_on as run;
 use purlin_model::driver::ManifestFile;
 use purlin_model::{Label, Unfinished, Urn, Value};
 use purlin_state::{
-    Change, Deployment, EmbeddedStore, Environment, Error, Holder, OpenOptions, Outcome, Probe, Record, Status,
-    Store,
+    Change, Deployment, EmbeddedStore, Environment, Error, Holder, OpenOptions, Outcome, Probe, Record,
+    Status, Store,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -185,7 +185,10 @@ fn a_flipped_byte_is_refused_or_harmless() {
                     let report =
                         EmbeddedStore::repair(flipped.path(), &options(flipped.path())).expect("repairs");
                     assert!(!report.findings.is_empty(), "{at}: {report:?}");
-                    assert!(report.moved.iter().all(|path| fs::read(path).expect("kept") == wrong), "{report:?}");
+                    assert!(
+                        report.moved.iter().all(|path| fs::read(path).expect("kept") == wrong),
+                        "{report:?}"
+                    );
                     // Nothing is lost that is not named.
                     let found = load(flipped.path()).expect("opens");
                     let same = found.records == last.records && found.pending == last.pending;
@@ -398,7 +401,10 @@ fn a_newer_journal_is_refused_by_name() {
     fs::write(&path, &bytes).expect("written");
     let error = load(folder.path()).expect_err("newer");
     assert!(matches!(&error, Error::Newer { found: 2, supported: 1, .. }), "{error}");
-    assert!(matches!(EmbeddedStore::repair(folder.path(), &options(folder.path())), Err(Error::Newer { .. })));
+    assert!(matches!(
+        EmbeddedStore::repair(folder.path(), &options(folder.path())),
+        Err(Error::Newer { .. })
+    ));
     assert_eq!(fs::read(&path).expect("a journal"), bytes, "and is left alone");
 }
 

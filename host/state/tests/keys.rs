@@ -78,7 +78,8 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     let store = open(folder.path()).expect("opens");
     assert_eq!(run(store.load(&environment())).expect("loads"), expected);
     drop(store);
-    let with = |key| EmbeddedStore::open(folder.path(), OpenOptions { key, ..options(folder.path()) }).map(drop);
+    let with =
+        |key| EmbeddedStore::open(folder.path(), OpenOptions { key, ..options(folder.path()) }).map(drop);
     assert!(matches!(with(KeyProvider::Value(old.into())), Err(Error::WrongKey { .. })));
     assert!(EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
 }
@@ -89,7 +90,10 @@ fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
     fill(&open(other.path()).expect("opens"));
     let old = fs::read_to_string(other.path().join("key")).expect("a key");
     let with = |key: &str| {
-        open_with(folder.path(), OpenOptions { key: KeyProvider::Value(key.into()), ..options(folder.path()) })
+        open_with(
+            folder.path(),
+            OpenOptions { key: KeyProvider::Value(key.into()), ..options(folder.path()) },
+        )
     };
     let store = with(&old).expect("opens");
     let expected = fill(&store);

@@ -42,10 +42,7 @@ fn deployment(id: &str, number: u64, documents: Option<&[u8]>) -> Deployment {
 }
 
 fn deployed(deployment: Deployment, documents: Option<&[u8]>) -> Change {
-    Change::Deployed {
-        deployment: Box::new(deployment),
-        documents: documents.map(<[u8]>::to_vec),
-    }
+    Change::Deployed { deployment: Box::new(deployment), documents: documents.map(<[u8]>::to_vec) }
 }
 
 #[test]

@@ -313,7 +313,8 @@ fn a_newer_format_is_refused_by_name() {
     assert_eq!(fs::read_to_string(folder.path().join("format")).expect("again"), "5\n");
     let own = place(folder.path(), &environment());
     fs::rename(own.join("journal"), own.join("gone")).expect("moved");
-    let error = run(open(folder.path()).expect("opens").commit(vec![put(record(3))])).expect_err("no journal");
+    let error =
+        run(open(folder.path()).expect("opens").commit(vec![put(record(3))])).expect_err("no journal");
     assert!(
         error.to_string().contains("journal is missing") && error.to_string().contains("state repair"),
         "{error}"
@@ -349,7 +350,10 @@ fn large_values_come_and_go() {
     assert!(run(store.load(&environment())).expect("loads").records[7] == large(5 << 20, 59));
     run(store.commit(vec![remove(7)])).expect("commits");
     drop(store);
-    assert_eq!(run(open(folder.path()).expect("opens").load(&environment())).expect("loads").records.len(), 29);
+    assert_eq!(
+        run(open(folder.path()).expect("opens").load(&environment())).expect("loads").records.len(),
+        29
+    );
 }
 
 /// sled panics on files that it does not understand; the caller gets an error or its records.
@@ -413,7 +417,8 @@ fn nobody_reads_half_a_commit() {
         let mut last = [0; 2];
         while !writer.is_finished() {
             // Another process may see a commit some moments before the one that makes it does.
-            for (at, reader) in [&store, &other, &open(folder.path()).expect("opens")].into_iter().enumerate() {
+            for (at, reader) in [&store, &other, &open(folder.path()).expect("opens")].into_iter().enumerate()
+            {
                 let records = run(reader.load(&environment())).expect("loads").records;
                 assert_eq!(records.len(), 50);
                 assert!(records.iter().all(|record| record.created == records[0].created));

@@ -66,7 +66,8 @@ impl Head {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path).map_err(Error::io("open", &path))?;
-        let inode = file.metadata().map(|metadata| inode_of(&metadata)).map_err(Error::io("look at", &path))?;
+        let inode =
+            file.metadata().map(|metadata| inode_of(&metadata)).map_err(Error::io("look at", &path))?;
         Ok(Self { file, path, inode })
     }
 

@@ -112,8 +112,7 @@ impl Writing {
         let key_noted = table.get(keyspace::DATA_KEY).is_some();
         let shared = Arc::new(Shared::new(table, known));
         let (stay, failed) = (false, None);
-        let mut this =
-            Self { journal, head, shared, keys, key_noted, known, stay, failed, probe, claimed };
+        let mut this = Self { journal, head, shared, keys, key_noted, known, stay, failed, probe, claimed };
         if copied {
             this.renew()?;
         }

@@ -62,7 +62,10 @@ impl Claim for Held {
 
     fn abandon(&self) {
         if let Err(error) = self.writer.close() {
-            tracing::warn!(error = error.with_cause(), "the state is safe, but its journal could not be tidied");
+            tracing::warn!(
+                error = error.with_cause(),
+                "the state is safe, but its journal could not be tidied"
+            );
         }
     }
 }

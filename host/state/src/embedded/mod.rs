@@ -24,7 +24,8 @@ use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Snapshot, Store, codec, snapshot,
+    Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Snapshot, Store, codec,
+    snapshot,
 };
 
 /// How to open a store.
@@ -207,8 +208,9 @@ impl Inner {
     fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
         let after = after.map(Environment::urn_prefix);
         let places = self.places()?;
-        let behind =
-            places.iter().filter(|place| after.as_ref().is_none_or(|after| place.environment.urn_prefix() > *after));
+        let behind = places
+            .iter()
+            .filter(|place| after.as_ref().is_none_or(|after| place.environment.urn_prefix() > *after));
         let indexed = index::all(&self.root).unwrap_or_default();
         let mut found = Vec::new();
         for place in behind {
@@ -236,11 +238,9 @@ impl Inner {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
         let environment = place.environment.clone();
-        self.read(&place.environment, move |table, keys, _| {
-            match snapshot::is_known(table, &environment) {
-                true => snapshot::known(table, &environment, keys).map(Some),
-                false => Ok(None),
-            }
+        self.read(&place.environment, move |table, keys, _| match snapshot::is_known(table, &environment) {
+            true => snapshot::known(table, &environment, keys).map(Some),
+            false => Ok(None),
         })
     }
 }

@@ -179,9 +179,7 @@ fn repair_keys(root: &Root, report: &mut Report) -> Result<(), Error> {
         report.moved.push(keep_copy(root.path(), &root.vault())?);
     }
     match stored.is_empty() {
-        true if there.is_err() => {
-            fs::remove_file(root.vault()).map_err(Error::io("remove", &root.vault()))
-        }
+        true if there.is_err() => fs::remove_file(root.vault()).map_err(Error::io("remove", &root.vault())),
         true => Ok(()),
         false => vault::replace(&root.vault(), &stored),
     }
@@ -237,8 +235,10 @@ fn unreadable(folder: &Path, report: &Report) -> Error {
 
 /// Takes out what does not read, and names it; says whether there was any.
 fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> bool {
-    let broken: Vec<_> =
-        table.iter().filter_map(|(key, value)| Some((key.to_vec(), check(key, value, keys).err()?))).collect();
+    let broken: Vec<_> = table
+        .iter()
+        .filter_map(|(key, value)| Some((key.to_vec(), check(key, value, keys).err()?)))
+        .collect();
     for (key, error) in &broken {
         report.findings.push(error.to_string());
         report.lost.push(keyspace::describe(key, None));
@@ -279,7 +279,9 @@ fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
                 }
                 return Ok(saved);
             };
-            saved.findings.push(format!("the journal in `{}` is missing; a copy is in `stale/`", folder.display()));
+            saved
+                .findings
+                .push(format!("the journal in `{}` is missing; a copy is in `stale/`", folder.display()));
             (saved.generation, saved.broken) = (generation, Some(path.clone()));
             path
         }
@@ -421,7 +423,9 @@ fn name_again(root: &Root, folder: &Path, table: &Table, report: &mut Report) ->
     }
     let described = place.folder.join("environment.json");
     match fs::remove_file(&described) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &described)(error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(Error::io("remove", &described)(error));
+        }
         _ => {}
     }
     place.describe()

@@ -52,13 +52,19 @@ impl EmbeddedStore {
 }
 
 impl Inner {
-    fn export(&self, environment: &Environment, file: &Path, recipient: Option<&str>) -> Result<usize, Error> {
+    fn export(
+        &self,
+        environment: &Environment,
+        file: &Path,
+        recipient: Option<&str>,
+    ) -> Result<usize, Error> {
         if file.symlink_metadata().is_ok() {
             return Err(Error::io("write", file)(std::io::ErrorKind::AlreadyExists.into()));
         }
         let owner = match recipient {
-            Some(text) => Owner::parse(text)
-                .ok_or_else(|| Error::KeyInvalid { origin: format!("`{text}`, for whom it is to be encrypted,") })?,
+            Some(text) => Owner::parse(text).ok_or_else(|| Error::KeyInvalid {
+                origin: format!("`{text}`, for whom it is to be encrypted,"),
+            })?,
             None => {
                 // Where there is no key yet, one is made.
                 let _shared = self.root.share(self.wait)?;
@@ -96,7 +102,8 @@ impl Inner {
 
     fn import(&self, file: &Path, holder: &Holder, replace: bool) -> Result<(Environment, usize), Error> {
         let reading = Reading::of(file, file).map_err(|error| no_export(file, error))?;
-        let damaged = |detail: &str| Error::Damaged { name: file.display().to_string(), detail: detail.into() };
+        let damaged =
+            |detail: &str| Error::Damaged { name: file.display().to_string(), detail: detail.into() };
         if !reading.was_closed() {
             return Err(damaged("it is no file of `purlin state export`, or is not whole"));
         }

@@ -253,11 +253,9 @@ fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, E
         }
     };
     match expected {
-        Some(expected) if expected != key.name => Err(Error::WrongKey {
-            origin: provider.origin(),
-            expected: expected.into(),
-            given: key.name,
-        }),
+        Some(expected) if expected != key.name => {
+            Err(Error::WrongKey { origin: provider.origin(), expected: expected.into(), given: key.name })
+        }
         _ => Ok(Some(key)),
     }
 }
@@ -310,8 +308,8 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_refused_without_showing_it() {
-        let error =
-            Keyring::open(&KeyProvider::Value("AGE-SECRET-KEY-1NONSENSE".into()), Path::new("none")).expect_err("none");
+        let error = Keyring::open(&KeyProvider::Value("AGE-SECRET-KEY-1NONSENSE".into()), Path::new("none"))
+            .expect_err("none");
         assert!(matches!(error, Error::KeyInvalid { .. }));
         assert!(!format!("{error} {error:?}").contains("NONSENSE"));
     }

@@ -97,10 +97,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             resources,
         }),
         Format::Text => {
-            app.ui.say(&format!(
-                "Wrote {environment} to `{path}`: {}.",
-                text::count(resources, "resource")
-            ));
+            app.ui.say(&format!("Wrote {environment} to `{path}`: {}.", text::count(resources, "resource")));
             if args.recipient.is_none() {
                 app.ui.hint("reading it takes the key of this state: keep a copy of that as well");
             }

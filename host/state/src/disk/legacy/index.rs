@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use sled::{Db, IVec};
 
 use super::cut::{self, Stored};
+use crate::disk::Root;
 use crate::disk::guard::guarded;
 use crate::disk::index::{open_sled, set_torn_snapshots_aside};
-use crate::disk::Root;
 use crate::table::{Table, Tally};
 use crate::{Error, keyspace};
 

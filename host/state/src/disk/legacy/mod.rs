@@ -33,9 +33,9 @@ pub(crate) fn read(folder: &Path, format: u32) -> Result<Table, Error> {
     // A journal that lost its end is behind the index, which never is in front of it otherwise.
     let Ok(index) = index::Index::open(folder) else { return Ok(journal.table) };
     let here = journal.position();
-    let ahead = index.position().is_ok_and(|found| {
-        found.is_some_and(|(there, _)| there.id == here.id && there.number > here.number)
-    });
+    let ahead = index
+        .position()
+        .is_ok_and(|found| found.is_some_and(|(there, _)| there.id == here.id && there.number > here.number));
     match ahead.then(|| index.table()) {
         None => Ok(journal.table),
         Some(Ok(Some((saved, _)))) => Ok(saved),

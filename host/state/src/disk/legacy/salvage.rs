@@ -126,7 +126,9 @@ fn compare(table: &Table, position: Position, indexed: Option<&Indexed>, report:
     let Some(indexed) = indexed else { return };
     if indexed.position.is_some() && !indexed.whole {
         report.wrong("the index does not have the entries that it should have");
-    } else if indexed.position.is_some_and(|there| there.is(position)) && indexed.table.tally() != table.tally() {
+    } else if indexed.position.is_some_and(|there| there.is(position))
+        && indexed.table.tally() != table.tally()
+    {
         report.wrong("the index has other entries than the journal");
     }
 }
