@@ -150,6 +150,37 @@ impl Shared {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).verify()
     }
 
+    /// Records what was made or found. Where a record that `counts` has its id already, nothing is written,
+    /// and that record is returned.
+    ///
+    /// # Errors
+    /// As [`Shared::submit`].
+    pub(crate) fn claim(
+        &self,
+        record: &Record,
+        counts: impl Fn(&Record) -> bool,
+        changes: Vec<Change>,
+    ) -> Result<Result<Durable, Arc<Record>>, purlin_state::Error> {
+        // Held until it is recorded, so that of two that claim one id only one gets it.
+        let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
+        let holder =
+            recorded.holders(record).filter(|holder| counts(holder)).min_by_key(|holder| holder.id());
+        match holder.cloned() {
+            Some(holder) => Ok(Err(holder)),
+            None => {
+                let known = known(&changes);
+                let durable = self.writer.submit(changes)?;
+                known.into_iter().for_each(|change| recorded.apply(change));
+                Ok(Ok(durable))
+            }
+        }
+    }
+
+    /// Whether what a record is about is recorded already, under this name or another.
+    pub(crate) fn is_held(&self, record: &Record) -> bool {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).holders(record).next().is_some()
+    }
+
     /// Whether another record says that it is the same real thing.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).is_shared(record)
@@ -162,11 +193,7 @@ impl Shared {
     /// # Errors
     /// When the store refuses them right away: nothing may build on them.
     pub(crate) fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
-        let known: Vec<Change> = changes
-            .iter()
-            .filter(|change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_)))
-            .cloned()
-            .collect();
+        let known = known(&changes);
         let durable = self.writer.submit(changes)?;
         if !known.is_empty() {
             let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
@@ -199,6 +226,13 @@ impl Shared {
         let operation = self.plan.operations.get(operation as usize)?;
         Some((self.plan.steps.get(operation.step as usize)?, operation.work.action()))
     }
+}
+
+/// The changes of what operations of the same run look at.
+fn known(changes: &[Change]) -> Vec<Change> {
+    let is_known =
+        |change: &&Change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_));
+    changes.iter().filter(is_known).cloned().collect()
 }
 
 /// Where events go. A receiver that is gone does not stop a run.

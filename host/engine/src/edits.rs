@@ -51,7 +51,8 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
 /// documents by the next plan, since nobody knows how far the call came.
 ///
 /// # Errors
-/// [`Error::NotPending`] when no call on it is open.
+/// [`Error::NotPending`] when no call on it is open; [`Error::Held`] when the id is that of another record of the
+/// driver, such as the one that was to be replaced.
 pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
     let id = RecordId::current(urn.clone());
@@ -66,13 +67,16 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
         (Operation::Create(made), Some(id)) => {
             let known = |dependency: &Urn| recorded.current(dependency).is_some();
             let state = ResourceState { id: id.into(), ..ResourceState::default() };
-            let made = without(made, |dependency| !known(dependency));
             let status = Status::Partial(Unfinished::InterruptedCreate);
+            let made = Record { state, status, ..without(made, |dependency| !known(dependency)) };
+            if let Some(by) = recorded.holders(&made).map(|record| record.id()).min() {
+                return Err(Error::Held { urn: urn.clone(), id: made.state.id, by });
+            }
             if let Some(there) = there.filter(|_| !made.retain) {
                 let superseded = Some(recorded.next_copy(urn));
                 changes.push(Change::Put(Box::new(Record { superseded, ..Record::clone(there) })));
             }
-            changes.push(Change::Put(Box::new(Record { state, status, ..made })));
+            changes.push(Change::Put(Box::new(made)));
         }
         // What it was to take the place of is still there.
         (Operation::Create(_), None) => {}
@@ -84,7 +88,12 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
                     Operation::Update(_) => Status::Partial(Unfinished::InterruptedUpdate),
                     _ => there.status.clone(),
                 };
-                changes.push(Change::Put(Box::new(Record { state, status, ..Record::clone(there) })));
+                let known = Record { state, status, ..Record::clone(there) };
+                let others = recorded.holders(&known).map(|record| record.id()).filter(|by| *by != id);
+                if let Some(by) = others.min() {
+                    return Err(Error::Held { urn: urn.clone(), id: known.state.id, by });
+                }
+                changes.push(Change::Put(Box::new(known)));
             }
         }
         (Operation::Update(_) | Operation::Delete(_), None) => {

@@ -46,6 +46,16 @@ pub enum Error {
     /// No call on it is open.
     #[error("no call on `{0}` is open, so there is nothing to settle")]
     NotPending(purlin_model::Urn),
+    /// The id that somebody gives for it is that of a record already.
+    #[error("`{urn}` cannot be recorded as `{id}`: `{by}` has that id already")]
+    Held {
+        /// The resource.
+        urn: purlin_model::Urn,
+        /// The id.
+        id: purlin_model::Label,
+        /// The record that has it.
+        by: purlin_state::RecordId,
+    },
     /// Others depend on it.
     #[error("`{urn}` cannot be forgotten: {} on it", depend(.dependents))]
     InUse {
@@ -118,6 +128,16 @@ pub enum Cause {
         /// What does not fit, a fragment each.
         faults: Vec<String>,
     },
+    /// The driver returned the id of another resource, so that nothing was recorded.
+    #[error("the driver `{driver}` returned the id `{id}`, which `{other}` has already")]
+    Held {
+        /// The driver's name.
+        driver: String,
+        /// The id.
+        id: purlin_model::Label,
+        /// The resource that is recorded with it.
+        other: purlin_model::Urn,
+    },
     /// The operations for the workload's document do not apply to it.
     #[error("{error}")]
     Workload {
@@ -147,6 +167,7 @@ impl Cause {
             Self::MoreThanPlanned { .. } => "more-than-planned",
             Self::Inconsistent { .. } => "inconsistent",
             Self::Outputs { .. } => "outputs",
+            Self::Held { .. } => "id-taken",
             Self::Workload { .. } => "workload-patch",
             Self::NotFound(_) => "not-found",
             Self::Undecided => "undecided",

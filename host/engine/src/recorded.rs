@@ -177,14 +177,25 @@ impl Recorded {
         before.is_some()
     }
 
-    /// Whether another record says that it is the same real thing: a driver never gives the same id
-    /// to two of one type, and of two types only to what it was asked for in the same words.
+    /// The records that are about the same real thing as this one, by [`are_one`]; the record itself is among
+    /// them where it is recorded. Whether an id is already that of another resource is asked here.
+    pub(crate) fn holders<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a Arc<Record>> {
+        let all = thing(record).and_then(|thing| self.things.get(&thing));
+        all.into_iter().flatten().filter(move |other| are_one(other, record))
+    }
+
+    /// Those of other resources.
+    pub(crate) fn holders_elsewhere<'a>(
+        &'a self,
+        record: &'a Record,
+    ) -> impl Iterator<Item = &'a Arc<Record>> {
+        self.holders(record).filter(|other| other.urn != record.urn)
+    }
+
+    /// Whether another record of ours is about the same real thing, which must then not be deleted.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
-        let same_type = |other: &Record| type_of(other) == type_of(record);
-        let is_it = |other: &Arc<Record>| {
-            other.id() != record.id() && (same_type(other) || other.inputs.values == record.inputs.values)
-        };
-        thing(record).and_then(|thing| self.things.get(&thing)).is_some_and(|all| all.iter().any(is_it))
+        let is_ours = |other: &Arc<Record>| other.id() != record.id() && !other.external;
+        !record.external && self.holders(record).any(is_ours)
     }
 
     /// Takes a change as a store would.
@@ -268,10 +279,17 @@ impl Recorded {
     }
 }
 
-/// The real thing that a record is about, if there is one, and if it is ours.
+/// Driver and id of the real thing that a record is about, if there is one.
 fn thing(record: &Record) -> Option<String> {
-    let ours = exists(record) && !record.external && !record.state.id.is_empty();
-    ours.then(|| format!("{}\n{}", record.driver.name, record.state.id.expose()))
+    let is_there = exists(record) && !record.state.id.is_empty();
+    is_there.then(|| format!("{}\n{}", record.driver.name, record.state.id.expose()))
+}
+
+/// Whether two records are about the same real thing. A driver never gives the same id to two resources of
+/// one type (the contract, `state.id`), and to resources of two types only where their values are equal.
+pub(crate) fn are_one(one: &Record, other: &Record) -> bool {
+    let is_same_thing = thing(one).is_some_and(|thing_of| thing(other) == Some(thing_of));
+    is_same_thing && (type_of(one) == type_of(other) || one.inputs.values == other.inputs.values)
 }
 
 fn type_of(record: &Record) -> Option<String> {

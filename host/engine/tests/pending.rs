@@ -6,7 +6,7 @@ mod support;
 use purlin_engine::{CancelToken, Cause, PlanOptions, Scope};
 use purlin_model::driver::Implements;
 use purlin_state::{Operation, Status};
-use support::{FULL, Lost, PLAIN, Platform, at, documents, locked, scope};
+use support::{FULL, Lost, PLAIN, Platform, documents, locked, scope};
 
 const REPEATS: Implements = Implements { repeat_create: true, ..PLAIN };
 
@@ -138,25 +138,6 @@ async fn an_answer_to_the_second_attempt_says_nothing_of_the_first() {
     locked(&platform.driver.unreachable).clear();
     assert!(platform.up(&all).await.is_success());
     assert_eq!(platform.alive(), ["a"]);
-}
-
-#[tokio::test]
-async fn the_old_one_is_not_taken_for_the_new_one_of_the_same_name() {
-    for (when, generations) in [(Lost::Before, ["a~2"]), (Lost::After, ["a~2"])] {
-        let platform = Platform::with(FULL);
-        let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
-        platform.deploys(&of("fixed: 1")).await;
-        lose(&platform, "create a", when);
-        let summary = platform.up(&of("fixed: 2")).await;
-        assert_eq!(summary.unknown.len(), 1);
-        platform.done();
-        assert!(platform.up(&of("fixed: 2")).await.is_success());
-        let done = platform.done();
-        assert!(at(&done, "update b") < at(&done, "delete a"), "{done:?}");
-        assert_eq!(platform.alive()[..1], generations);
-        assert_eq!((platform.alive().len(), platform.copies().await), (2, 0));
-        assert_eq!(platform.up(&of("fixed: 2")).await.calls, 0);
-    }
 }
 
 #[tokio::test]

@@ -68,6 +68,14 @@ pub(crate) fn faults(cause: &Cause, locate: Locate<'_>) -> Vec<Diagnostic> {
             fault.notes.extend(reasons.iter().map(ToString::to_string));
             vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
         }
+        Cause::Held { driver, id, other } => {
+            let other = other.key().map_or_else(|| other.to_string(), |key| key.to_string());
+            let message =
+                format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already");
+            vec![Diagnostic::error(cause.code(), message).help(format!(
+                "nothing was recorded; where `{other}` has another name now, `purlin state rename` moves it"
+            ))]
+        }
         cause => vec![Diagnostic::error(cause.code(), cause.to_string())],
     }
 }

@@ -127,6 +127,26 @@ fn somebody_who_looked_settles_what_nobody_can_find_out() {
 }
 
 #[test]
+fn the_id_of_the_one_that_is_replaced_settles_nothing() {
+    let before = World::deployed(&shared(), WAITS);
+    let old = before.listed(NOTE)["provider_id"].as_str().expect("an id").to_owned();
+    before.write(&shared().replace("text: hi", "text: ho"), WAITS);
+    let world =
+        before.interrupted(&["up", "--yes", "--parallelism", "1"], "after create", |world| notes(world) == 2);
+    world.run(&["up", "--yes"]).status(1);
+    let refused = world.run(&["state", "settle", NOTE, "--made", &old]).status(2);
+    let why = format!("`{NOTE}` cannot be `{old}`: `{NOTE}` is recorded with that id already");
+    assert!(refused.err.contains(&why), "{}", refused.err);
+    let notes_of = std::fs::read_dir(world.path().join("data/blind")).expect("read");
+    let mut ids = notes_of.map(|note| note.expect("an entry").file_name().to_string_lossy().into_owned());
+    let new = ids.find(|id| *id != old).expect("the new one");
+    world.run(&["state", "settle", NOTE, "--made", &new]).status(0);
+    world.run(&["up", "--yes"]).status(0);
+    assert!(notes(&world) >= 1 && world.listed(NOTE)["provider_id"] != old.as_str());
+    world.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
 fn forgetting_by_force_loosens_what_depends_on_it() {
     let world = World::deployed(&pair(), "");
     let refused = world.run(&["state", "forget", "thing#shared.a", "--yes"]).status(2);

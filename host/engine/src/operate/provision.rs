@@ -4,7 +4,7 @@ use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
 use purlin_model::{Reason, Unfinished};
 use purlin_sandbox::CallError;
-use purlin_state::{Change, Durable, Operation, Record, Status};
+use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
 use super::{Done, Outcome, Task, Turn, nothing};
@@ -85,9 +85,9 @@ impl Task<'_> {
                     changes.push(Change::Put(Box::new(old)));
                 }
                 let known = Known::settled(&made.inputs, &made.state);
-                changes.push(Change::Put(Box::new(made)));
-                changes.push(Change::Settle(id));
-                let durable = self.shared.submit(changes)?;
+                changes.push(Change::Put(Box::new(made.clone())));
+                changes.push(Change::Settle(id.clone()));
+                let durable = self.claim(&**driver, &made, changes, &id).await?;
                 drop(side);
                 let action = if record.is_some() || instead_of == InsteadOf::Deleted {
                     Action::Replace
@@ -229,6 +229,26 @@ impl Task<'_> {
         self.finished(node, known, Action::Update, durable, failure).await
     }
 
+    /// Records what a driver says that it made. An id that another resource has is no new one: then there is
+    /// nothing to record, and the intent is settled. The id of the one that it replaces is accepted, as drivers
+    /// that make nothing outside themselves give it again; what both say to be is not deleted.
+    pub(super) async fn claim(
+        self,
+        driver: &dyn Driver,
+        made: &Record,
+        changes: Vec<Change>,
+        intent: &RecordId,
+    ) -> Result<Durable, Cause> {
+        let is_anothers = |holder: &Record| holder.urn != made.urn && !holder.external;
+        match self.shared.claim(made, is_anothers, changes)? {
+            Ok(durable) => Ok(durable),
+            Err(holder) => {
+                self.shared.submit(vec![Change::Settle(intent.clone())])?.await?;
+                Err(held(driver, made, &holder))
+            }
+        }
+    }
+
     /// Whoever depends on it may begin once the result is on its way to the disk: its own intent
     /// comes behind.
     async fn finished(
@@ -246,6 +266,11 @@ impl Task<'_> {
         self.shared.board.settle(node.id, known);
         Ok(Done { action, durable: Some(durable) })
     }
+}
+
+pub(super) fn held(driver: &dyn Driver, record: &Record, holder: &Record) -> Cause {
+    let (id, other) = (record.state.id.clone(), holder.urn.clone());
+    Cause::Held { driver: driver.known_as().to_owned(), id, other }
 }
 
 /// The record of what came of a call, and why it is a failure all the same. An error means that

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use purlin_graph::Graph;
 use purlin_model::driver::{Failure, Observed};
 use purlin_model::{Finding, Map, Unfinished, Value};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
+use super::provision::held;
 use super::{Done, Outcome, Task, nothing, record_of};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
@@ -27,7 +29,11 @@ impl Task<'_> {
             record.name = driver.name(&self.call(), &record.inputs).await?;
         }
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
-        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle])?;
+        let is_anothers = |holder: &Record| holder.urn != record.urn && !holder.external;
+        // The plan looked, too; this run may have made what has that id.
+        let changes = vec![Change::Put(Box::new(record.clone())), settle];
+        let durable = self.shared.claim(&record, is_anothers, changes)?;
+        let durable = durable.map_err(|holder| held(&**driver, &record, &holder))?;
         Ok(Done { action: Action::Adopt, durable: Some(durable) })
     }
 
@@ -59,9 +65,17 @@ impl Task<'_> {
                 })
             }
         };
-        self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
-        let durable = self.shared.submit(vec![Change::Put(Box::new(record)), settle])?;
+        // What is only looked at may be ours by another name, as long as that stays.
+        let stays = |holder: &Record| self.shared.plan.graph().is_some_and(|graph| holds(graph, holder));
+        let is_anothers = |holder: &Record| holder.urn != record.urn && !holder.external && !stays(holder);
+        let changes = vec![Change::Put(Box::new(record.clone())), settle];
+        let durable = self.shared.claim(&record, is_anothers, changes)?;
+        let durable = match (durable, self.driver(&node)) {
+            (Ok(durable), _) => durable,
+            (Err(holder), driver) => return Err(held(&**driver?, &record, &holder)),
+        };
+        self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 
@@ -112,6 +126,11 @@ impl Task<'_> {
             ..record.clone()
         }
     }
+}
+
+/// Whether the documents ask for what is recorded.
+fn holds(graph: &Graph, record: &Record) -> bool {
+    record.urn.key().is_some_and(|key| graph.find(key.as_str()).is_some())
 }
 
 /// A record with what was found. Where it differs from what was wanted it has to be looked at again;

@@ -10,6 +10,7 @@ use super::delete::gone;
 use super::read::{look_at, refreshed};
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::{Driver, Look};
+use crate::error::Cause;
 use crate::plan::Action;
 use crate::recorded::exists;
 
@@ -32,6 +33,9 @@ impl Task<'_> {
 
     /// By the id that the driver named, else by its name, else by asking for it again with the
     /// same idempotency key; else it stays undecided.
+    ///
+    /// What is recorded already, such as the one that was to be replaced, is no evidence: the new one may
+    /// exist beside it under the same name, or not.
     async fn recover_create(self, intent: &Intent, made: &Record, look_only: bool) -> Outcome {
         let driver = self.driver_of(made)?;
         let implements = driver.manifest().implements;
@@ -41,19 +45,11 @@ impl Task<'_> {
             let id = intent.checkpoint.as_ref().map(Label::expose);
             let look = Look { id, name: made.name.expose(), inputs: &made.inputs, state: None };
             found = look_at(&**driver, &self.call(), look).await?;
-            // What it was to replace may have the same name.
-            let known = |id: &str| {
-                let mut records = self.shared.plan.recorded.records().filter(|record| exists(record));
-                records.find(|record| record.state.id == id && record.driver.name == made.driver.name)
+            let Some(seen) = &found else {
+                return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
             };
-            match found.as_ref().map(|found| known(found.state.id.expose())) {
-                None => return self.settled(Vec::new(), intent.id(), Finding::NotCreated),
-                Some(Some(old)) if old.urn == made.urn => {
-                    return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
-                }
-                // Another one has its name, and hides what was perhaps made.
-                Some(Some(_)) => found = None,
-                Some(None) => {}
+            if self.shared.is_held(&Record { state: seen.state.clone(), ..made.clone() }) {
+                found = None;
             }
         }
         if implements.repeat_create && look_only && found.is_none() {
@@ -63,6 +59,7 @@ impl Task<'_> {
             match self.create_again(&**driver, intent, made, there.as_deref()).await {
                 // What was seen is there, whatever asking for it again came to.
                 Err(_) if found.is_some() => {}
+                Err(cause @ Cause::Held { .. }) => return Err(cause),
                 Err(cause) => {
                     self.shared.leave_unknown(&self.step.key);
                     return Err(cause);
@@ -70,18 +67,29 @@ impl Task<'_> {
                 done => return done,
             }
         }
-        let Some(found) = found else {
-            self.shared.leave_unknown(&self.step.key);
-            self.shared.events.observed(&self.step.key, Finding::MayExist, Vec::new());
-            return Ok(nothing());
-        };
+        let Some(found) = found else { return Ok(self.undecided()) };
         let mut record = refreshed(&Record { state: found.state.clone(), ..made.clone() }, &found);
         let unsure = found.values.is_none() || intent.checkpoint.is_some() || implements.repeat_create;
         if implements.update && unsure {
             // Whether all of it was made is not known; changing it to what is wanted is.
             record.status = Status::Partial(Unfinished::InterruptedCreate);
         }
-        self.settled(instead_of(there.as_deref(), self, record), intent.id(), Finding::Created)
+        let mut changes = instead_of(there.as_deref(), self, &record);
+        changes.push(Change::Settle(intent.id()));
+        match self.shared.claim(&record, |_| true, changes)? {
+            Ok(durable) => {
+                self.shared.events.observed(&self.step.key, Finding::Created, Vec::new());
+                Ok(Done { action: Action::Read, durable: Some(durable) })
+            }
+            // Another one was found to be it meanwhile.
+            Err(_) => Ok(self.undecided()),
+        }
+    }
+
+    fn undecided(self) -> Done {
+        self.shared.leave_unknown(&self.step.key);
+        self.shared.events.observed(&self.step.key, Finding::MayExist, Vec::new());
+        nothing()
     }
 
     /// The contract says that a repeated call with the same key finds what the first one made.
@@ -113,7 +121,11 @@ impl Task<'_> {
             // This attempt made nothing, perhaps; of the first one it says nothing.
             Err(error) => return Err(error.into()),
         };
-        self.settled(instead_of(there, self, record), intent.id(), Finding::Created)
+        let mut changes = instead_of(there, self, &record);
+        changes.push(Change::Settle(intent.id()));
+        let durable = self.claim(driver, &record, changes, &intent.id()).await?;
+        self.shared.events.observed(&self.step.key, Finding::Created, Vec::new());
+        Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 
     /// Whether it was changed does not matter much: it is looked at, or changed again.
@@ -195,12 +207,12 @@ impl Task<'_> {
 }
 
 /// What a new one replaces becomes an old copy.
-fn instead_of(there: Option<&Record>, task: Task<'_>, made: Record) -> Vec<Change> {
+fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Change> {
     let mut changes = Vec::with_capacity(3);
     // What it depended on may be gone since.
     let is_recorded = |urn: &Urn| task.recorded(&RecordId::current(urn.clone())).is_some();
     let dependencies = made.dependencies.iter().filter(|urn| is_recorded(urn)).cloned().collect();
-    let made = Record { dependencies, ..made };
+    let made = Record { dependencies, ..made.clone() };
     // The wish of the run that was interrupted counts.
     if let Some(there) = there
         && !made.retain

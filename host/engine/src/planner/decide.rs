@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
-use purlin_model::{Diagnostic, Label, Reason, Unfinished, Urn};
+use purlin_model::{Diagnostic, Reason, Unfinished, Urn};
 use purlin_state::{Record, Status};
 
 use super::{Decided, Planner, predict, prepared};
@@ -14,7 +14,7 @@ use crate::evaluate::Known;
 use crate::fate::{self, Case, Fate};
 use crate::operate::record_of;
 use crate::plan::{Action, InsteadOf, Prepared, Step, Warning, Work};
-use crate::recorded::exists;
+use crate::recorded::{are_one, exists};
 
 impl Planner<'_> {
     pub(super) fn decide(&mut self, mut answer: Answer) {
@@ -90,7 +90,7 @@ impl Planner<'_> {
             self.refuse_to_take_over(node, &record);
             return;
         }
-        if record.external && self.is_held_elsewhere(node, &urn, &*driver, &record.state.id) {
+        if record.external && self.is_held_elsewhere(node, &record) {
             return;
         }
         let adopt = record
@@ -146,15 +146,15 @@ impl Planner<'_> {
     /// A resource that others manage: what it is like is all that counts.
     fn observe(&mut self, node: Node<'_>, answer: Answer, found: Observed) {
         let Question { key, urn, record, driver, digest, .. } = answer.question;
-        if self.is_held_elsewhere(node, &urn, &*driver, &found.state.id) {
-            return;
-        }
         let inputs = ask::found_inputs(&answer.inputs, &found);
         let seen = Record {
             external: true,
             digest: digest.unwrap_or_default(),
             ..self.found(node, &urn, &*driver, inputs, found.state.clone())
         };
+        if self.is_held_elsewhere(node, &seen) {
+            return;
+        }
         let (mut changes, mut reasons) = (Vec::new(), Vec::new());
         let same = match &record {
             None => {
@@ -186,11 +186,11 @@ impl Planner<'_> {
     fn adopt(&mut self, node: Node<'_>, answer: Answer, found: Observed, id: &str) {
         let Answer { question, inputs, impact, .. } = answer;
         let Question { key, urn, digest, driver, .. } = question;
-        if self.is_held_elsewhere(node, &urn, &*driver, &found.state.id) {
-            return;
-        }
         let before = ask::found_inputs(&inputs, &found);
         let record = self.found(node, &urn, &*driver, before, found.state.clone());
+        if self.is_held_elsewhere(node, &record) {
+            return;
+        }
         let mut changes = diff::inputs(Some(&record.inputs), &inputs);
         let case = Case {
             record: &record,
@@ -232,24 +232,13 @@ impl Planner<'_> {
     }
 
     /// Whether something is ours already, by another name: it must not become two resources.
-    fn is_held_elsewhere(
-        &mut self,
-        node: Node<'_>,
-        urn: &Urn,
-        driver: &dyn crate::driver::Driver,
-        id: &Label,
-    ) -> bool {
-        let is_it = |record: &&Record| {
-            record.urn != *urn
-                && !record.external
-                && exists(record)
-                && record.state.id.expose() == id.expose()
-                && *record.driver.name == *driver.known_as()
-        };
-        let recorded = self.recorded.records().map(|record| &**record);
+    fn is_held_elsewhere(&mut self, node: Node<'_>, record: &Record) -> bool {
         let taken_over = self.decided.iter().filter_map(|decided| decided.adopt.as_deref());
-        let other = recorded.chain(taken_over).filter(is_it).filter_map(|record| record.urn.key()).min();
-        let Some(other) = other else { return false };
+        let taken_over = taken_over.filter(|other| other.urn != record.urn && are_one(other, record));
+        let recorded = self.recorded.holders_elsewhere(record).map(|other| &**other);
+        let ours = recorded.chain(taken_over).filter(|other| !other.external);
+        let Some(other) = ours.filter_map(|other| other.urn.key()).min() else { return false };
+        let id = &record.state.id;
         // What is only looked at may be ours by another name, as long as that stays.
         let observes = node.lifecycle.observe.is_some();
         if observes && self.graph.nodes().any(|node| *node.key == other) {

@@ -36,6 +36,7 @@ impl Shelf {
             checkpoint: Checkpoint::Never,
             deletes_first: false,
             tells: false,
+            finds_oldest: false,
             strict: false,
             promises: false,
         };
@@ -240,7 +241,10 @@ impl Driver for SimDriver {
         let under = self.begin("read", call, &what).await?;
         let found = {
             let world = self.sim.world();
-            let id = look.id.map(str::to_owned).or_else(|| world.by_name(self.number, look.name));
+            let id = look
+                .id
+                .map(str::to_owned)
+                .or_else(|| world.by_name(self.number, look.name, self.kind.finds_oldest));
             id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
         };
         // What can be told, and is not there, is told to be nothing.

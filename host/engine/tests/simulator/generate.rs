@@ -44,6 +44,7 @@ fn kind(rng: &mut Rng) -> Kind {
         checkpoint: *rng.pick(&[Checkpoint::Never, Checkpoint::Before, Checkpoint::After]),
         deletes_first: rng.chance(20),
         tells: rng.chance(70),
+        finds_oldest: rng.chance(50),
         strict: rng.chance(30),
         promises: rng.chance(60),
     }

@@ -398,23 +398,30 @@ impl Life {
         world.planned = planned;
     }
 
-    /// What a person does who is told that it is not known whether something was made: looks for it,
-    /// deletes it by hand where it is, and says that there is nothing.
+    /// What a person does who is told that it is not known whether something was made: looks for it, and
+    /// says what it is, or deletes it by hand and says that there is nothing.
     pub(crate) async fn resolve(&self) -> Result<(), Fault> {
-        let mut changes = Vec::new();
         for intent in self.snapshot().await?.pending {
             if !matches!(intent.operation, Operation::Create(_)) {
                 continue;
             }
-            let mut world = self.sim.world();
-            let made = world.things.iter().find(|(_, thing)| thing.made_with == intent.idempotency_key);
-            let made = made.map(|(id, _)| id.clone());
-            if let Some(id) = made {
-                world.vanish(&id);
-            }
-            changes.push(Change::Settle(intent.id()));
+            let made = {
+                let mut world = self.sim.world();
+                let made = world.things.iter().find(|(_, thing)| thing.made_with == intent.idempotency_key);
+                let made = made.map(|(id, _)| id.clone());
+                let keeps = self.sim.draw(2) == 0;
+                if let Some(id) = made.as_ref().filter(|_| !keeps) {
+                    world.vanish(id);
+                }
+                made.filter(|_| keeps)
+            };
+            let urn = intent.id().urn;
+            let changes = purlin_engine::settle(self.snapshot().await?, &urn, made.as_deref());
+            let changes = changes.map_err(|error| format!("nothing is settled: {error}"))?;
+            self.sim.world().submitted(&changes);
+            self.store.write(changes).await.map_err(|error| error.to_string())?;
         }
-        self.store.write(changes).await.map_err(|error| error.to_string())
+        Ok(())
     }
 
     /// What a person does where nothing but protection is in the way, or that something which others

@@ -24,6 +24,8 @@ pub(crate) struct Kind {
     pub(crate) deletes_first: bool,
     /// `read` tells inputs, not only outputs.
     pub(crate) tells: bool,
+    /// Of several that have a name, `read` finds the oldest.
+    pub(crate) finds_oldest: bool,
     /// Deleting what is gone is an error of the kind that says so.
     pub(crate) strict: bool,
     /// It names outputs that an update leaves as they are.
@@ -161,6 +163,7 @@ impl fmt::Display for Scenario {
                 (does.repeat_create, "repeat-create"),
                 (kind.deletes_first, "deletes-first"),
                 (kind.tells, "tells-inputs"),
+                (kind.finds_oldest, "finds-oldest"),
                 (kind.strict, "strict"),
                 (kind.promises, "promises-outputs"),
                 (kind.checkpoint == Checkpoint::Before, "checkpoint-before"),

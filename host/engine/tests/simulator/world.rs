@@ -226,7 +226,9 @@ impl World {
             // Where the old one goes first, what can be changed in place follows the new one. What
             // lives within it goes with it.
             let may_follow = first || inside.contains(other);
-            let recorded = self.view.values().any(|record| record.state.id == *other && is_there(record));
+            // What others manage from now on follows nobody.
+            let is_ours = |record: &Record| is_there(record) && !record.external;
+            let recorded = self.view.values().any(|record| record.state.id == *other && is_ours(record));
             if recorded && !may_follow {
                 wrong.push(format!("{id} was deleted, and {other} of {} still needs it", thing.urn));
             }
@@ -285,10 +287,12 @@ impl World {
         }
     }
 
-    /// The thing that is found by a name: the newest.
-    pub(crate) fn by_name(&self, driver: usize, name: &str) -> Option<String> {
+    /// The thing that is found by a name: the newest or the oldest.
+    pub(crate) fn by_name(&self, driver: usize, name: &str, oldest: bool) -> Option<String> {
         let of = self.things.iter().filter(|(_, thing)| thing.driver == driver && thing.name == name);
-        of.max_by_key(|(id, _)| id[1..].parse::<u32>().unwrap_or(0)).map(|(id, _)| id.clone())
+        let age = |(id, _): &(&String, &Thing)| id[1..].parse::<u32>().unwrap_or(0);
+        let found = if oldest { of.min_by_key(age) } else { of.max_by_key(age) };
+        found.map(|(id, _)| id.clone())
     }
 
     pub(crate) fn state(&self, id: &str) -> Option<ResourceState> {

@@ -63,6 +63,10 @@ pub(crate) struct Scripted {
     busy: Mutex<BTreeMap<String, u32>>,
     /// Whether `create` names its id before it is done.
     pub(crate) checkpoints: Mutex<bool>,
+    /// Whether `read` by a name finds what has had it the longest.
+    pub(crate) finds_oldest: Mutex<bool>,
+    /// Whether `read` by a name finds whatever there is.
+    pub(crate) finds_any: Mutex<bool>,
     drawn: AtomicU64,
 }
 
@@ -107,6 +111,8 @@ impl Scripted {
             lost: Mutex::default(),
             busy: Mutex::default(),
             checkpoints: Mutex::new(false),
+            finds_oldest: Mutex::new(false),
+            finds_any: Mutex::new(false),
             drawn: AtomicU64::default(),
         })
     }
@@ -279,6 +285,10 @@ impl Driver for Scripted {
         let world = locked(&self.world);
         let found = match look.id {
             Some(id) => world.get_key_value(id),
+            None if *locked(&self.finds_any) => {
+                world.iter().find(|(_, thing)| thing.key.contains("#shared."))
+            }
+            None if *locked(&self.finds_oldest) => world.iter().find(|(_, thing)| thing.name == look.name),
             None => world.iter().rfind(|(_, thing)| thing.name == look.name),
         };
         Ok(found.map(|(id, thing)| {

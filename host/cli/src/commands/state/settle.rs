@@ -60,6 +60,15 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             Failure::input(format!("no call on `{name}` is open, so there is nothing to settle"))
                 .hint("`purlin status` shows which resources were interrupted")
         }
+        purlin_host::Error::Engine(engine::Error::Held { id, by, .. }) => {
+            let copy = if by.superseded.is_some() { "an old copy of " } else { "" };
+            let (id, by) = (id.to_string(), key(&by.urn));
+            let (id, by) = (text::line(&id), text::line(&by));
+            Failure::input(format!(
+                "`{name}` cannot be `{id}`: {copy}`{by}` is recorded with that id already"
+            ))
+            .hint("write the id of what the interrupted call made, or `--not-made` where it made nothing")
+        }
         _ => subject::failure(error),
     })?;
     drop(session);

@@ -1,0 +1,167 @@
+//! Whose an id is: what is recorded already is never taken for something new.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::{Cause, Error, PlanOptions};
+use purlin_model::driver::Implements;
+use purlin_state::{Change, RecordId, Status};
+use support::{FULL, Lost, PLAIN, Platform, at, documents, locked};
+
+fn lose(platform: &Platform, call: &str, when: Lost) {
+    let (what, name) = call.split_once(' ').expect("`what name`");
+    locked(&platform.driver.lost).insert(format!("{what} thing.default#shared.{name}"), when);
+}
+
+fn of(fixed: &str) -> String {
+    documents(&[("a", fixed), ("b", "x: <a.id>")], &[])
+}
+
+/// A replacement of `a` whose creation was interrupted; `b` depends on it.
+async fn interrupted(implements: Implements, when: Lost, finds_oldest: bool) -> Platform {
+    let platform = Platform::with(implements);
+    *locked(&platform.driver.finds_oldest) = finds_oldest;
+    platform.deploys(&of("fixed: 1")).await;
+    lose(&platform, "create a", when);
+    assert_eq!(platform.up(&of("fixed: 2")).await.unknown.len(), 1);
+    platform.done();
+    platform
+}
+
+async fn settle(platform: &Platform, id: Option<&str>) -> Result<Vec<Change>, Error> {
+    let snapshot = platform.snapshot().await;
+    let urn = snapshot.pending[0].id().urn;
+    let id = id.map(|id| format!("thing.default#shared.{id}"));
+    purlin_engine::settle(snapshot, &urn, id.as_deref())
+}
+
+#[tokio::test]
+async fn the_new_one_is_found_beside_the_old_one_of_the_same_name() {
+    let platform = interrupted(FULL, Lost::After, false).await;
+    assert!(platform.up(&of("fixed: 2")).await.is_success());
+    let done = platform.done();
+    assert!(at(&done, "update b") < at(&done, "delete a"), "{done:?}");
+    assert_eq!((platform.alive(), platform.copies().await), (vec!["a~2".to_owned(), "b".into()], 0));
+    assert_eq!(platform.up(&of("fixed: 2")).await.calls, 0);
+}
+
+#[tokio::test]
+async fn the_old_one_that_is_found_says_nothing_of_the_new_one() {
+    for (when, oldest) in [(Lost::Before, false), (Lost::Before, true), (Lost::After, true)] {
+        let platform = interrupted(FULL, when, oldest).await;
+        let before = platform.alive();
+        let summary = platform.up(&of("fixed: 2")).await;
+        assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.a"));
+        assert_eq!(platform.alive(), before, "neither made again nor deleted");
+        assert_eq!(platform.snapshot().await.pending.len(), 1);
+        // Somebody looks.
+        let made = (when == Lost::After).then_some("a~2");
+        platform.write(settle(&platform, made).await.expect("changes")).await;
+        assert!(platform.up(&of("fixed: 2")).await.is_success());
+        assert_eq!(platform.alive(), ["a~2", "b"], "{when:?}");
+        assert_eq!(platform.up(&of("fixed: 2")).await.calls, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_driver_that_may_be_asked_again_is_where_the_old_one_is_found() {
+    let repeats = Implements { repeat_create: true, ..FULL };
+    for (when, oldest) in [(Lost::Before, false), (Lost::After, true)] {
+        let platform = interrupted(repeats, when, oldest).await;
+        assert!(platform.up(&of("fixed: 2")).await.is_success());
+        assert_eq!(platform.alive(), ["a~2", "b"], "{when:?}");
+        assert_eq!(platform.up(&of("fixed: 2")).await.calls, 0);
+    }
+}
+
+#[tokio::test]
+async fn an_old_copy_that_could_not_be_deleted_is_not_the_new_one_either() {
+    let platform = Platform::with(FULL);
+    *locked(&platform.driver.finds_oldest) = true;
+    platform.deploys(&of("fixed: 1, fail: delete")).await;
+    platform.up(&of("fixed: 2")).await;
+    assert_eq!(
+        (platform.alive(), platform.copies().await),
+        (vec!["a".to_owned(), "a~2".into(), "b".into()], 1)
+    );
+    lose(&platform, "create a", Lost::After);
+    platform.up(&of("fixed: 3")).await;
+    platform.recover().await;
+    assert_eq!(platform.snapshot().await.pending.len(), 1, "`a` has the name, and is an old copy");
+    assert_eq!(platform.copies().await, 1);
+}
+
+#[tokio::test]
+async fn an_id_that_a_record_has_settles_nothing() {
+    let platform = interrupted(FULL, Lost::After, true).await;
+    for (id, held_by) in [("a", "a"), ("b", "b")] {
+        let refused = settle(&platform, Some(id)).await;
+        let Err(Error::Held { id: held, by, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(held.expose(), format!("thing.default#shared.{id}"));
+        assert_eq!(
+            by,
+            RecordId::current(platform.record(&format!("shared.{held_by}")).await.expect("recorded").urn)
+        );
+    }
+    assert!(settle(&platform, Some("a~2")).await.is_ok());
+}
+
+#[tokio::test]
+async fn of_two_that_find_one_thing_only_one_gets_it() {
+    // Two creations were interrupted, and both names lead to the one thing that there is.
+    let platform = Platform::with(Implements { name: false, ..FULL });
+    let both = documents(&[("a", "same: it"), ("b", "same: it")], &[]);
+    lose(&platform, "create a", Lost::After);
+    lose(&platform, "create b", Lost::Before);
+    platform.up(&both).await;
+    assert_eq!(platform.snapshot().await.pending.len(), 2);
+    *locked(&platform.driver.finds_any) = true;
+    let summary = platform.recover().await;
+    assert_eq!(summary.unknown.len(), 1, "{summary:#?}");
+    let recorded = platform.records().await;
+    assert_eq!(recorded.iter().filter(|record| record.state.id == "it").count(), 1);
+}
+
+#[tokio::test]
+async fn what_is_made_with_the_id_of_another_is_not_recorded() {
+    for implements in [PLAIN, FULL] {
+        let platform = Platform::with(implements);
+        platform.deploys(&documents(&[("a", "same: it")], &[])).await;
+        let both = documents(&[("a", "same: it"), ("b", "same: it"), ("c", "x: <b.id>"), ("d", "v: d")], &[]);
+        let summary = platform.up(&both).await;
+        let [(key, Cause::Held { id, other, .. })] = &summary.failed[..] else { panic!("{summary:#?}") };
+        assert_eq!((key.id(), id.expose()), ("shared.b", "it"));
+        assert_eq!(other.key().expect("a key").id(), "shared.a");
+        assert!(platform.record("shared.b").await.is_none() && platform.snapshot().await.pending.is_empty());
+        assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+        // What is another's is not deleted with it.
+        platform.driver.take_calls();
+        assert!(platform.up(&documents(&[("a", "same: it")], &[])).await.is_success());
+        assert!(!platform.driver.take_calls().contains(&"delete thing.default#shared.b".to_owned()));
+        assert!(locked(&platform.driver.world).contains_key("it"));
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_creation_that_returns_the_id_of_another_is_settled() {
+    let platform = Platform::with(Implements { repeat_create: true, ..PLAIN });
+    platform.deploys(&documents(&[("a", "same: it")], &[])).await;
+    lose(&platform, "create b", Lost::Before);
+    let both = documents(&[("a", "same: it"), ("b", "same: it")], &[]);
+    platform.up(&both).await;
+    let summary = platform.recover().await;
+    assert!(matches!(summary.failed[..], [(_, Cause::Held { .. })]), "{summary:#?}");
+    assert!(summary.unknown.is_empty() && platform.snapshot().await.pending.is_empty());
+}
+
+#[tokio::test]
+async fn one_thing_does_not_become_two_by_being_imported_and_made() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&documents(&[("a", "same: it")], &[])).await;
+    for wish in ["import: it", "observe: it"] {
+        let both = documents(&[("b", "v: 1")], &[("b", wish)]);
+        let faults =
+            platform.refused(&both, PlanOptions { keep_removed: true, ..PlanOptions::default() }).await;
+        assert!(faults[0].message.contains("which `thing.default#shared.a` is already"), "{faults:#?}");
+    }
+}
