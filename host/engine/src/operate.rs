@@ -152,6 +152,21 @@ impl<'a> Task<'a> {
         deleted_with(plan.graph.as_ref()?, node, &plan.context)
     }
 
+    /// What is recorded of a change that came part of the way, or nobody knows how far: the inputs from
+    /// before, so that the next attempt changes it from what it was to what is wanted.
+    fn between(self, before: &Record, changed: &Record) -> Record {
+        // It may need what it needed, and what it was to need.
+        let is_recorded = |urn: &&Urn| self.recorded(&RecordId::current(Urn::clone(urn))).is_some();
+        let mut dependencies = before.dependencies.clone();
+        dependencies.extend(changed.dependencies.iter().filter(is_recorded).cloned());
+        dependencies.sort_unstable();
+        dependencies.dedup();
+        // Whether it moved is not known: then it goes with nobody, and is deleted by a call.
+        let stays = before.deleted_with == changed.deleted_with;
+        let deleted_with = before.deleted_with.clone().filter(|_| stays);
+        Record { digest: [0; 32], dependencies, deleted_with, ..before.clone() }
+    }
+
     /// The record of a node, made or changed now.
     fn record(self, node: Node<'_>, driver: &dyn Driver, inputs: Inputs, name: Label) -> Option<Record> {
         let plan = &self.shared.plan;

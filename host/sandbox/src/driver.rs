@@ -255,7 +255,7 @@ impl Driver {
     ///
     /// # Errors
     /// [`CallError::Failure`]: nothing was changed, unless it is `Partial`. Any other error
-    /// leaves the outcome open.
+    /// leaves the outcome open; [`CallError::Junk`] where it answers with another id, in a `Partial`, too.
     pub async fn update(
         &self,
         context: &CallContext<'_>,
@@ -270,12 +270,16 @@ impl Driver {
             .run(&given, |guest, store| Box::pin(async move { guest.call_update(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
-        let state = answer.map_err(|failure| reader.failure(failure))?;
-        let state = reader.state(state)?;
-        if state.id.expose() != change.state.id.expose() {
+        let answer = answer.map_err(|failure| reader.failure(failure)).and_then(|state| reader.state(state));
+        let told = match &answer {
+            Ok(state) => Some(state),
+            Err(CallError::Failure(Failure::Partial { state, .. })) => Some(&**state),
+            Err(_) => None,
+        };
+        if told.is_some_and(|told| told.id.expose() != change.state.id.expose()) {
             return Err(reader.junk("`update` changed the id of the resource"));
         }
-        Ok(state)
+        answer
     }
 
     /// Deletes the resource. What is gone already is a success.

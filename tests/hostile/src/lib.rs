@@ -26,6 +26,7 @@ use bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements, Inputs,
     InvalidInput, Manifest, NameRequest, Observed, ReadRequest, State, TypeSchema,
 };
+use bindings::purlin::driver::types::Partial;
 use serde_json::{Value, json};
 
 struct Hostile;
@@ -93,7 +94,11 @@ impl Guest for Hostile {
     fn update(request: Change) -> Result<State, Failure> {
         let attack = Attack::of(&request.after);
         attack.at("update")?;
-        Ok(State { id: attack.text_or("id", &request.state.id), ..request.state })
+        let state = State { id: attack.text_or("id", &request.state.id), ..request.state };
+        match attack.text("kind").as_str() {
+            "partial" => Err(Failure::Partial(Partial { state, message: "the rest is missing".into() })),
+            _ => Ok(state),
+        }
     }
 
     fn delete(request: DeleteRequest) -> Result<(), Failure> {

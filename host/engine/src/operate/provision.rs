@@ -1,5 +1,7 @@
 //! Making and changing resources.
 
+use std::sync::Arc;
+
 use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
 use purlin_model::{Reason, Unfinished};
@@ -219,6 +221,20 @@ impl Task<'_> {
         };
         let result = patiently(&self.shared.cancel, self.effort, || driver.update(&call, change)).await;
         drop(turn);
+        // What was wished for is not what there is.
+        let changed = match &result {
+            Err(CallError::Failure(Failure::Partial { .. })) => Record {
+                updated: changed.updated,
+                deployment: Arc::clone(&changed.deployment),
+                // Whose state and cookie it is.
+                driver: changed.driver.clone(),
+                protect: changed.protect,
+                retain: changed.retain,
+                holds_data: changed.holds_data.clone().or_else(|| record.holds_data.clone()),
+                ..self.between(record, &changed)
+            },
+            _ => changed,
+        };
         let (changed, failure) =
             match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
                 Ok(finished) => finished,

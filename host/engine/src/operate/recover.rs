@@ -133,21 +133,9 @@ impl Task<'_> {
         let id = changed.id();
         let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, Finding::Gone) };
         let driver = self.driver_of(changed)?;
-        // It may need what it needed, and what it was to need.
-        let is_recorded = |urn: &&Urn| self.recorded(&RecordId::current(Urn::clone(urn))).is_some();
-        let mut dependencies = record.dependencies.clone();
-        dependencies.extend(changed.dependencies.iter().filter(is_recorded).cloned());
-        dependencies.sort_unstable();
-        dependencies.dedup();
-        // Whether it moved is not known: then it goes with nobody, and is deleted by a call.
-        let deleted_with =
-            record.deleted_with.clone().filter(|_| record.deleted_with == changed.deleted_with);
         let mut known = Record {
             status: Status::Partial(Unfinished::InterruptedUpdate),
-            digest: [0; 32],
-            dependencies,
-            deleted_with,
-            ..Record::clone(&record)
+            ..self.between(&record, changed)
         };
         if driver.manifest().implements.read {
             let look = Look {

@@ -147,7 +147,7 @@ impl SimDriver {
     }
 
     async fn changed(&self, under: Under, state: ResourceState) -> Result<ResourceState, CallError> {
-        if under.fault == Some(Fault::Partial) {
+        if matches!(under.fault, Some(Fault::Partial | Fault::Half)) {
             let message = "told to".to_owned();
             let failure = Failure::Partial { state: Box::new(state), message };
             return Err(self.answer(under, CallError::Failure(failure)).await.unwrap_or_else(|error| error));
@@ -212,6 +212,7 @@ impl Driver for SimDriver {
             values: values(inputs),
             made_with: call.idempotency_key.clone(),
             driver: self.number,
+            had: std::collections::BTreeSet::new(),
             released: false,
         };
         if !self.sim.world().has_room(&thing.values) {
@@ -286,7 +287,16 @@ impl Driver for SimDriver {
         }
         let state = {
             let mut world = self.sim.world();
-            if world.change(&id, &values(change.after)) { world.state(&id) } else { None }
+            world.was_ever(&id, &values(change.before));
+            let mut after = values(change.after);
+            if under.fault == Some(Fault::Half)
+                && let Some(there) = world.things.get(&id)
+            {
+                let v = after.get("v").cloned().unwrap_or_default();
+                after = there.values.clone();
+                after.insert("v".into(), v);
+            }
+            if world.change(&id, &after) { world.state(&id) } else { None }
         };
         match state {
             Some(state) => self.changed(under, state).await,

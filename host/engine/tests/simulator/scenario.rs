@@ -98,6 +98,8 @@ pub(crate) enum Fault {
     Fail,
     /// It does all, and says that something is missing.
     Partial,
+    /// An update changes one input and nothing else, and says so; otherwise the same.
+    Half,
     /// It breaks down before it did anything.
     TrapBefore,
     /// It breaks down when all is done.

@@ -18,8 +18,22 @@ pub(crate) struct Thing {
     /// The idempotency key that it was made with.
     pub(crate) made_with: String,
     pub(crate) driver: usize,
+    /// All values that it ever had, by name.
+    pub(crate) had: BTreeSet<(String, String)>,
     /// Nobody of ours has anything to do with it any more, as the documents wished.
     pub(crate) released: bool,
+}
+
+impl Thing {
+    /// With what it is now among all that it was.
+    fn noted(mut self) -> Self {
+        let now = self
+            .values
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_string(), value.as_str()?.to_owned())));
+        self.had.extend(now);
+        self
+    }
 }
 
 /// What a plan says of a resource, as far as it matters to what may be deleted.
@@ -123,7 +137,18 @@ impl World {
         }
         self.refers_to_what_is_there(id, &thing.values);
         self.say(format!("  made {id} for {} {}", thing.urn, show(&thing.values)));
-        self.things.insert(id.to_owned(), thing);
+        self.things.insert(id.to_owned(), thing.noted());
+    }
+
+    /// A driver is told what something was before: it has to have been that, at some time.
+    pub(crate) fn was_ever(&mut self, id: &str, before: &Map) {
+        let Some(thing) = self.things.get(id) else { return };
+        let never =
+            before.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_str()?.to_owned())));
+        let never: Vec<_> = never.filter(|value| !thing.had.contains(value)).collect();
+        for (name, value) in never {
+            self.violated(format!("the driver was told that {id} had {name}={value}, which it never had"));
+        }
     }
 
     /// Somebody makes a thing that a driver can see.
@@ -133,8 +158,10 @@ impl World {
             values.insert(name.into(), value.into());
         }
         let (urn, name, made_with) = ("nobody", "made by hand", format!("by hand {id}"));
-        let thing = Thing { urn: urn.into(), name: name.into(), values, made_with, driver, released: true };
-        self.things.entry(id.to_owned()).or_insert(thing);
+        let had = BTreeSet::new();
+        let thing =
+            Thing { urn: urn.into(), name: name.into(), values, made_with, driver, had, released: true };
+        self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
 
     pub(crate) fn change(&mut self, id: &str, values: &Map) -> bool {
@@ -151,6 +178,7 @@ impl World {
         self.say(format!("  changed {id} to {}", show(values)));
         if let Some(thing) = self.things.get_mut(id) {
             thing.values = values.clone();
+            *thing = thing.clone().noted();
         }
         true
     }
@@ -281,6 +309,7 @@ impl World {
             Behind::Drift => {
                 if let Some(thing) = self.things.get_mut(id) {
                     thing.values.insert("v".into(), "drifted".into());
+                    *thing = thing.clone().noted();
                     self.say(format!("  {id} was changed behind our back"));
                 }
             }

@@ -39,6 +39,7 @@ pub(crate) enum Lost {
 /// - `coy: true`: it says nothing of a change to what is not known yet;
 /// - `busy: n`: so many calls are asked to be made again after 5 ms;
 /// - `same: id`: what it makes has this id, even where something has it already;
+/// - `stuck: text`: an update changes `v` and nothing else, and says so;
 /// - `lie: text`: the output `v` is this in place of what the inputs say.
 pub(crate) struct Scripted {
     name: String,
@@ -63,6 +64,8 @@ pub(crate) struct Scripted {
     busy: Mutex<BTreeMap<String, u32>>,
     /// Whether `create` names its id before it is done.
     pub(crate) checkpoints: Mutex<bool>,
+    /// What updates were given: the params before, the outputs, and the params after.
+    pub(crate) changes: Mutex<Vec<(purlin_model::Map, Value, purlin_model::Map)>>,
     /// Whether `read` by a name finds what has had it the longest.
     pub(crate) finds_oldest: Mutex<bool>,
     /// Whether `read` by a name finds whatever there is.
@@ -111,6 +114,7 @@ impl Scripted {
             lost: Mutex::default(),
             busy: Mutex::default(),
             checkpoints: Mutex::new(false),
+            changes: Mutex::default(),
             finds_oldest: Mutex::new(false),
             finds_any: Mutex::new(false),
             drawn: AtomicU64::default(),
@@ -309,7 +313,16 @@ impl Driver for Scripted {
     }
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose();
+        let wish = |inputs: &Inputs| inputs.params.as_map().cloned().unwrap_or_default();
+        locked(&self.changes).push((wish(change.before), change.state.outputs.clone(), wish(change.after)));
         self.act("update", call, change.after, id).await?;
+        if let Some(message) = text(change.after, "stuck") {
+            let mut reached = change.state.clone();
+            let mut outputs = reached.outputs.as_map().cloned().unwrap_or_default();
+            outputs.insert("v".into(), change.after.params.get("v").unwrap_or_default());
+            reached.outputs = Value::Map(outputs);
+            return Err(CallError::Failure(Failure::Partial { state: Box::new(reached), message }));
+        }
         match locked(&self.world).get_mut(id) {
             Some(thing) => thing.values = change.after.values.clone(),
             None => return Err(CallError::Failure(Failure::NotFound(id.to_owned()))),

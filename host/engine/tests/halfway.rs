@@ -1,0 +1,78 @@
+//! Changes that came part of the way: what is recorded is what was reached.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_model::{Map, Unfinished, Value};
+use purlin_state::Status;
+use support::{FULL, PLAIN, Platform, documents, locked};
+
+fn map(entries: &[(&str, &str)]) -> Map {
+    entries.iter().map(|(name, value)| ((*name).into(), Value::from(*value))).collect()
+}
+
+/// `a` was to become `v: 2, w: 2`, and only `v` came to be that.
+async fn half_changed(implements: purlin_model::driver::Implements) -> Platform {
+    let platform = Platform::with(implements);
+    platform.deploys(&documents(&[("a", "v: one, w: one"), ("z", "v: z")], &[])).await;
+    let wish = documents(
+        &[("a", "v: two, w: two, stuck: midway"), ("z", "v: z")],
+        &[("a", "depends_on: ['<z>'], protect: true")],
+    );
+    assert_eq!(platform.up(&wish).await.failed.len(), 1);
+    locked(&platform.driver.changes).clear();
+    platform
+}
+
+#[tokio::test]
+async fn a_partial_change_records_what_was_reached() {
+    let platform = half_changed(PLAIN).await;
+    let record = platform.record("shared.a").await.expect("recorded");
+    let status = Status::Partial(Unfinished::Failed { message: "midway".into() });
+    assert_eq!(record.status, status);
+    assert_eq!(
+        record.inputs.params,
+        Value::Map(map(&[("v", "one"), ("w", "one")])),
+        "not what was wished for"
+    );
+    assert_eq!(record.state.outputs.get("v"), Some("two".into()));
+    assert_eq!(record.state.outputs.get("w"), Some("one".into()));
+    assert_eq!((record.digest, record.protect), ([0; 32], true));
+    assert!(
+        record.dependencies.iter().any(|urn| urn.as_str().ends_with("shared.z")),
+        "what it may need by now"
+    );
+    assert!(platform.snapshot().await.pending.is_empty());
+}
+
+#[tokio::test]
+async fn the_next_attempt_gets_what_was_before() {
+    for implements in [PLAIN, FULL] {
+        let platform = half_changed(implements).await;
+        let wish = documents(&[("a", "v: two, w: two"), ("z", "v: z")], &[]);
+        // The plan shows what is still to be done.
+        let plan = platform.plan(&wish).await.expect("a plan");
+        let step = plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step");
+        assert!(step.changes.iter().any(|change| change.path == "/params/w"), "{step:#?}");
+        assert!(platform.up(&wish).await.is_success());
+        let changes = std::mem::take(&mut *locked(&platform.driver.changes));
+        let [(before, outputs, after)] = &changes[..] else { panic!("{changes:?}") };
+        assert_eq!(*before, map(&[("v", "one"), ("w", "one")]));
+        assert_eq!((outputs.get("v"), outputs.get("w")), (Some("two".into()), Some("one".into())));
+        assert_eq!(*after, map(&[("v", "two"), ("w", "two")]));
+        assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+        assert_eq!(platform.up(&wish).await.calls, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_partial_change_is_finished_also_when_the_documents_go_back() {
+    let platform = half_changed(PLAIN).await;
+    let before = documents(&[("a", "v: one, w: one"), ("z", "v: z")], &[]);
+    assert!(platform.up(&before).await.is_success());
+    assert_eq!(locked(&platform.driver.changes).len(), 1, "`v` is still another");
+    assert_eq!(
+        platform.record("shared.a").await.expect("recorded").state.outputs.get("v"),
+        Some("one".into())
+    );
+}
