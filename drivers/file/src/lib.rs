@@ -135,6 +135,8 @@ impl UpdateImpact for File {
             impact.replaces.push("/values/path".to_owned());
         } else {
             impact.stable_outputs.push("path".to_owned());
+            // The new one would be the old one.
+            impact.delete_before_replace = true;
         }
         Ok(impact)
     }

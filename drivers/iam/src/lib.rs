@@ -163,7 +163,7 @@ impl UpdateImpact for Driven {
         let names =
             ["/values/policy/name", "/values/role/name", "/values/user/name", "/values/role_policy/name"];
         let renamed = names.iter().any(|place| request.changes(place));
-        impact.delete_before_replace = !impact.replaces.is_empty() && !renamed;
+        impact.delete_before_replace = !renamed;
         if impact.replaces.is_empty() {
             let stable = ["arn", "name", "id", "role", "user", "policy_arn"];
             impact.stable_outputs = stable.map(str::to_owned).to_vec();

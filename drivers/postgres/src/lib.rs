@@ -147,8 +147,8 @@ impl UpdateImpact for Postgres {
                 impact.replaces.push(pointer.to_owned());
             }
         }
-        // The new one has the old one's mark, and often its name.
-        impact.delete_before_replace = !impact.replaces.is_empty();
+        // The new one has the old one's mark, and often its name, whoever wants a replacement.
+        impact.delete_before_replace = true;
         let stays = |pointers: &[&str]| pointers.iter().all(|pointer| !request.changes(pointer));
         let stable = [
             ("host", stays(&["/values/server/host"])),

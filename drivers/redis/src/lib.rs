@@ -89,8 +89,9 @@ impl UpdateImpact for Redis {
         let fixed = moves.iter().chain(&["/values/user/name"]);
         let fixed = fixed.filter(|pointer| request.changes(pointer));
         impact.replaces = fixed.map(|pointer| (*pointer).to_owned()).collect();
-        // The new place may be the old one by another name.
-        impact.delete_before_replace = moves.iter().any(|pointer| request.changes(pointer));
+        // The new place may be the old one by another name, and a name can be given once.
+        let is_renamed = request.changes("/values/user/name");
+        impact.delete_before_replace = !is_renamed || moves.iter().any(|pointer| request.changes(pointer));
         if impact.replaces.is_empty() {
             impact.stable_outputs = ["host", "port", "username"].map(str::to_owned).to_vec();
             if !request.changes("/secrets/user_password") {

@@ -129,7 +129,7 @@ impl UpdateImpact for Driven {
         let named = |place: &&&str| !place.starts_with("/values/endpoint");
         let renamed = places.iter().filter(named).any(|place| request.changes(place));
         // A name can be given once: in a region, and among all buckets.
-        impact.delete_before_replace = !impact.replaces.is_empty() && !renamed;
+        impact.delete_before_replace = !renamed;
         if impact.replaces.is_empty() {
             let stable = ["bucket", "region", "arn", "url", "domain", "key"];
             impact.stable_outputs = stable.map(str::to_owned).to_vec();

@@ -11,6 +11,7 @@ use purlin_state::Record;
 use crate::answers::Total;
 use crate::driver::{Call, Driver, Look};
 use crate::failed::CallFailed;
+use crate::fate;
 use crate::rules::keep_secret;
 
 /// A resource whose driver has to be asked.
@@ -28,6 +29,8 @@ pub(crate) struct Question {
     pub record: Option<Arc<Record>>,
     /// What is wanted to be known.
     pub ask: Ask,
+    /// Whether it is replaced whatever its inputs say.
+    pub forced: bool,
     /// What an earlier answer to `check` was, to be taken in place of a new one.
     pub drawn: Option<Inputs>,
 }
@@ -166,16 +169,19 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
     if let (None, Some(found)) = (&base, &answer.found) {
         // What is taken over has no record yet; its inputs are what was found, else what is wanted.
         let before = found_inputs(&answer.inputs, found);
-        answer.impact = impact(driver, call, &found.state, &before, &answer.inputs, "").await?;
+        answer.impact = impact(driver, call, &found.state, &before, &answer.inputs, "", false).await?;
     }
     if let Some(record) = &base {
+        let replaced = fate::is_replaced_unchanged(record, driver, question.forced);
+        let name = record.name.expose();
         answer.impact =
-            impact(driver, call, &record.state, &record.inputs, &answer.inputs, record.name.expose()).await?;
+            impact(driver, call, &record.state, &record.inputs, &answer.inputs, name, replaced).await?;
     }
     Ok(())
 }
 
-/// Asks what a change would do; no change needs no question.
+/// Asks what a change would do. Without a change it is only asked of what is `replaced` all the same, and
+/// only for the order: whether the old one has to go first.
 pub(crate) async fn impact(
     driver: &dyn Driver,
     call: &Call,
@@ -183,11 +189,17 @@ pub(crate) async fn impact(
     before: &Inputs,
     after: &Inputs,
     name: &str,
+    replaced: bool,
 ) -> Result<Impact, CallError> {
-    if !driver.manifest().implements.update_impact || before == after {
+    let changes = before != after;
+    if !driver.manifest().implements.update_impact || !(changes || replaced) {
         return Ok(Impact::default());
     }
-    driver.update_impact(call, Change { state, before, after, name }).await
+    let impact = driver.update_impact(call, Change { state, before, after, name }).await?;
+    match changes {
+        true => Ok(impact),
+        false => Ok(Impact { delete_before_replace: impact.delete_before_replace, ..Impact::default() }),
+    }
 }
 
 /// Inputs without what is not known in them, as `check` takes them for those of an earlier time.

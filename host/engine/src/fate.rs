@@ -54,6 +54,13 @@ pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reaso
     (Fate::Update, reasons)
 }
 
+/// Whether it is replaced though none of its inputs changed. Then its driver is asked, too, whether the old
+/// one has to go first.
+pub(crate) fn is_replaced_unchanged(record: &Record, driver: &dyn Driver, forced: bool) -> bool {
+    let cannot_be_finished = !driver.manifest().implements.update && record.status != Status::Ready;
+    forced || record.tainted || cannot_be_finished
+}
+
 /// That another definition makes it now: a letter in `criteria` is enough for that.
 fn redefined(case: &Case<'_>) -> Option<Reason> {
     let (before, now) = (case.record.definition.as_ref()?, case.definition?);

@@ -82,6 +82,50 @@ async fn what_is_marked_is_replaced_once() {
     assert_eq!(platform.up(&of).await.calls, 0, "the mark is gone");
 }
 
+#[tokio::test]
+async fn what_is_replaced_without_a_change_is_replaced_in_the_order_of_its_driver() {
+    let of = documents(&[("a", "first: yes, v: 1"), ("b", "x: <a.id>")], &[]);
+    for tainted in [true, false] {
+        let platform = Platform::new();
+        platform.deploys(&of).await;
+        platform.done();
+        let replace = match tainted {
+            true => {
+                let urn = platform.record("shared.a").await.expect("recorded").urn;
+                let marked = purlin_engine::taint(platform.snapshot().await, &urn, true).expect("changes");
+                platform.write(marked).await;
+                PlanOptions::default()
+            }
+            false => replacing(&["a"]),
+        };
+        let plan = platform.plan_with(&of, replace.clone()).await.expect("a plan");
+        let step = plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step");
+        assert!(step.delete_before_replace && step.reasons.len() == 1, "{step:#?}");
+        assert!(platform.up_with(&of, replace).await.is_success());
+        assert_eq!(platform.done(), ["delete a", "create a~2", "update b"]);
+    }
+}
+
+#[tokio::test]
+async fn who_is_replaced_with_another_or_cannot_be_finished_is_asked_for_the_order() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        documents(&[("a", fixed), ("b", "first: yes, v: 1")], &[("b", "replace_with: ['<a>']")])
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    let done = platform.deploys(&of("fixed: 2")).await;
+    let at = |call: &str| support::at(&done, call);
+    assert!(at("delete b") < at("create b~2") && at("create a~2") < at("delete a"), "{done:?}");
+    // Made in part, by a driver that changes nothing in place.
+    let platform = Platform::with(Implements { update: false, ..PLAIN });
+    let of = |more: &str| documents(&[("a", &format!("first: yes{more}"))], &[]);
+    platform.up(&of(", partial: half")).await;
+    platform.done();
+    platform.up(&of(", partial: half")).await;
+    assert_eq!(platform.done(), ["delete a", "create a~2"]);
+}
+
 // case 50, with an old copy
 #[tokio::test]
 async fn a_mark_is_for_the_current_one_only() {

@@ -221,7 +221,8 @@ impl Driver {
         }
     }
 
-    /// Says which changes replace and which update in place. No effects; `after` may be unknown.
+    /// Says which changes replace and which update in place, and in which order. No effects; `after` may be
+    /// unknown. Of a driver without `update` every change replaces.
     ///
     /// # Errors
     /// [`CallError::Failure`], or what ended the call.
@@ -231,11 +232,10 @@ impl Driver {
         change: Change<'_>,
     ) -> Result<Impact, CallError> {
         let implements = self.0.manifest.implements;
-        if !implements.update {
-            return Ok(Impact { replaces: vec![String::new()], ..Impact::default() });
-        }
+        let whole = || vec![String::new()];
         if !implements.update_impact {
-            return Ok(Impact::default());
+            let replaces = if implements.update { Vec::new() } else { whole() };
+            return Ok(Impact { replaces, ..Impact::default() });
         }
         let given =
             self.0.runner.given(context, &[Some(change.before), Some(change.after)], Some(change.state));
@@ -248,7 +248,12 @@ impl Driver {
             })
             .await?;
         let reader = self.reader(&given);
-        answer.map_or_else(|failure| Err(reader.failure(failure)), |impact| reader.impact(impact))
+        let answer = answer.map_err(|failure| reader.failure(failure));
+        let mut impact = reader.impact(answer?)?;
+        if !implements.update && impact.replaces.is_empty() {
+            impact.replaces = whole();
+        }
+        Ok(impact)
     }
 
     /// Changes the resource in place.

@@ -164,8 +164,9 @@ impl Task<'_> {
         let Some(record) = record else {
             return Ok(Decision::Create(Prepared { inputs, digest, stable: Vec::new() }));
         };
-        let impact =
-            ask::impact(driver, call, &record.state, &record.inputs, &inputs, record.name.expose()).await?;
+        // In which order it is replaced was decided with the plan.
+        let name = record.name.expose();
+        let impact = ask::impact(driver, call, &record.state, &record.inputs, &inputs, name, false).await?;
         let mut changes = diff::inputs(Some(&record.inputs), &inputs);
         let case = Case {
             record,

@@ -121,6 +121,7 @@ impl Planner<'_> {
         }
         let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == asked);
         let drawn = drawn.map(|(_, inputs)| inputs.clone());
+        let forced = self.forced(id, &urn).is_some();
         Some(Question {
             node: id,
             key: node.key.clone(),
@@ -131,6 +132,7 @@ impl Planner<'_> {
             driver,
             record,
             ask,
+            forced,
             drawn,
         })
     }

@@ -218,6 +218,9 @@ impl Driver for SimDriver {
         if !self.sim.world().has_room(&thing.values) {
             return Err(self.gone("what it is to live in"));
         }
+        if self.kind.deletes_first && self.kind.implements.update_impact {
+            self.sim.world().is_alone(&id, &thing);
+        }
         let state = {
             let mut world = self.sim.world();
             if !(repeats && world.things.contains_key(&id)) {

@@ -151,6 +151,19 @@ impl World {
         }
     }
 
+    /// A driver that cannot have a new one beside the old one said so, whyever it is replaced.
+    pub(crate) fn is_alone(&mut self, id: &str, new: &Thing) {
+        let is_it = |record: &&Record| {
+            record.urn.as_str() == new.urn && record.superseded.is_none() && is_there(record)
+        };
+        let old = self.view.values().find(is_it).map(|record| record.state.id.expose().to_owned());
+        let Some(old) = old.filter(|old| old != id) else { return };
+        let is_there = self.things.get(&old).is_some_and(|old| old.driver == new.driver);
+        if is_there && !self.may_be_let_go(&old) {
+            self.violated(format!("{id} was made beside {old}, which has to go first"));
+        }
+    }
+
     /// Somebody makes a thing that a driver can see.
     pub(crate) fn made_by_hand(&mut self, id: &str, driver: usize) {
         let mut values = Map::default();
