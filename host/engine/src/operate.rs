@@ -27,6 +27,7 @@ use crate::evaluate::Known;
 use crate::holding;
 use crate::plan::{Action, Operation, Prepared, Step, Work};
 use crate::planner::drivers::{recorded_name, requirement_name};
+use crate::recorded::exists;
 
 /// What an operation came to.
 pub(crate) struct Done {
@@ -61,13 +62,18 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) 
     let outcome = match &operation.work {
         Work::Keep { prepared } => task.keep(prepared.as_deref()),
         Work::Pass => Ok(task.pass()),
-        Work::Create { prepared, instead_of, certain } => {
-            task.create(prepared.as_deref(), *instead_of, *certain, turn).await
+        Work::Create { prepared, instead_of, certain, with } => {
+            let goes = with.as_ref().map(|host| task.is_replaced(host));
+            // What it lives in stayed after all: then it is looked at by itself.
+            let prepared = prepared.as_deref().filter(|_| *certain || goes != Some(false));
+            task.create(prepared, *instead_of, *certain || goes == Some(true), turn).await
         }
         Work::Update { prepared, always } => task.update(prepared.as_deref(), *always, turn).await,
         Work::Adopt { found } => task.adopt(found).await,
         Work::Observe { id, found } => task.observe(id, found.as_deref()).await,
-        Work::Delete { id, call, stays, also } => task.delete(id, *call, *stays, also, turn).await,
+        Work::Delete { id, call, goes_with, stays, also } => {
+            task.delete(id, *call || *goes_with, *stays, also, turn).await
+        }
         Work::Refresh { grace } => task.refresh(*grace).await,
         Work::Recover { id, look_only } => task.recover(id, *look_only).await,
         Work::Undecided => Err(Cause::Undecided),
@@ -92,6 +98,14 @@ impl<'a> Task<'a> {
 
     fn current(self) -> Option<Arc<Record>> {
         self.recorded(&RecordId::current(self.step.urn.clone()))
+    }
+
+    /// Whether this run replaced what is recorded, or made place for a new one.
+    fn is_replaced(self, urn: &Urn) -> bool {
+        let id = RecordId::current(urn.clone());
+        let before = self.shared.plan.recorded.get(&id).filter(|record| exists(record));
+        let now = self.recorded(&id).filter(|record| exists(record));
+        before.is_some_and(|before| now.is_none_or(|now| now.state.id != before.state.id))
     }
 
     /// The driver that the recipe asks for.

@@ -188,6 +188,8 @@ pub(crate) enum Work {
         instead_of: InsteadOf,
         /// Whether one that is there is replaced whatever the inputs turn out to be.
         certain: bool,
+        /// What it lives in (`deleted_with`): where that one is replaced after all, so is this one.
+        with: Option<Urn>,
     },
     /// Changes it in place.
     Update {
@@ -214,6 +216,8 @@ pub(crate) enum Work {
         id: RecordId,
         /// Whether the driver is called.
         call: bool,
+        /// Whether it goes with something else: where it did, it is gone already, else the driver is called.
+        goes_with: bool,
         /// Whether the record stays as absent, because a new one takes its place.
         stays: bool,
         /// What goes with it.

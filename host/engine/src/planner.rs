@@ -221,7 +221,7 @@ pub async fn plan(
             continue;
         }
         // In which order things are replaced follows from all decisions, and may change some.
-        let mut homeless = operations::homeless(&recorded, &steps, &operations);
+        let mut homeless = operations::homeless(&graph, context, &recorded, &steps, &operations);
         // What cannot be replaced, such as what is undecided, stays as it was decided.
         homeless.retain(|(urn, _)| !forced.contains_key(urn));
         if homeless.is_empty() {

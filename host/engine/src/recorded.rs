@@ -145,6 +145,24 @@ impl Recorded {
         self.superseded.range(copies).take_while(move |(id, _)| id.urn == *urn).map(|(_, record)| record)
     }
 
+    /// The record of what something lives in (`deleted_with`): the current one or an old copy, the one in whose
+    /// time it was made. None where that cannot be told.
+    pub(crate) fn home_of(&self, guest: &Record) -> Option<&Arc<Record>> {
+        let host = guest.deleted_with.as_ref()?;
+        let current = self.current(host);
+        let mut hosts: Vec<&Arc<Record>> = self.copies(host).chain(current).collect();
+        hosts.sort_by_key(|host| host.created);
+        let after = hosts.partition_point(|host| host.created <= guest.created);
+        let next = hosts.get(after);
+        match after.checked_sub(1).and_then(|last| hosts.get(last)) {
+            // It may have moved since.
+            Some(_) if next.is_some_and(|next| next.created <= guest.updated) => None,
+            Some(home) => Some(home),
+            // It is older, and came to live there with a later change.
+            None => current.filter(|current| hosts.len() == 1 && current.created <= guest.updated),
+        }
+    }
+
     /// The number for the next old copy of a URN.
     pub(crate) fn next_copy(&self, urn: &Urn) -> u32 {
         let last = self.copies(urn).last().and_then(|record| record.superseded);

@@ -79,7 +79,7 @@ pub enum Reason {
         /// The other resource.
         other: Key,
     },
-    /// It goes with another one (`lifecycle.deleted_with`), which is deleted before it could change.
+    /// It goes with another one (`lifecycle.deleted_with`), which is replaced or deleted.
     GoesWith {
         /// The other resource.
         other: Key,

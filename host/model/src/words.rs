@@ -34,9 +34,7 @@ impl fmt::Display for Reason {
             Self::Tainted => "it is marked for replacement",
             Self::ReplaceRequested => "its replacement was requested",
             Self::ReplacedWith { other } => return write!(f, "it is replaced together with `{other}`"),
-            Self::GoesWith { other } => {
-                return write!(f, "it is deleted together with `{other}`, which is deleted first");
-            }
+            Self::GoesWith { other } => return write!(f, "it is deleted together with `{other}`"),
             Self::Full => "every resource is provisioned",
             Self::Unfinished(unfinished) => return unfinished.fmt(f),
             Self::Adopted { id } => return write!(f, "it exists as `{id}`"),

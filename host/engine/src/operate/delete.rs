@@ -27,12 +27,9 @@ impl Task<'_> {
             return Ok(Done { action: if went { Action::Delete } else { Action::None }, durable: None });
         };
         let mut changes = gone(&record, stays);
-        let company = also.iter().filter_map(|other| Some((self.recorded(&other.id)?, other.stays)));
-        changes.extend(company.flat_map(|(record, stays)| gone(&record, stays)));
         // What was never found out about something that is gone does not matter any more.
         let pending = |id: &&RecordId| self.shared.plan.recorded.pending(id).is_some();
-        let all = std::iter::once(id).chain(also.iter().map(|other| &other.id));
-        changes.extend(all.filter(pending).cloned().map(Change::Settle));
+        changes.extend(std::iter::once(id).filter(pending).cloned().map(Change::Settle));
         let _side = match call {
             true => Some(self.shared.sides.enter(&record.driver.name, Side::Deleting).await),
             false => None,
@@ -59,6 +56,11 @@ impl Task<'_> {
                 Err(error) => return Err(self.failed(intent, error).await),
             }
             changes.push(Change::Settle(intent));
+            // Only what is really deleted takes others along.
+            let company = also.iter().filter_map(|other| Some((self.recorded(&other.id)?, other.stays)));
+            changes.extend(company.flat_map(|(record, stays)| gone(&record, stays)));
+            let company = also.iter().map(|other| &other.id);
+            changes.extend(company.filter(pending).cloned().map(Change::Settle));
         }
         let durable = self.shared.submit(changes)?;
         Ok(Done { action: Action::Delete, durable: Some(durable) })
@@ -66,25 +68,34 @@ impl Task<'_> {
 }
 
 impl Task<'_> {
-    /// What is written down of something that was found gone, and of all that goes with it
-    /// (`lifecycle.deleted_with`) and cannot be looked at by itself.
-    pub(super) fn gone_with_company(self, record: &Record) -> Vec<Change> {
-        let mut changes = gone(record, true);
-        let mut hosts = vec![record.urn.clone()];
+    /// What is written down of something that is gone, and of all that goes with it
+    /// (`lifecycle.deleted_with`). Where it was only found gone, what can be looked at by itself is;
+    /// where we `deleted` it, all that lived in it went with it.
+    pub(super) fn gone_with_company(self, record: &Record, deleted: bool) -> Vec<Change> {
+        // Somebody may still refer to it; a place that nobody needs goes with the next plan.
+        let stays = |record: &Record| record.superseded.is_none();
+        let mut changes = gone(record, stays(record));
+        let mut hosts = vec![record.id()];
+        let recorded = &self.shared.plan.recorded;
         while let Some(host) = hosts.pop() {
-            let guests = self.shared.plan.recorded.all_current();
-            let guests = guests.filter(|guest| guest.deleted_with.as_ref() == Some(&host));
+            let guests = recorded.records().filter(|guest| guest.deleted_with.as_ref() == Some(&host.urn));
             for guest in guests.filter_map(|guest| self.recorded(&guest.id())) {
+                let lived_there = recorded.home_of(&guest).is_some_and(|home| home.id() == host);
                 let reads = self.driver_of(&guest).is_ok_and(|driver| driver.manifest().implements.read);
-                if exists(&guest) && !guest.external && !reads {
-                    changes.extend(gone(&guest, true));
-                    hosts.push(guest.urn.clone());
+                let goes = match deleted && lived_there {
+                    true => true,
+                    false => host.superseded.is_none() && guest.superseded.is_none() && !reads,
+                };
+                if goes && exists(&guest) && !guest.external {
+                    changes.extend(gone(&guest, stays(&guest)));
+                    hosts.push(guest.id());
                 }
             }
         }
         // Records come in no order; what is written down has one.
         changes.sort_by_cached_key(|change| match change {
             Change::Put(record) => Some(record.id()),
+            Change::Remove(id) => Some(id.clone()),
             _ => None,
         });
         changes

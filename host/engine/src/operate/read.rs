@@ -96,7 +96,7 @@ impl Task<'_> {
                 return Ok(Done { action: Action::Read, durable: None });
             }
             self.shared.events.observed(&self.step.key, Finding::Gone, Vec::new());
-            let durable = self.shared.submit(self.gone_with_company(&record))?;
+            let durable = self.shared.submit(self.gone_with_company(&record, false))?;
             return Ok(Done { action: Action::Read, durable: Some(durable) });
         };
         let read = refreshed(&record, &found);

@@ -6,7 +6,6 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
-use super::delete::gone;
 use super::read::{look_at, refreshed};
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::{Driver, Look};
@@ -146,7 +145,7 @@ impl Task<'_> {
             };
             match look_at(&**driver, &self.call(), look).await? {
                 Some(found) => known = refreshed(&known, &found),
-                None => return self.settled(self.gone_with_company(&record), id, Finding::Gone),
+                None => return self.settled(self.gone_with_company(&record, false), id, Finding::Gone),
             }
         }
         self.settled(vec![Change::Put(Box::new(known))], id, Finding::MayBeUpdated)
@@ -185,12 +184,7 @@ impl Task<'_> {
                 }
             }
         }
-        // Somebody may still refer to it; a place that nobody needs goes with the next plan.
-        let changes = match id.superseded {
-            None => self.gone_with_company(&record),
-            Some(_) => gone(&record, false),
-        };
-        self.settled(changes, id.clone(), Finding::Gone)
+        self.settled(self.gone_with_company(&record, true), id.clone(), Finding::Gone)
     }
 }
 

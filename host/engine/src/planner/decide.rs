@@ -60,6 +60,7 @@ impl Planner<'_> {
                 prepared: prepared(inputs, digest, Vec::new()),
                 instead_of: InsteadOf::Nothing,
                 certain: false,
+                with: None,
             };
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
             return;
@@ -75,7 +76,8 @@ impl Planner<'_> {
             forced: self.forced(node.id, &urn),
             always: full,
         };
-        let forced = case.forced.is_some();
+        let with = self.goes_with(case.forced.as_ref());
+        let forced = case.forced.is_some() && with.is_none();
         let (fate, reasons) = fate::judge(&case, &mut changes);
         // To be taken over is all that is asked for.
         let (fate, digest) = match self.options.import_only {
@@ -128,12 +130,19 @@ impl Planner<'_> {
                 // In which order, and what becomes of the old one, is decided over all of them.
                 let certain = forced || record.tainted;
                 let prepared = prepared(inputs, digest, Vec::new());
-                let work = Work::Create { prepared, instead_of: InsteadOf::Deleted, certain };
+                let work = Work::Create { prepared, instead_of: InsteadOf::Deleted, certain, with };
                 let step = Step { reasons, changes, ..step(Action::Replace) };
                 let forced_order = impact.delete_before_replace;
                 self.push(Decided { node: node.id, step, work, adopt: None, forced_order });
             }
         }
+    }
+
+    /// What something goes with that this plan replaces: if that turns out to stay, so can this.
+    fn goes_with(&self, forced: Option<&Reason>) -> Option<Urn> {
+        let Some(Reason::GoesWith { other }) = forced else { return None };
+        let is_it = |decided: &&Decided| decided.step.key == *other && decided.step.action == Action::Replace;
+        self.decided.iter().find(is_it).map(|decided| decided.step.urn.clone())
     }
 
     fn why_create(&self, urn: &Urn) -> Reason {

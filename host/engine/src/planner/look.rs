@@ -277,7 +277,8 @@ impl Planner<'_> {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
             let reasons = vec![Reason::New];
-            let work = Work::Create { prepared: None, instead_of: InsteadOf::Nothing, certain: false };
+            let work =
+                Work::Create { prepared: None, instead_of: InsteadOf::Nothing, certain: false, with: None };
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
             return;
         };

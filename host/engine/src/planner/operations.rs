@@ -136,7 +136,8 @@ fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
         if id.superseded.is_some() || std::mem::replace(stays, true) {
             continue;
         }
-        let work = Work::Delete { id: id.clone(), call: false, stays: false, also: Vec::new() };
+        let (id, also) = (id.clone(), Vec::new());
+        let work = Work::Delete { id, call: false, goes_with: false, stays: false, also };
         let step = *step;
         operations.push(Operation { step, node: None, work, after: vec![*before, *deletion] });
         forgetting.insert(*deletion, own);

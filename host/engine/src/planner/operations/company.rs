@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use purlin_model::{Reason, Urn};
+use purlin_graph::Graph;
+use purlin_model::{Context, Reason, Urn};
 use purlin_state::RecordId;
 
 use super::Building;
@@ -11,33 +12,45 @@ use super::edges::waits_for;
 use crate::plan::{Action, Companion, InsteadOf, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
-/// What would be left without what it goes with: that one is deleted, and this one was to be changed
-/// only after that. Each comes with the reason to replace it, too.
+/// What would be left without what it lives in, each with the reason to replace it, too: what it lives in is
+/// deleted for a new one, and it moves nowhere else before. The documents say where it lives from now on, the
+/// record where it lived until now.
 pub(in crate::planner) fn homeless(
+    graph: &Graph,
+    context: &Context,
     recorded: &Recorded,
     steps: &[Step],
     operations: &[Operation],
 ) -> Vec<(Urn, Reason)> {
     let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.work {
-        Work::Delete { id, call: true, .. } if id.superseded.is_none() => {
-            Some((&id.urn, (index, steps.get(operation.step as usize)?)))
+        Work::Delete { id, call: true, .. } => {
+            let step = steps.get(operation.step as usize)?;
+            // What is replaced now becomes an old copy only then.
+            let is_current = id.superseded.is_none() || step.action == Action::Replace;
+            let id = if is_current { RecordId::current(id.urn.clone()) } else { id.clone() };
+            Some((id, (index, step)))
         }
         _ => None,
     });
-    let hosts: HashMap<&Urn, (u32, &Step)> = going.collect();
+    let hosts: HashMap<RecordId, (u32, &Step)> = going.collect();
     if hosts.is_empty() {
         return Vec::new();
     }
     let homeless = (0u32..).zip(operations).filter_map(|(index, operation)| {
         let step = steps.get(operation.step as usize)?;
-        if matches!(step.action, Action::Replace | Action::Delete) || operation.node.is_none() {
+        if matches!(step.action, Action::Replace | Action::Delete) {
             return None;
         }
         let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
-        let (host, because) = hosts.get(record.deleted_with.as_ref()?)?;
-        // Who moves elsewhere has left by then.
-        waits_for(operations, index, *host)
-            .then(|| (step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
+        let urn = record.deleted_with.as_ref()?;
+        // Of several that had the name it lives in the one that it was made in; else it is told by the name.
+        let copy = recorded.home_of(record).map(|home| home.id()).filter(|home| home.superseded.is_some());
+        let (host, because) = hosts.get(&copy.unwrap_or_else(|| RecordId::current(urn.clone())))?;
+        let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
+        let stays = home.is_some_and(|home| Urn::new(context, home) == *urn);
+        // Who moves elsewhere has left, unless that can only be after.
+        let goes = stays && because.action != Action::None || waits_for(operations, index, *host);
+        goes.then(|| (step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
     });
     homeless.collect()
 }
@@ -62,7 +75,8 @@ impl Building<'_> {
         let mut parties: HashMap<u32, Vec<RecordId>> = HashMap::new();
         for Guest { id, own, host, .. } in guests {
             let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
-            if by != own && self.is_sure(by) && !self.is_needed_before(&id, by, &goes, &parties) {
+            let waits = self.makes_place(own) && !self.makes_place(by);
+            if by != own && self.is_call(by) && !waits && !self.is_needed_before(&id, by, &goes, &parties) {
                 let party = parties.entry(by).or_insert_with(|| vec![host]);
                 party.push(id.clone());
                 goes.insert(id, by);
@@ -70,18 +84,20 @@ impl Building<'_> {
         }
         for (id, host) in goes {
             let Some(own) = self.deletions.insert(id, host) else { continue };
-            let Some(Operation { work: Work::Delete { id: gone, call, .. }, .. }) =
+            let is_sure = self.is_sure(host);
+            let Some(Operation { work: Work::Delete { id: gone, call, goes_with, stays, .. }, .. }) =
                 self.operations.get_mut(own as usize)
             else {
                 continue;
             };
-            *call = false;
+            // What it lives in may turn out to stay: then this is deleted by itself.
+            (*call, *goes_with) = (!is_sure, is_sure);
             // What is recorded now may be an old copy by then.
-            let gone = gone.clone();
+            let (gone, stays) = (gone.clone(), *stays);
             if let Some(Operation { work: Work::Delete { also, .. }, .. }) =
                 self.operations.get_mut(host as usize)
             {
-                also.push(Companion { id: gone, stays: false });
+                also.push(Companion { id: gone, stays });
                 self.edges.hard(host, own);
             }
         }
@@ -98,10 +114,13 @@ impl Building<'_> {
         for Guest { id, own, host, .. } in guests {
             let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
             let Some(other) = host.urn.key() else { continue };
-            if let Some(Operation { work: Work::Delete { call: true, also, .. }, .. }) =
+            if let Some(Operation { work: Work::Delete { id: gone, call: true, also, .. }, .. }) =
                 self.operations.get_mut(by as usize)
             {
-                also.push(Companion { id: id.clone(), stays: true });
+                // Else the new one is there by then, and nothing records the old one.
+                if gone.superseded.is_none() {
+                    also.push(Companion { id: id.clone(), stays: true });
+                }
                 goes.insert(id, by);
                 let step = self.operations.get(own as usize).map(|operation| operation.step);
                 let step = step.and_then(|step| self.steps.get_mut(step as usize));
@@ -120,16 +139,12 @@ impl Building<'_> {
     }
 
     fn guest(&self, id: &RecordId, own: u32) -> Option<Guest> {
-        self.is_plain(own).then(|| self.lives_in(id, own)).flatten()
+        self.is_call(own).then(|| self.lives_in(id, own)).flatten()
     }
 
     fn lives_in(&self, id: &RecordId, own: u32) -> Option<Guest> {
         let record = self.recorded.get(id)?;
-        let host = RecordId::current(record.deleted_with.clone()?);
-        // What is older than its host may live in one that had the name before: that is called.
-        self.recorded.get(&host).filter(|host| record.created >= host.created)?;
-        // With which of several copies it would go is not recorded.
-        (self.recorded.next_copy(&host.urn) == 1).then_some(())?;
+        let host = self.recorded.home_of(record)?.id();
         let mut seen: HashSet<&Urn> = HashSet::from([&id.urn]);
         let mut next = record.deleted_with.as_ref();
         while let Some(urn) = next
@@ -140,25 +155,36 @@ impl Building<'_> {
         Some(Guest { id: id.clone(), own, host, depth: seen.len() })
     }
 
-    /// Whether an operation deletes by a call, for good.
-    fn is_plain(&self, operation: u32) -> bool {
-        matches!(
-            self.operations.get(operation as usize).map(|operation| &operation.work),
-            Some(Work::Delete { call: true, stays: false, .. })
-        )
+    /// Whether an operation deletes by a call.
+    fn is_call(&self, operation: u32) -> bool {
+        let operation = self.operations.get(operation as usize);
+        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { call: true, .. }))
     }
 
-    /// Whether an operation deletes, whatever becomes known: the old one of a replacement stays
-    /// where its inputs turn out not to ask for a new one.
+    /// Whether an operation deletes the old one before there is a new one. Such a one cannot wait for what
+    /// goes only after that.
+    fn makes_place(&self, operation: u32) -> bool {
+        let operation = self.operations.get(operation as usize);
+        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
+    }
+
+    /// Whether an operation deletes, whatever becomes known: the old one of a replacement that creates first
+    /// stays where its inputs turn out not to ask for a new one.
     fn is_sure(&self, operation: u32) -> bool {
+        if self.makes_place(operation) {
+            return true;
+        }
         let step = self.operations.get(operation as usize).map(|operation| operation.step);
         let provision = step.and_then(|step| self.operations.get(step as usize));
         let is_perhaps = matches!(
             provision.map(|provision| &provision.work),
-            Some(Work::Create { prepared: None, certain: false, .. })
+            Some(
+                Work::Create { prepared: None, certain: false, .. }
+                    | Work::Create { certain: false, with: Some(_), .. }
+            )
         );
         let replaces = provision.is_some_and(|provision| Some(provision.step) == step);
-        self.is_plain(operation) && !(replaces && is_perhaps)
+        !(replaces && is_perhaps)
     }
 
     /// Whether something else that goes has to go after `id` and before what `id` would go with:

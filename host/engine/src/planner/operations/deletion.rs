@@ -64,7 +64,7 @@ impl Building<'_> {
 
     pub(super) fn delete(&mut self, step: u32, id: RecordId, call: bool, stays: bool) -> u32 {
         let own = self.operations.len() as u32;
-        let work = Work::Delete { id, call, stays, also: Vec::new() };
+        let work = Work::Delete { id, call, goes_with: false, stays, also: Vec::new() };
         self.operations.push(Operation { step, node: None, work, after: Vec::new() });
         own
     }

@@ -1,0 +1,156 @@
+//! What lives in something else (`deleted_with`) goes when that is replaced, without a call, and is made
+//! again in the new one by the same run.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_model::driver::Implements;
+use purlin_state::Status;
+use support::{FULL, Lost, PLAIN, Platform, documents, locked};
+
+const FIRST: &str = "delete_before_replace: true";
+/// It cannot be changed in place, is changed in place, or is not changed at all when its host is replaced.
+const GUESTS: [&str; 3] = ["fixed: <a.id>", "x: <a.id>", "v: b"];
+
+fn of(guest: &str, fixed: &str, first: bool) -> String {
+    let order = if first { FIRST } else { "protect: false" };
+    documents(&[("a", fixed), ("b", guest)], &[("a", order), ("b", "deleted_with: <a>")])
+}
+
+fn calls(platform: &Platform) -> Vec<String> {
+    platform.done().into_iter().filter(|call| !call.starts_with("read")).collect()
+}
+
+/// Nothing is left over, and what is recorded is the new ones.
+async fn is_whole(platform: &Platform, documents: &str) {
+    for (id, there) in [("shared.a", "a~2"), ("shared.b", "b~2")] {
+        let record = platform.record(id).await.expect("recorded");
+        assert_eq!(record.status, Status::Ready);
+        assert_eq!(record.state.id, format!("thing.default#shared.{there}").as_str());
+    }
+    assert_eq!((platform.copies().await, platform.snapshot().await.pending.len()), (0, 0));
+    assert_eq!(platform.up(documents).await.calls, 0);
+}
+
+#[tokio::test]
+async fn it_goes_without_a_call_and_is_made_again_in_either_order() {
+    for implements in [PLAIN, FULL] {
+        for guest in GUESTS {
+            for (first, expected) in [
+                (true, ["delete a", "create a~2", "create b~2"]),
+                (false, ["create a~2", "create b~2", "delete a"]),
+            ] {
+                let platform = Platform::with(implements);
+                platform.deploys(&of(guest, "fixed: 1", first)).await;
+                platform.done();
+                let then = of(guest, "fixed: 2", first);
+                assert_eq!(platform.deploys(&then).await, expected, "{guest}");
+                is_whole(&platform, &then).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn so_it_does_when_the_run_is_killed_in_between() {
+    for implements in [PLAIN, FULL, Implements { repeat_create: true, ..PLAIN }] {
+        for guest in GUESTS {
+            for first in [true, false] {
+                for when in [Lost::Before, Lost::After] {
+                    let platform = Platform::with(implements);
+                    platform.deploys(&of(guest, "fixed: 1", first)).await;
+                    locked(&platform.driver.lost).insert("delete thing.default#shared.a".into(), when);
+                    let then = of(guest, "fixed: 2", first);
+                    platform.up(&then).await;
+                    assert!(platform.up(&then).await.is_success());
+                    let calls = calls(&platform);
+                    assert!(!calls.contains(&"delete b".to_owned()), "{guest} {first} {when:?}: {calls:?}");
+                    is_whole(&platform, &then).await;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn so_it_does_when_the_new_one_could_not_be_made_at_first() {
+    for guest in GUESTS {
+        for first in [true, false] {
+            let platform = Platform::new();
+            platform.deploys(&of(guest, "fixed: 1", first)).await;
+            let then = of(guest, "fixed: 2", first);
+            locked(&platform.driver.broken).insert("thing.default#shared.b".into());
+            assert!(!platform.up(&then).await.is_success());
+            locked(&platform.driver.broken).clear();
+            assert!(platform.up(&then).await.is_success());
+            let calls = calls(&platform);
+            assert!(!calls.contains(&"delete b".to_owned()), "{guest} {first}: {calls:?}");
+            is_whole(&platform, &then).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn it_is_said_to_be_gone_while_no_new_one_is_there() {
+    for guest in GUESTS {
+        let platform = Platform::new();
+        platform.deploys(&of(guest, "fixed: 1", true)).await;
+        assert!(!platform.up(&of(guest, "fixed: 2, fail: create", true)).await.is_success());
+        assert_eq!(platform.record("shared.b").await.expect("its place").status, Status::Absent);
+    }
+}
+
+#[tokio::test]
+async fn it_stays_where_its_host_turns_out_to_stay() {
+    for guest in GUESTS {
+        let platform = Platform::new();
+        // What `a` reads is unknown while planning, and comes out the same.
+        let of = |w: &str| {
+            let z = format!("v: same, w: {w}");
+            let all = [("z", z.as_str()), ("a", "fixed: <z.v>"), ("b", guest)];
+            documents(&all, &[("b", "deleted_with: <a>")])
+        };
+        platform.deploys(&of("1")).await;
+        platform.done();
+        assert_eq!(platform.planned(&of("2")).await, ["update z", "replace a", "replace b"]);
+        assert_eq!(platform.deploys(&of("2")).await, ["update z"]);
+        assert_eq!(platform.alive(), ["a", "b", "z"]);
+    }
+}
+
+#[tokio::test]
+async fn who_moves_out_before_is_not_replaced() {
+    let platform = Platform::new();
+    let of = |fixed: &str, home: &str| {
+        documents(&[("a", fixed), ("c", "v: c"), ("b", "v: b")], &[("b", &format!("deleted_with: <{home}>"))])
+    };
+    platform.deploys(&of("fixed: 1", "a")).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of("fixed: 2", "c")).await, ["create a~2", "delete a"]);
+}
+
+#[tokio::test]
+async fn the_new_one_of_what_is_retained_is_not_said_to_be_gone() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        documents(&[("a", fixed), ("b", "fixed: <a.id>")], &[("b", "retain: true, deleted_with: <a>")])
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2", "create b~2", "delete a"]);
+    assert_eq!(platform.record("shared.b").await.expect("recorded").status, Status::Ready);
+}
+
+#[tokio::test]
+async fn what_takes_nothing_away_takes_nobody_along() {
+    // The new one of `a` is the same real thing, so that the old one is not deleted, nor is `b` with it.
+    let platform = Platform::new();
+    let of = |fixed: &str, b: &str| {
+        documents(&[("a", &format!("same: it, fixed: {fixed}")), ("b", b)], &[("b", "deleted_with: <a>")])
+    };
+    platform.deploys(&of("1", "fixed: b1")).await;
+    platform.done();
+    let done = platform.deploys(&of("2", "fixed: b2")).await;
+    assert!(done.contains(&"delete b".to_owned()), "{done:?}");
+    assert_eq!(platform.alive(), ["b~2"]);
+}
