@@ -33,6 +33,8 @@ pub struct Documents {
     /// Files and folders, as the command line names them, whose documents may have vanished since
     /// the last deployment; and keys of implicit resources whose definition may have.
     pub accept_missing: Vec<String>,
+    /// The number of the deployment whose documents they are, where they are deployed again.
+    pub(crate) rollback_of: Option<u64>,
     pub(crate) files: Files,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
@@ -97,6 +99,7 @@ impl Documents {
                 namespace_place: settled.namespace_place,
                 undeclared: settled.undeclared,
                 accept_missing: Vec::new(),
+                rollback_of: None,
                 files,
                 catalogue: Arc::new(catalogue),
             }),

@@ -41,6 +41,7 @@ impl Session<'_> {
         let counted = !plan.is_empty()
             || accepts
             || self.changes_context(documents).await?
+            || self.ends_rollback(documents).await?
             || self.says_otherwise(archive.as_deref()).await?;
         if counted {
             let same = store.history(&environment).await?.into_iter().find(|other| other.id == id);
@@ -61,6 +62,7 @@ impl Session<'_> {
             outcome: Outcome::Unfinished,
             steps: Vec::new(),
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
+            rollback_of: documents.and_then(|documents| documents.rollback_of),
         };
         let run = self.apply(plan, cancel).await?;
         if counted {
@@ -111,6 +113,7 @@ impl Session<'_> {
                     outcome: Outcome::Unfinished,
                     steps: Vec::new(),
                     documents: Some(digest),
+                    rollback_of: None,
                 }
             }
         };
@@ -153,6 +156,15 @@ impl Session<'_> {
         Ok(mentions_losses(&before) || files(&before)? != files(archive)?)
     }
 
+    /// Whether documents are those of a rollback that has begun and has not succeeded. Its success counts
+    /// although nothing is left to do, or the next one would go on with it for ever.
+    async fn ends_rollback(&self, documents: Option<&Documents>) -> Result<bool, Error> {
+        let Some(number) = documents.and_then(|documents| documents.rollback_of) else { return Ok(false) };
+        let history = self.purlin.history(self.environment()).await?;
+        Ok(latest(&history)
+            .is_some_and(|latest| latest.rollback_of == Some(number) && latest.outcome != Outcome::Succeeded))
+    }
+
     /// Whether documents change the recorded context, as is meant.
     async fn changes_context(&self, documents: Option<&Documents>) -> Result<bool, Error> {
         let Some(documents) = documents else { return Ok(false) };
@@ -177,6 +189,24 @@ impl Purlin {
         Ok(self.store().await?.history(environment).await?)
     }
 
+    /// The deployment of a history, the oldest first, that a rollback goes back to where none is named. A
+    /// rollback that has begun and has not succeeded goes on to where it went. Otherwise it is the last
+    /// deployment that succeeded; after a success the last one before it that had other documents, since to
+    /// deploy the same ones again goes nowhere. None where there is none.
+    pub fn rollback_target(history: &[Deployment]) -> Option<&Deployment> {
+        let latest = latest(history)?;
+        let has_succeeded = latest.outcome == Outcome::Succeeded;
+        if let (Some(number), false) = (latest.rollback_of, has_succeeded) {
+            let target = history.iter().find(|deployment| deployment.number == number);
+            return Some(target.unwrap_or(latest));
+        }
+        history.iter().rfind(|deployment| {
+            deployment.outcome == Outcome::Succeeded
+                && deployment.documents.is_some()
+                && !(has_succeeded && deployment.documents == latest.documents)
+        })
+    }
+
     /// The documents of an earlier deployment, in its context, for a deployment of now.
     ///
     /// # Errors
@@ -189,7 +219,8 @@ impl Purlin {
         deployment_id: &str,
     ) -> Result<Documents, Error> {
         let bytes = self.kept_documents(environment, deployment).await?;
-        Documents::from_archive(&bytes, deployment_id)
+        let documents = Documents::from_archive(&bytes, deployment_id)?;
+        Ok(Documents { rollback_of: Some(deployment.number), ..documents })
     }
 
     /// What was kept of an earlier deployment.
@@ -211,6 +242,18 @@ impl Purlin {
         let bytes = self.store().await?.documents(environment, digest).await?;
         bytes.ok_or_else(|| missing("is too long ago: its documents are not kept any more"))
     }
+}
+
+/// The latest deployment of a history, the oldest first. A run that only read resources is none.
+pub(crate) fn latest(history: &[Deployment]) -> Option<&Deployment> {
+    let read = Action::Read.as_str();
+    let only_read = |deployment: &Deployment| {
+        let mut steps = deployment.steps.iter();
+        deployment.documents.is_none()
+            && !deployment.steps.is_empty()
+            && steps.all(|(_, action, _)| **action == *read)
+    };
+    history.iter().rfind(|deployment| !only_read(deployment))
 }
 
 /// A deployment under way: a stream of events, the summary the last of them. Once that has come,
@@ -314,5 +357,62 @@ impl Stream for Deploying {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Cancelled, Failed, Succeeded, Unfinished};
+    use purlin_state::Holder;
+
+    type Entry = (Outcome, Option<u8>, Option<u64>);
+
+    fn target(entries: &[Entry]) -> Option<u64> {
+        let entry = |(number, (outcome, documents, rollback_of)): (usize, &Entry)| Deployment {
+            id: number.to_string().into(),
+            number: number as u64 + 1,
+            holder: Holder { user: "a".into(), host: "b".into(), pid: 1, command: "c".into(), since: 0 },
+            ended: Some(1),
+            outcome: *outcome,
+            steps: vec![],
+            documents: documents.map(|byte| [byte; 32]),
+            rollback_of: *rollback_of,
+        };
+        let history: Vec<Deployment> = entries.iter().enumerate().map(entry).collect();
+        Purlin::rollback_target(&history).map(|deployment| deployment.number)
+    }
+
+    #[test]
+    fn a_rollback_goes_to_the_last_success_before_the_latest() {
+        let up = |outcome, documents| (outcome, Some(documents), None);
+        assert_eq!(target(&[]), None);
+        assert_eq!(target(&[up(Succeeded, 1)]), None);
+        assert_eq!(target(&[up(Succeeded, 1), up(Failed, 2)]), Some(1));
+        assert_eq!(target(&[up(Succeeded, 1), up(Failed, 3), up(Unfinished, 2)]), Some(1));
+        // To deploy the same documents again is no way back, but after a failure it is.
+        assert_eq!(target(&[up(Succeeded, 1), up(Succeeded, 2), up(Succeeded, 2)]), Some(1));
+        assert_eq!(target(&[up(Succeeded, 1), up(Succeeded, 2), up(Failed, 3), up(Failed, 2)]), Some(2));
+        // After everything was destroyed, what there was before that.
+        assert_eq!(target(&[up(Succeeded, 1), up(Succeeded, 2), (Succeeded, None, None)]), Some(2));
+    }
+
+    #[test]
+    fn a_rollback_that_did_not_succeed_goes_on_to_where_it_went() {
+        let up = |outcome, documents| (outcome, Some(documents), None);
+        let begun = [up(Succeeded, 1), up(Succeeded, 2), up(Succeeded, 3)];
+        for outcome in [Failed, Unfinished, Cancelled] {
+            let mut entries = begun.to_vec();
+            entries.push((outcome, Some(2), Some(2)));
+            assert_eq!(target(&entries), Some(2));
+            entries.push((outcome, Some(2), Some(2)));
+            assert_eq!(target(&entries), Some(2));
+            // Something else was deployed since.
+            entries.push(up(Failed, 4));
+            assert_eq!(target(&entries), Some(3));
+        }
+        let mut entries = begun.to_vec();
+        entries.push((Succeeded, Some(2), Some(2)));
+        assert_eq!(target(&entries), Some(3));
     }
 }

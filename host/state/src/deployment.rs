@@ -35,4 +35,6 @@ pub struct Deployment {
     pub steps: Vec<(purlin_model::Urn, Arc<str>, bool)>,
     /// Digest (SHA-256) of the documents that it was made from; none where there were none.
     pub documents: Option<[u8; 32]>,
+    /// For a rollback: the number of the deployment whose documents it took.
+    pub rollback_of: Option<u64>,
 }

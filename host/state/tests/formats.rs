@@ -88,6 +88,7 @@ fn additions() -> (Vec<Record>, Vec<Change>, Deployment, Holder) {
         outcome: Outcome::Failed,
         steps: vec![(urn(0), "create".into(), true), (urn(2), "create".into(), false)],
         documents: Some(Sha256::digest(&documents).into()),
+        rollback_of: None,
     };
     let pending = intend(secret_record(7));
     let Change::Intend(intent) = &pending else { panic!("an intent") };

@@ -38,6 +38,7 @@ fn deployment(id: &str, number: u64, documents: Option<&[u8]>) -> Deployment {
         outcome: Outcome::Unfinished,
         steps: vec![(urn(1), "create".into(), true), (urn(2), "create".into(), false)],
         documents: documents.map(|documents| Sha256::digest(documents).into()),
+        rollback_of: None,
     }
 }
 

@@ -113,6 +113,7 @@ mod tests {
             started: "2026-09-21T14:13:20Z".into(),
             ended: Some("2026-09-21T14:13:27Z".into()),
             outcome,
+            rollback_of: None,
             documents: Some(number / 2),
             done,
             failed,

@@ -38,6 +38,9 @@ pub(crate) struct Entry {
     /// The first deployment that was made from the same documents, this one perhaps; none where
     /// there were no documents.
     pub(crate) documents: Option<u64>,
+    /// For a rollback: the deployment whose documents it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rollback_of: Option<u64>,
     pub(crate) done: Done,
     /// Steps that failed.
     pub(crate) failed: usize,
@@ -120,7 +123,7 @@ impl<'a> Firsts<'a> {
 
 impl Entry {
     pub(crate) fn new(deployment: &Deployment, firsts: &Firsts<'_>) -> Self {
-        let Deployment { id, number, holder, ended, outcome, steps, documents } = deployment;
+        let Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of } = deployment;
         Self {
             number: *number,
             id: id.to_string(),
@@ -132,6 +135,7 @@ impl Entry {
             ended: ended.map(text::moment),
             outcome: self::outcome(*outcome),
             documents: documents.as_ref().and_then(|documents| firsts.0.get(documents).copied()),
+            rollback_of: *rollback_of,
             done: Done::new(deployment),
             failed: steps.iter().filter(|(_, _, ok)| !ok).count(),
             took: ended.map(|ended| ended.saturating_sub(holder.since)),
@@ -177,6 +181,7 @@ mod tests {
                 step("c", "create", false),
             ],
             documents: Some([0xab; 32]),
+            rollback_of: None,
         };
         let history = [Deployment { number: 4, ..deployment.clone() }, deployment.clone()];
         let entry = Entry::new(&deployment, &Firsts::of(&history));

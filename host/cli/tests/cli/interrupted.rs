@@ -210,3 +210,74 @@ fn a_holder_that_is_dead_holds_nothing() {
     assert_eq!(world.effects().0, 1);
     world.run(&["plan", "--detailed-exitcode"]).status(0);
 }
+
+fn one(value: &str) -> String {
+    format!("a: {{type: thing, params: {{value: {value}}}}}\nb: {{type: thing, params: {{value: {value}}}}}")
+}
+
+/// The latest deployment, as JSON.
+fn latest(world: &World) -> serde_json::Value {
+    world.run(&["history", "--format", "json"]).status(0).json()["deployments"][0].clone()
+}
+
+#[test]
+fn a_rollback_goes_on_to_where_it_went() {
+    let world = World::deployed(&one("one"), "");
+    for value in ["two", "three"] {
+        world.write(&one(value), "");
+        world.up();
+    }
+    // Killed in the middle: the history says that it is under way.
+    let killed = world.interrupted(&["rollback", "--yes", "--parallelism", "1"], "after update", |world| {
+        world.real().values().any(|thing| thing.0 == "two")
+    });
+    let entry = latest(&killed);
+    assert_eq!(
+        (&entry["number"], &entry["outcome"], &entry["rollback_of"]),
+        (&4.into(), &"unfinished".into(), &2.into())
+    );
+    let said = killed.run(&["rollback", "--yes"]).status(0);
+    assert!(said.err.contains("deploying the documents of deployment 2 "), "{}", said.err);
+    assert!(killed.real().values().all(|thing| thing.0 == "two"), "{:?}", killed.real());
+    assert_eq!(latest(&killed)["outcome"], "succeeded");
+
+    // The same after a failure, as often as it fails.
+    let things = world.path().join("data/things");
+    let aside = world.path().join("aside");
+    std::fs::rename(&things, &aside).expect("moved");
+    std::fs::write(&things, "no folder").expect("written");
+    for _ in 0..2 {
+        let said = world.run(&["rollback", "--yes"]).status(1);
+        assert!(said.err.contains("deploying the documents of deployment 2 "), "{}", said.err);
+        assert_eq!(
+            (&latest(&world)["outcome"], &latest(&world)["rollback_of"]),
+            (&"failed".into(), &2.into())
+        );
+    }
+    std::fs::remove_file(&things).expect("removed");
+    std::fs::rename(&aside, &things).expect("moved");
+    world.run(&["rollback", "--yes"]).status(0);
+    assert!(world.real().values().all(|thing| thing.0 == "two"), "{:?}", world.real());
+    // It has succeeded, so that the next one goes back from it.
+    let said = world.run(&["rollback", "--yes"]).status(0);
+    assert!(said.err.contains("deploying the documents of deployment 3 "), "{}", said.err);
+}
+
+#[test]
+fn a_rollback_that_was_killed_when_all_was_done_ends_with_the_next() {
+    let world = World::deployed(&one("one"), "");
+    world.write(&one("two"), "");
+    world.up();
+    let killed = world.interrupted(&["rollback", "--yes", "--parallelism", "1"], "after update", |world| {
+        world.real().values().all(|thing| thing.0 == "one")
+    });
+    // The state learns what became of the last call before the rollback is repeated.
+    killed.run(&["refresh"]).status(0);
+    killed.run(&["rollback", "--yes"]).status(0);
+    assert_eq!(
+        (&latest(&killed)["outcome"], &latest(&killed)["rollback_of"]),
+        (&"succeeded".into(), &1.into())
+    );
+    killed.run(&["rollback", "--yes"]).status(0);
+    assert_eq!(latest(&killed)["rollback_of"], 2);
+}

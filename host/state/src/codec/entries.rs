@@ -12,6 +12,10 @@ pub(super) const CREATE: u8 = 1;
 pub(super) const UPDATE: u8 = 2;
 pub(super) const DELETE: u8 = 3;
 
+/// Beside the outcome of a deployment: it is a rollback, and the number of the deployment whose documents
+/// it took comes next. Programs that do not know it reject the outcome.
+const ROLLBACK: u8 = 1 << 4;
+
 /// Writes who holds something.
 pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
     let Holder { user, host, pid, command, since } = holder;
@@ -46,12 +50,19 @@ pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Resu
     put_text(out, &deployment.id);
     put_holder(out, &deployment.holder);
     put_optional(out, deployment.ended.as_ref(), |out, ended| put_number(out, *ended));
-    out.push(match deployment.outcome {
+    let outcome = match deployment.outcome {
         Outcome::Unfinished => 0,
         Outcome::Succeeded => 1,
         Outcome::Failed => 2,
         Outcome::Cancelled => 3,
-    });
+    };
+    match deployment.rollback_of {
+        None => out.push(outcome),
+        Some(number) => {
+            out.push(outcome | ROLLBACK);
+            put_number(out, number);
+        }
+    }
     put_optional(out, deployment.documents.as_ref(), |out, digest| out.extend_from_slice(digest));
     put_number(out, deployment.steps.len() as u64);
     let mut last = "";
@@ -69,7 +80,9 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
     let id = reader.text()?.into();
     let holder = get_holder(reader)?;
     let ended = reader.optional(Reader::number)?;
-    let outcome = match reader.byte()? {
+    let outcome = reader.byte()?;
+    let rollback_of = if outcome & ROLLBACK == 0 { None } else { Some(reader.number()?) };
+    let outcome = match outcome & !ROLLBACK {
         0 => Outcome::Unfinished,
         1 => Outcome::Succeeded,
         2 => Outcome::Failed,
@@ -90,7 +103,7 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
         };
         steps.push((urn, action, reader.flag()?));
     }
-    Ok(Deployment { id, number, holder, ended, outcome, steps, documents })
+    Ok(Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of })
 }
 
 /// The data key as it is stored: for whom it is sealed, and sealed.

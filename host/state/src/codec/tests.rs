@@ -149,8 +149,9 @@ fn deployment() -> impl Strategy<Value = Deployment> {
         Outcome::Cancelled,
     ]);
     let about = (".{0,5}", any::<u64>(), holder(), proptest::option::of(any::<u64>()));
-    (about, outcome, steps, proptest::option::of(any::<[u8; 32]>())).prop_map(
-        |((id, number, holder, ended), outcome, steps, documents)| Deployment {
+    let source = (proptest::option::of(any::<[u8; 32]>()), proptest::option::of(any::<u64>()));
+    (about, outcome, steps, source).prop_map(
+        |((id, number, holder, ended), outcome, steps, (documents, rollback_of))| Deployment {
             id: id.into(),
             number,
             holder,
@@ -158,6 +159,7 @@ fn deployment() -> impl Strategy<Value = Deployment> {
             outcome,
             steps,
             documents,
+            rollback_of,
         },
     )
 }
