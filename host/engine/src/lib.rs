@@ -8,6 +8,7 @@
 mod answers;
 mod apply;
 mod ask;
+mod begun;
 mod circles;
 mod compare;
 mod diff;
@@ -37,6 +38,7 @@ mod standing;
 mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
+pub use begun::{Becomes, Mark, deviations_of_rest, is_left_by_run};
 pub use compare::{Difference, compare};
 pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
 pub use edits::{forget, mend, protect, settle, taint};

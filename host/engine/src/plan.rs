@@ -350,6 +350,8 @@ pub struct Plan {
     pub suggestions: Vec<Suggestion>,
     /// Whether no driver was asked: such a plan is for looking at only.
     pub offline: bool,
+    /// Whether it is what is left of a deployment that was begun, under the id of that deployment.
+    pub goes_on: bool,
     /// Written down before anything else: what was found while the plan was made, and moves.
     pub(crate) prelude: Vec<purlin_state::Change>,
     pub(crate) operations: Vec<Operation>,

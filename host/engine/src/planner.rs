@@ -134,8 +134,9 @@ pub async fn plan(
             return Err(Error::Documents(errors));
         }
     }
-    let asked = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
+    let mut asked = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
     left_out(&asked, in_scope.as_ref())?;
+    asked.retain(|urn| !recorded.current(urn).is_some_and(|record| is_done(record, context)));
     let mut forced: HashMap<Urn, Reason> =
         asked.into_iter().map(|urn| (urn, Reason::ReplaceRequested)).collect();
     let mut import = HashMap::new();
@@ -261,7 +262,14 @@ pub async fn plan(
         rules,
         vault: Arc::new(vault),
         fingerprint,
+        goes_on: false,
     })
+}
+
+/// Whether this very deployment, which was begun before, has provisioned a resource already. What is done
+/// although nothing changed is done once.
+fn is_done(record: &purlin_state::Record, context: &Context) -> bool {
+    record.deployment == context.deployment && record.status == purlin_state::Status::Ready
 }
 
 /// # Errors

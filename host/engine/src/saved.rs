@@ -9,6 +9,7 @@ use purlin_model::{Label, Urn, Value};
 use purlin_state::{Change, Intent, Operation as Intended};
 use serde::{Deserialize, Serialize};
 
+use crate::begun::{self, Becomes, Mark};
 use crate::operate::record_of;
 use crate::plan::{Action, Operation, Plan, Work};
 use crate::planner::Drawn;
@@ -25,6 +26,8 @@ pub struct Saved {
     pub drawn: Vec<Change>,
     /// Every operation.
     pub outline: Vec<Line>,
+    /// The records as they are once the prelude is written down.
+    pub marks: Vec<Mark>,
 }
 
 /// An operation in outline.
@@ -43,13 +46,22 @@ pub struct Line {
     /// Whether the resource's data is lost.
     #[serde(default)]
     pub loses_data: bool,
+    /// What its inputs become, for whoever goes on with a plan that was begun.
+    #[serde(default)]
+    pub becomes: Vec<Becomes>,
 }
 
 impl Plan {
     /// What has to be kept of it.
     pub fn save(&self) -> Saved {
         let drawn = self.operations.iter().filter_map(|operation| self.drawn(operation)).collect();
-        Saved { fingerprint: self.fingerprint, prelude: self.prelude.clone(), drawn, outline: self.outline() }
+        Saved {
+            fingerprint: self.fingerprint,
+            prelude: self.prelude.clone(),
+            drawn,
+            outline: self.outline(),
+            marks: begun::marks(&self.recorded),
+        }
     }
 
     /// Every operation, in short.
@@ -74,6 +86,7 @@ impl Plan {
                 after: operation.after.clone(),
                 changes: hasher.finalize().to_hex()[..32].to_owned(),
                 loses_data: step.loss.is_some(),
+                becomes: begun::becomes(&self.recorded, step),
             })
         };
         self.operations.iter().filter_map(line).collect()

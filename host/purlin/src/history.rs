@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use futures::Stream;
 use purlin_engine::{Action, CancelToken, Event, Phase, Plan, Run, Summary};
 use purlin_model::{Key, Urn};
-use purlin_state::{Change, Deployment, Environment, Outcome, Writer};
+use purlin_state::{Change, Deployment, Environment, Holder, Outcome, Writer};
 use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
@@ -25,7 +25,8 @@ impl Session<'_> {
     /// When the plan was made offline, or the history cannot be written;
     /// [`purlin_engine::Error::DataLoss`] when it loses data that nobody allowed to be lost
     /// ([`Plan::allow_losses`]).
-    /// [`Error::DeploymentExists`] when the environment has a deployment with this id.
+    /// [`Error::DeploymentExists`] when the environment has a deployment with this id, and the plan does
+    /// not go on with it.
     pub async fn deploy(
         &self,
         plan: Plan,
@@ -41,11 +42,13 @@ impl Session<'_> {
         let counted = !plan.is_empty()
             || accepts
             || self.changes_context(documents).await?
+            || plan.goes_on
             || self.ends_rollback(documents).await?
             || self.says_otherwise(archive.as_deref()).await?;
+        let mut before = None;
         if counted {
-            let same = store.history(&environment).await?.into_iter().find(|other| other.id == id);
-            if let Some(same) = same {
+            before = store.history(&environment).await?.into_iter().find(|other| other.id == id);
+            if let (Some(same), false) = (&before, plan.goes_on) {
                 return Err(Error::DeploymentExists { id, number: same.number, environment });
             }
         }
@@ -54,13 +57,18 @@ impl Session<'_> {
         counts.for_each(|step| {
             urns.insert(step.key.clone(), step.urn.clone());
         });
+        // One that goes on keeps what it did; what failed is tried again.
+        let (since, mut steps) =
+            before.map_or((None, Vec::new()), |before| (Some(before.holder.since), before.steps));
+        steps.retain(|(_, _, succeeded)| *succeeded);
+        let holder = self.purlin.holder();
         let entry = Deployment {
             id,
             number: 0,
-            holder: self.purlin.holder(),
+            holder: Holder { since: since.unwrap_or(holder.since), ..holder },
             ended: None,
             outcome: Outcome::Unfinished,
-            steps: Vec::new(),
+            steps,
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
             rollback_of: documents.and_then(|documents| documents.rollback_of),
         };
@@ -364,7 +372,6 @@ impl Stream for Deploying {
 mod tests {
     use super::*;
     use Outcome::{Cancelled, Failed, Succeeded, Unfinished};
-    use purlin_state::Holder;
 
     type Entry = (Outcome, Option<u8>, Option<u64>);
 

@@ -1,10 +1,13 @@
 //! Plans in files (SPEC §9): sealed with the state's key, bound to the state they were made from.
 
-use purlin_engine::{Base, Line, Plan, PlanOptions, Scope};
-use purlin_state::{decode_changes, encode_changes};
+use std::sync::Arc;
+
+use purlin_engine::{Base, Line, Mark, Plan, PlanOptions, Scope};
+use purlin_state::{Deployment, Outcome, decode_changes, encode_changes};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use crate::history::latest;
 use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 /// How a plan file begins; the number is its format.
@@ -26,6 +29,9 @@ struct Kept {
     prelude: Vec<u8>,
     drawn: Vec<u8>,
     outline: Vec<Line>,
+    /// None in plans of older programs, which cannot be gone on with.
+    #[serde(default)]
+    marks: Option<Vec<Mark>>,
     /// None for a plan to delete everything.
     documents: Option<Vec<u8>>,
     deployment: String,
@@ -58,6 +64,7 @@ impl Purlin {
             prelude: encode_changes(&saved.prelude)?.to_vec(),
             drawn: encode_changes(&saved.drawn)?.to_vec(),
             outline: saved.outline,
+            marks: Some(saved.marks),
             documents: Some(documents.archive()),
             deployment: plan.context.deployment.to_string(),
             full: options.full,
@@ -125,21 +132,53 @@ impl SavedPlan {
 }
 
 impl Session<'_> {
-    /// The plan of a file, ready to be carried out. `documents` are those that it was made from, or
-    /// newer ones, which then may ask for nothing else.
+    /// The deployment that began to carry out a plan of a file and did not succeed, if nothing else has
+    /// changed the state since. Whoever goes on with it first finds out what became of its calls
+    /// ([`Self::plan_recovery`]). None for a plan that was not begun.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when the state changed in any other way since the plan was made.
+    pub async fn begun(&self, saved: &SavedPlan) -> Result<Option<Deployment>, Error> {
+        let kept = &saved.kept;
+        let mut history = self.purlin.history(self.environment()).await?;
+        let place = latest(&history).filter(|latest| *latest.id == *kept.deployment);
+        let number = place.filter(|latest| latest.outcome != Outcome::Succeeded).map(|latest| latest.number);
+        let begun = history.iter().position(|entry| Some(entry.number) == number);
+        let begun = begun.map(|place| history.swap_remove(place));
+        let base: Base = self.base().await?;
+        if base.fingerprint() == kept.fingerprint {
+            return Ok(begun);
+        }
+        let marks = kept.marks.as_ref().filter(|_| begun.is_some());
+        match marks.is_some_and(|marks| purlin_engine::is_left_by_run(marks, &kept.outline, &base)) {
+            true => Ok(begun),
+            false => Err(Error::Stale),
+        }
+    }
+
+    /// The plan of a file, ready to be carried out; of one that was begun ([`Self::begun`]) what is left.
+    /// `documents` are those that it was made from, or newer ones, which then may ask for nothing else;
+    /// they take the id of its deployment.
     ///
     /// # Errors
     /// [`Error::Stale`] when the state changed since; [`Error::Deviates`] when something would be
     /// done that the plan does not say, or the other way round.
-    pub async fn replan(&self, saved: &SavedPlan, documents: &Documents) -> Result<Plan, Error> {
-        let base: Base = self.base().await?;
-        if base.fingerprint() != saved.kept.fingerprint {
-            return Err(Error::Stale);
+    pub async fn replan(&self, saved: &SavedPlan, documents: &mut Documents) -> Result<Plan, Error> {
+        let kept = &saved.kept;
+        let begun = self.begun(saved).await?.is_some();
+        let mut base: Base = self.base().await?;
+        let is_as_then = base.fingerprint() == kept.fingerprint;
+        if is_as_then {
+            base = base.with(decode_changes(&kept.prelude)?)?;
         }
-        let base = base.with(decode_changes(&saved.kept.prelude)?)?;
-        let changes = documents.changes.or(saved.kept.changes);
-        let plan = self.purlin.plan_with(documents, changes, base, saved.options()?, false).await?;
-        let deviations = purlin_engine::deviations(&saved.kept.outline, &plan.outline());
+        Arc::make_mut(&mut documents.context).deployment = kept.deployment.as_str().into();
+        let changes = documents.changes.or(kept.changes);
+        let mut plan = self.purlin.plan_with(documents, changes, base, saved.options()?, false).await?;
+        plan.goes_on = begun;
+        let deviations = match is_as_then {
+            true => purlin_engine::deviations(&kept.outline, &plan.outline()),
+            false => purlin_engine::deviations_of_rest(&kept.outline, &plan),
+        };
         if deviations.is_empty() { Ok(plan) } else { Err(Error::Deviates(deviations)) }
     }
 }

@@ -15,9 +15,10 @@ use crate::{files, input, text};
 /// Carry out a plan that `purlin plan --out` wrote.
 ///
 /// Applies exactly the saved plan, with its documents and values. A plan fits the state that it
-/// was made from: when the state has changed since, Purlin rejects the plan. Where documents are
-/// named as well, they may ask for nothing but what the plan says. Without a terminal to ask on,
-/// `--yes` is required.
+/// was made from: when the state has changed since, Purlin rejects the plan. A plan that failed or was
+/// interrupted on the way is the exception: repeated, the command finds out what became of the calls
+/// and goes on with what is left. Where documents are named as well, they may ask for nothing but
+/// what the plan says. Without a terminal to ask on, `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +55,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             .hint("`purlin plan --out FILE` writes one; `purlin up` plans and applies in one step")
     })?;
     let named = !args.documents.named().is_empty();
-    let given = if named { Some(input::given(&args.documents, app)?) } else { None };
+    let mut given = if named { Some(input::given(&args.documents, app)?) } else { None };
     let workspace = match &given {
         Some(given) => given.workspace.clone(),
         None => input::workspace(&input::load(&args.documents, app)?, app),
@@ -63,16 +64,24 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let sources = given.as_ref().map(|given| given.sources.clone()).unwrap_or_default();
     let fail = |error| Failure::host(error, &sources);
     let saved = purlin.open_plan(&bytes).await.map_err(|error| unopened(error, &path))?;
-    let kept = match &given {
+    let mut kept = match &given {
         Some(_) => None,
         None => Some(saved.documents().map_err(fail)?),
     };
-    let Some(documents) = given.as_ref().map(|given| &given.documents).or(kept.as_ref()) else {
+    let Some(documents) = given.as_mut().map(|given| &mut given.documents).or(kept.as_mut()) else {
         return Err(Failure::input("the plan has no documents"));
     };
     let shown = Shown::new(json, app);
     let environment = documents.environment();
     let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
+    if let Some(begun) = session.begun(&saved).await.map_err(fail)? {
+        if !json {
+            app.ui.note(&format!("deployment {} began this plan; going on with what is left", begun.number));
+        }
+        if deploy::settle(&session, &documents.context, &shown, app, &fail).await? == Status::Failed {
+            return Ok(Status::Failed);
+        }
+    }
     let plan = app.timings.wait("plan", session.replan(&saved, documents)).await.map_err(fail)?;
     let asked = (&consent, "Apply this plan?");
     let status =

@@ -207,3 +207,143 @@ fn a_plan_reads_the_same_without_colour() {
 fn anstream_free(text: &str) -> String {
     regex::Regex::new("\u{1b}\\[[0-9;]*m").expect("a pattern").replace_all(text, "").into_owned()
 }
+
+/// Two kept, and one of each: created (one of them reads the other), changed, replaced, deleted.
+fn all_kinds() -> World {
+    let things = |names: &[(&str, &str)]| -> String {
+        names
+            .iter()
+            .map(|(name, params)| format!("{name}: {{type: thing, params: {{{params}}}}}\n"))
+            .collect()
+    };
+    let kept = ("kept", "value: v");
+    let world = World::deployed(
+        &things(&[
+            kept,
+            ("changed", "value: one"),
+            ("fixed", "value: v, fixed: one"),
+            ("first", "value: v, fixed: one, first: true"),
+            ("gone", "value: v"),
+        ]),
+        "",
+    );
+    let made = format!("value: {}", reads("made", "id"));
+    world.write(
+        &things(&[
+            kept,
+            ("changed", "value: two"),
+            ("fixed", "value: v, fixed: two"),
+            ("first", "value: v, fixed: two, first: true"),
+            ("made", "value: v"),
+            ("reader", &made),
+        ]),
+        "",
+    );
+    world.run(&["plan", "--out", "up.plan"]).status(0);
+    world
+}
+
+/// What is real without the ids that differ from run to run.
+fn kinds(world: &World) -> Vec<(String, String)> {
+    let id = world.real().contains_key("made").then(|| world.id("made"));
+    let value = |value: String| if Some(&value) == id.as_ref() { "the id".to_owned() } else { value };
+    world.real().into_iter().map(|(name, thing)| (name, value(thing.0))).collect()
+}
+
+#[test]
+fn a_plan_that_was_killed_anywhere_goes_on_to_its_end() {
+    let world = all_kinds();
+    let whole = world.copy();
+    whole.run(&["apply", "--yes", "up.plan"]).status(0);
+    let (expected, effects) = (kinds(&whole), whole.effects());
+    let mut went_on = 0;
+    for number in 1.. {
+        let world = world.copy();
+        let mut command = world.project().command(&["apply", "--yes", "up.plan", "--parallelism", "1"]);
+        command.env("PURLIN_CRASH_AT", number.to_string());
+        let ended = crate::project::ran(command);
+        if ended.status != -1 {
+            assert!(number > 20, "{number}: {}", ended.err);
+            break;
+        }
+        let again = world.run(&["apply", "--yes", "up.plan", "--format", "json"]);
+        if again.status == 2 {
+            assert!(again.err.contains("the plan is stale"), "{number}: {}", again.err);
+            assert_eq!(
+                world.run(&["history", "--format", "json"]).json()["deployments"][0]["outcome"],
+                "succeeded"
+            );
+        } else {
+            assert_eq!(again.status, 0, "{number}: {}{}", again.err, again.out);
+            went_on += 1;
+        }
+        assert_eq!(kinds(&world), expected, "{number}");
+        // What was killed in a call may not have noted it.
+        let (made, _, deleted) = world.effects();
+        assert!(made <= effects.0 && deleted <= effects.2, "{number}: nothing twice");
+        world.run(&["plan", "--detailed-exitcode"]).status(0);
+        let history = world.run(&["history", "--format", "json"]).status(0).json();
+        assert_eq!(history["deployments"].as_array().map(Vec::len), Some(2), "{number}: {history}");
+        world.run(&["apply", "--yes", "up.plan"]).status(2);
+    }
+    assert!(went_on > 20, "{went_on}");
+}
+
+#[test]
+fn a_plan_goes_on_only_from_where_its_own_run_left() {
+    let world = all_kinds();
+    let killed =
+        world.interrupted(&["apply", "--yes", "up.plan", "--parallelism", "1"], "after create", |world| {
+            world.effects().0 > 5
+        });
+    let meddlers: [&[&str]; 4] = [
+        &["state", "protect", "thing#shared.kept"],
+        &["state", "forget", "thing#shared.kept", "--yes"],
+        &["state", "rename", "thing#shared.kept", "thing#shared.other"],
+        &["up", "--yes"],
+    ];
+    for meddler in meddlers {
+        let world = killed.copy();
+        world.run(meddler).status(0);
+        let effects = world.effects();
+        let refused = world.run(&["apply", "--yes", "up.plan"]).status(2);
+        assert!(refused.err.contains("the plan is stale"), "{meddler:?}: {}", refused.err);
+        assert_eq!(world.effects(), effects, "{meddler:?}");
+    }
+    // Who only looked has changed nothing.
+    killed.run(&["refresh"]).status(0);
+    // Documents may still ask for nothing else.
+    let world = killed.copy();
+    world.write("kept: {type: thing, params: {value: v}}\nmade: {type: thing, params: {value: other}}", "");
+    let refused = world.run(&["apply", "--yes", "up.plan", "-f", "."]).status(2);
+    assert!(refused.err.contains("deviate from the plan"), "{}", refused.err);
+    let said = killed.run(&["apply", "--yes", "up.plan", "-f", "."]).status(0);
+    assert!(said.err.contains("deployment 2 began this plan; going on with what is left"), "{}", said.err);
+    killed.run(&["plan", "--detailed-exitcode"]).status(0);
+}
+
+#[test]
+fn a_plan_that_failed_goes_on_and_repeats_nothing() {
+    let world =
+        World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: v}}", "");
+    let replace = "--replace=thing#shared.a";
+    for (options, done) in [(&[replace][..], 1), (&["--full"], 0), (&["--full", replace], 1)] {
+        let world = world.copy();
+        world.write(
+            "a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: v}}\nodd: {type: odd, params: {do: panic}}",
+            "odd#shared.odd: {depends_on: [thing#shared.a, thing#shared.b]}",
+        );
+        world.run(&[&["plan", "--out", "up.plan"], options].concat()).status(0);
+        for _ in 0..2 {
+            world.run(&["apply", "--yes", "up.plan"]).status(1);
+            assert_eq!(world.effects().0 - 2, done, "{options:?}");
+            assert_eq!(
+                world.effects().1,
+                2 * usize::from(options[0] == "--full") - usize::from(options.len() > 1)
+            );
+        }
+        let history = world.run(&["history", "--format", "json"]).status(0).json();
+        assert_eq!(history["deployments"].as_array().map(Vec::len), Some(2), "{history}");
+        assert_eq!(history["deployments"][0]["failed"], 1, "{history}");
+    }
+}

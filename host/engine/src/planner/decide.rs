@@ -7,7 +7,7 @@ use purlin_model::driver::{Inputs, InvalidInput, Observed, ResourceState};
 use purlin_model::{Diagnostic, Reason, Unfinished, Urn};
 use purlin_state::{Record, Status};
 
-use super::{Decided, Planner, predict, prepared};
+use super::{Decided, Planner, is_done, predict, prepared};
 use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
 use crate::evaluate::Known;
@@ -65,7 +65,8 @@ impl Planner<'_> {
             self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
             return;
         };
-        let full = driver.manifest().implements.update && self.options.full;
+        let full =
+            driver.manifest().implements.update && self.options.full && !is_done(&record, self.context);
         let case = Case {
             record: &record,
             driver: &*driver,

@@ -69,6 +69,7 @@ pub async fn destroy(
         rules: Arc::default(),
         vault: Arc::default(),
         fingerprint,
+        goes_on: false,
     })
 }
 

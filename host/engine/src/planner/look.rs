@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Lifecycle, Reason, Unfinished, Urn, Value};
 use purlin_state::{Record, RecordId, Status};
 
 use super::drivers::requirement_name;
-use super::{Planner, waits};
+use super::{Planner, is_done, waits};
 use crate::ask::{Ask, Question};
 use crate::evaluate::{self, Known};
 use crate::plan::{Action, InsteadOf, Step, Work};
@@ -94,7 +94,8 @@ impl Planner<'_> {
             && let (Some(record), Some(digest)) = (&record, digest)
             && record.digest == digest
             && record.status == Status::Ready
-            && !(record.tainted || record.external || self.options.full)
+            && !(record.tainted || record.external)
+            && !(self.options.full && !is_done(record, self.context))
             && self.forced(id, &urn).is_none()
         {
             self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));

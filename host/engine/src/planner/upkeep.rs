@@ -131,5 +131,6 @@ fn upkeep(context: &Context, base: Base, drivers: DriverSet, works: Vec<(Urn, Re
         rules: Arc::default(),
         vault: Arc::default(),
         fingerprint: base.fingerprint,
+        goes_on: false,
     }
 }

@@ -1,0 +1,174 @@
+//! Going on with a saved plan that was begun and not finished: whether what is recorded now is what the
+//! plan was made from and what its run did, and whether what is left to do is part of the plan.
+
+use std::collections::{HashMap, HashSet};
+
+use purlin_model::Value;
+use purlin_state::{Record, RecordId, Status};
+use serde::{Deserialize, Serialize};
+
+use crate::diff;
+use crate::plan::{Action, Change, Plan, Step, Work};
+use crate::planner::Base;
+use crate::recorded::{Recorded, exists};
+use crate::saved::{Deviation, Differs, Line};
+
+/// A record by what a run never changes of a resource that it leaves alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    record: String,
+    digest: String,
+}
+
+/// An input that a step changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Becomes {
+    path: String,
+    /// Digest of its new value; none where the plan did not know it yet.
+    value: Option<String>,
+}
+
+/// A mark of each record.
+pub(crate) fn marks(recorded: &Recorded) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = recorded
+        .records()
+        .map(|record| Mark { record: record.id().to_string(), digest: mark(record) })
+        .collect();
+    marks.sort_unstable_by(|a, b| a.record.cmp(&b.record));
+    marks
+}
+
+fn mark(record: &Record) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 record that a plan leaves alone v1");
+    let mut feed = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    feed(&record.updated.to_le_bytes());
+    feed(record.deployment.as_bytes());
+    feed(record.state.id.expose().as_bytes());
+    feed(match &record.status {
+        Status::Ready => b"ready",
+        Status::Partial(unfinished) => unfinished.code().as_bytes(),
+        Status::Absent => b"absent",
+    });
+    feed(&[record.pinned, record.external, record.tainted].map(u8::from));
+    record.state.outputs.feed(&mut feed);
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// What a step makes of inputs, with those that stay: what is created again is given them, too.
+pub(crate) fn becomes(recorded: &Recorded, step: &Step) -> Vec<Becomes> {
+    if step.action == Action::None {
+        return Vec::new();
+    }
+    let one = |change: &Change| Becomes {
+        path: change.path.clone(),
+        value: (!change.is_unknown()).then(|| value(change.after.as_ref())),
+    };
+    let record = recorded.current(&step.urn).filter(|record| exists(record));
+    let before = record.map(|record| diff::inputs(None, &record.inputs)).unwrap_or_default();
+    let changes = |stays: &Change| step.changes.iter().any(|change| is_within(&stays.path, &change.path));
+    step.changes.iter().chain(before.iter().filter(|stays| !changes(stays))).map(one).collect()
+}
+
+/// Whether a path leads to a place or below it.
+fn is_within(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn value(value: Option<&Value>) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 value that a planned step sets v1");
+    value.unwrap_or(&Value::Null).feed(&mut |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    });
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// The resources that a plan does something about.
+fn acted_on(outline: &[Line]) -> HashSet<&str> {
+    outline.iter().filter(|line| acts(&line.action)).map(|line| line.urn.as_str()).collect()
+}
+
+fn acts(action: &str) -> bool {
+    action != Action::None.as_str()
+}
+
+/// Whether nothing but a run of the plan has changed the state since: resources that the plan leaves alone
+/// are as they were, and no other has come or gone. Of those that it does something about,
+/// [`deviations_of_rest`] tells.
+pub fn is_left_by_run(marks: &[Mark], outline: &[Line], base: &Base) -> bool {
+    let acted_on = acted_on(outline);
+    let is_acted_on = |id: &RecordId| acted_on.contains(id.urn.as_str());
+    let mut kept: HashMap<&str, &str> =
+        marks.iter().map(|mark| (mark.record.as_str(), mark.digest.as_str())).collect();
+    for record in base.recorded.records() {
+        let id = record.id();
+        let kept = kept.remove(id.to_string().as_str());
+        if !is_acted_on(&id) && kept != Some(mark(record).as_str()) {
+            return false;
+        }
+    }
+    let may_be_gone =
+        |record: &&str| acted_on.iter().any(|urn| record.strip_prefix(urn).is_some_and(is_rest_of_id));
+    kept.keys().all(|record| may_be_gone(record))
+        && base.recorded.all_pending().all(|intent| is_acted_on(&intent.id()))
+}
+
+/// What follows the URN in the name of a record.
+fn is_rest_of_id(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(' ')
+}
+
+/// Everything that a plan for the rest of a saved one does and the saved one does not. What the saved one
+/// does and this one does not is done already.
+pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
+    let mut all = Vec::new();
+    for operation in &rest.operations {
+        let Some(step) = rest.steps.get(operation.step as usize) else { continue };
+        if step.action == Action::None || matches!(operation.work, Work::Undecided) {
+            continue;
+        }
+        let of_resource = || kept.iter().filter(|line| line.urn == step.urn.as_str() && acts(&line.action));
+        let old_copy = matches!(&operation.work, Work::Delete { id, .. } if id.superseded.is_some());
+        let how = if !of_resource().any(|line| is_rest_of(&line.action, step.action, old_copy)) {
+            Differs::More { action: step.action.as_str().to_owned() }
+        } else if step.loss.is_some() && !of_resource().any(|line| line.loses_data) {
+            Differs::LosesData
+        } else if !step.changes.iter().all(|change| of_resource().any(|line| sets(&line.becomes, change))) {
+            Differs::Otherwise
+        } else {
+            continue;
+        };
+        let deviation = Deviation { resource: step.key.to_string(), how };
+        if !all.contains(&deviation) {
+            all.push(deviation);
+        }
+    }
+    all
+}
+
+/// Whether an action finishes what another one began.
+fn is_rest_of(planned: &str, now: Action, old_copy: bool) -> bool {
+    let begun: &[Action] = match now {
+        Action::Create => &[Action::Create, Action::Replace],
+        Action::Update => &[Action::Update, Action::Create, Action::Replace, Action::Adopt],
+        // What was made in part is replaced where its driver changes nothing in place.
+        Action::Replace => &[Action::Replace, Action::Create],
+        Action::Delete if old_copy => &[Action::Delete, Action::Replace, Action::Create],
+        Action::Delete => &[Action::Delete],
+        Action::Read => &[Action::Read],
+        Action::Adopt => &[Action::Adopt],
+        Action::None => return true,
+    };
+    begun.iter().any(|action| action.as_str() == planned)
+}
+
+/// Whether the plan sets an input to this value, or did not know its value.
+fn sets(becomes: &[Becomes], change: &Change) -> bool {
+    becomes.iter().any(|planned| match &planned.value {
+        Some(known) => planned.path == change.path && *known == value(change.after.as_ref()),
+        None => is_within(&change.path, &planned.path),
+    })
+}
