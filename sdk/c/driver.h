@@ -376,7 +376,8 @@ typedef struct exports_purlin_driver_lifecycle_read_request_t {
 
 // What there is.
 typedef struct exports_purlin_driver_lifecycle_observed_t {
-  // The resource. Its `id` is the one that was asked for, if any.
+  // The resource. With an `id` that is recorded, its `id` is that; in an import it is the driver's
+  // own id of what the person named, whichever way that was written.
   exports_purlin_driver_lifecycle_state_t   state;
   // `values` as reality has them: a JSON object in the shape that `check` returns, defaults
   // included, so that it equals what `check` returned when nobody touched the resource.

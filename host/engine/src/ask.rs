@@ -40,6 +40,8 @@ pub(crate) struct Question {
 pub(crate) enum Ask {
     /// What a change would do.
     Change,
+    /// The same, and whether it is what a person names by this id.
+    ChangeOf(Arc<str>),
     /// What exists under an id that we are to take over, and what a change of it would do.
     Adopt(Arc<str>),
     /// What exists under an id.
@@ -128,14 +130,12 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
     let implements = driver.manifest().implements;
     let question = &answer.question;
     let mut base = question.record.clone();
-    if let Ask::Adopt(id) | Ask::Observe(id) = &question.ask {
+    if let Ask::Adopt(id) | Ask::Observe(id) | Ask::ChangeOf(id) = &question.ask {
         let name = base.as_ref().map_or("", |record| record.name.expose());
-        let look = Look {
-            id: Some(id),
-            name,
-            inputs: &question.inputs,
-            state: base.as_ref().map(|record| &record.state),
-        };
+        // Under another id it is looked for as what a person names.
+        let known = base.as_ref().filter(|record| record.is_called(id));
+        let look =
+            Look { id: Some(id), name, inputs: &question.inputs, state: known.map(|record| &record.state) };
         answer.found = driver.read(call, look).await?;
         let Some(found) = &answer.found else { return Ok(()) };
         let files = found.state.manifests.iter().map(|file| &file.data);
@@ -144,7 +144,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         if matches!(question.ask, Ask::Observe(_)) {
             return Ok(());
         }
-        if let Some(record) = &base {
+        if let (Some(record), Ask::Adopt(_)) = (&base, &question.ask) {
             base = Some(Arc::new(as_found(record, found)));
         }
     }

@@ -193,6 +193,7 @@ mod tests {
             external: false,
             tainted: false,
             deleted_with: None,
+            named: None,
             holds_data: None,
             created: 0,
             updated: 0,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Context, Label, Urn};
+use purlin_model::{Context, Label, Lifecycle, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::SemaphorePermit;
 
@@ -135,6 +135,7 @@ impl<'a> Task<'a> {
             dependencies: self.dependencies(node),
             protect: lifecycle.protect,
             retain: lifecycle.retain,
+            named: named(node, &record.state),
             deleted_with: self.deleted_with(node).filter(lives_there),
             ..Record::clone(&record)
         };
@@ -219,6 +220,7 @@ pub(crate) fn record_of(
         retain: node.lifecycle.retain,
         external: false,
         tainted: false,
+        named: None,
         deleted_with: deleted_with(graph, node, context),
         created: 0,
         updated: 0,
@@ -236,6 +238,12 @@ fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Vec<Urn> {
 
 fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn> {
     Some(Urn::new(context, graph.key(graph.deleted_with(node.id)?)?))
+}
+
+/// The id by which the documents name something that exists, where its driver knows it by another one.
+pub(crate) fn named(node: Node<'_>, state: &ResourceState) -> Option<Arc<str>> {
+    let Lifecycle { import, observe, .. } = node.lifecycle;
+    observe.as_ref().or(import.as_ref()).filter(|id| state.id.expose() != &***id).cloned()
 }
 
 fn version(driver: &dyn Driver) -> DriverVersion {

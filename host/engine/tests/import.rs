@@ -191,3 +191,39 @@ async fn what_may_have_been_made_is_settled_by_saying_what_it_is() {
         assert_eq!(platform.alive(), ["a", "b"]);
     }
 }
+
+#[tokio::test]
+async fn an_id_may_be_written_in_another_way_than_its_driver_does() {
+    for wish in ["import", "observe"] {
+        let platform = Platform::with(FULL);
+        there(&platform, "i#shared.1", "small");
+        let named = |id: &str| sized("v: 1", "small", &format!("{wish}: '{id}'"));
+        assert!(platform.up(&named("./i#shared.1")).await.is_success());
+        let record = platform.record("shared.a").await.expect("recorded");
+        assert_eq!((record.state.id.expose(), record.named.as_deref()), ("i#shared.1", Some("./i#shared.1")));
+        // The next run recognises it, and an import is not asked about.
+        platform.done();
+        assert_eq!(platform.planned(&named("./i#shared.1")).await, Vec::<String>::new());
+        assert_eq!(platform.done().is_empty(), wish == "import");
+        // However it is written from now on.
+        for id in ["i#shared.1", "././i#shared.1"] {
+            assert_eq!(platform.planned(&named(id)).await, Vec::<String>::new(), "{wish} {id}");
+            assert_eq!(things(platform.deploys(&named(id)).await), Vec::<String>::new());
+            let record = platform.record("shared.a").await.expect("recorded");
+            assert_eq!(record.named.as_deref(), Some(id).filter(|id| id.starts_with("./")));
+        }
+        // Another one is still another one.
+        there(&platform, "i#shared.2", "small");
+        let faults = platform.refused(&named("./i#shared.2"), PlanOptions::default()).await;
+        assert!(faults[0].message.contains("but it is recorded as `i#shared.1`"), "{}", faults[0].message);
+        // An update keeps what it is called, and what stands is not thrown away.
+        if wish == "import" {
+            let larger = sized("v: 1", "large", "import: './i#shared.1'");
+            assert!(platform.up(&larger).await.is_success());
+            let fixed = sized("v: 1, fixed: 2", "large", "import: './i#shared.1'");
+            assert_eq!(platform.refused(&fixed, PlanOptions::default()).await[0].code, "import-replaced");
+            platform.done();
+            assert_eq!(platform.up(&larger).await.calls, 0);
+        }
+    }
+}

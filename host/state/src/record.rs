@@ -91,6 +91,9 @@ pub struct Record {
     pub external: bool,
     /// It is to be replaced at the next occasion.
     pub tainted: bool,
+    /// The id by which the documents name it, to be imported or observed, where its driver knows it by
+    /// another one.
+    pub named: Option<Arc<str>>,
     /// It goes when this one goes, without a call of its own (`lifecycle.deleted_with`).
     pub deleted_with: Option<Urn>,
     /// What is lost with it, in the words of the driver that made it (`x-purlin-holds-data`);
@@ -109,6 +112,11 @@ impl Record {
     /// Which record this is.
     pub fn id(&self) -> RecordId {
         RecordId { urn: self.urn.clone(), superseded: self.superseded }
+    }
+
+    /// Whether it is what a person names by this id: its driver knows it by that, or the documents named it so.
+    pub fn is_called(&self, id: &str) -> bool {
+        self.state.id.expose() == id || self.named.as_deref() == Some(id)
     }
 
     /// Whether anything in it is secret. What stands under `secrets` is, whether or not each leaf

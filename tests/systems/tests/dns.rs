@@ -233,6 +233,15 @@ fn what_exists_is_imported() {
         "{comments}"
     );
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    // In documents an import is known again by the id that was written, at each run.
+    workspace.purlin(&["state", "forget", "dns-zone.default#shared.zone", "--yes", "--force"]);
+    workspace.purlin(&["state", "forget", "dns-record.default#shared.www", "--yes"]);
+    let imports = json!({"dns-zone#shared.zone": {"import": "old.example"}, "dns-record#shared.www": {"import": "www.old.example./A"}});
+    let imports =
+        json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"lifecycle": imports}});
+    workspace.write("imports.json", &imports.to_string());
+    workspace.purlin(&["up", "--yes"]).says("2 adopted");
+    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(dns.api("GET", "/zones/old.example.", &Value::Null).0, 404);
 }

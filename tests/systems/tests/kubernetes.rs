@@ -201,6 +201,12 @@ fn what_nobody_has_seen_is_a_conflict() {
     assert_eq!(k8s.get("configmaps", "default", "settings").expect("there")["data"], json!({"theirs": "1"}));
     workspace.purlin(&["import", "--yes", "k8s#shared.it", id]).says("adopt");
     up(&workspace);
+    // The documents may name it in these words, too, and go on doing so.
+    let import = json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment",
+        "spec": {"lifecycle": {"k8s#shared.it": {"import": id}}}});
+    workspace.write("import.json", &import.to_string());
+    workspace.purlin(&["up", "--yes"]);
+    unchanged(&workspace);
     let taken = k8s.get("configmaps", "default", "settings").expect("there");
     assert_eq!(taken["data"], json!({"theirs": "1", "level": "info"}), "what is not ours stays");
     unchanged(&workspace);

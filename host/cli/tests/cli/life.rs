@@ -132,3 +132,33 @@ fn what_is_exported_stays_in_its_folder() {
     let warned = project.run(&["export", "visible"]).status(0);
     assert!(warned.err.contains("will be read as documents next time"), "{}", warned.err);
 }
+
+/// A file that is there already, and documents that import or observe it by a path that is not written
+/// as the driver writes it.
+#[test]
+fn an_import_is_known_again_however_its_id_is_written() {
+    for (wish, content) in [("import", "Open all week."), ("observe", "Closed on Mondays.")] {
+        let project = Project::empty();
+        std::fs::create_dir(project.path().join("out")).expect("made");
+        project.write("out/motd", "Closed on Mondays.");
+        project.write(
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  defaults: {app: shop, env: dev}\n  drivers:\n    purlin/file:\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n---\napiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: motd}\nspec:\n  type: settings\n  driver: purlin/file\n  inputs: {values: {path: /out/motd, content: Open all week.}}\n  criteria: [{}]\n",
+        );
+        for id in ["/out/./motd", "/out//motd", "/out/motd"] {
+            project.write(
+                "deploy.yaml",
+                format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {{motd: {{type: settings}}}}\n  lifecycle: {{settings#shared.motd: {{{wish}: {id}}}}}\n"),
+            );
+            project.run(&["up", "--yes"]).status(0);
+            for _ in 0..2 {
+                let again = project.run(&["up", "--yes"]).status(0);
+                assert!(again.err.contains("Nothing to change"), "{wish} {id}: {}", again.err);
+            }
+            project.run(&["plan", "--detailed-exitcode", "--refresh"]).status(0);
+        }
+        assert_eq!(std::fs::read_to_string(project.path().join("out/motd")).expect("read"), content);
+        project.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
+        assert_eq!(project.path().join("out/motd").exists(), wish == "observe");
+    }
+}

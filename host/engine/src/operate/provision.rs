@@ -9,7 +9,7 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
-use super::{Done, Outcome, Task, Turn, nothing};
+use super::{Done, Outcome, Task, Turn, named, nothing};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
@@ -207,6 +207,7 @@ impl Task<'_> {
             state: record.state.clone(),
             created: record.created,
             pinned: record.pinned,
+            named: named(node, &record.state),
             holds_data: holding::held(driver, self.step.key.type_name(), &prepared.inputs, Some(record)),
             ..changed
         };

@@ -10,7 +10,7 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Record, RecordId, Status};
 
 use super::provision::held;
-use super::{Done, Outcome, Task, nothing, record_of};
+use super::{Done, Outcome, Task, named, nothing, record_of};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -58,6 +58,7 @@ impl Task<'_> {
                 let record = record_of(graph, node, &self.shared.plan.context, &**driver, inputs, name);
                 self.stamped(&Record {
                     external: true,
+                    named: named(node, &found.state),
                     state: found.state,
                     digest,
                     deleted_with: None,

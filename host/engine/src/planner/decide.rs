@@ -12,7 +12,7 @@ use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
 use crate::evaluate::Known;
 use crate::fate::{self, Case, Fate};
-use crate::operate::record_of;
+use crate::operate::{named, record_of};
 use crate::plan::{Action, InsteadOf, Prepared, Step, Warning, Work};
 use crate::recorded::{are_one, exists};
 
@@ -36,7 +36,8 @@ impl Planner<'_> {
         self.hold_against_grants(node, &driver, &answer.inputs);
         match (answer.question.ask.clone(), answer.found.take()) {
             (Ask::Change, _) => self.change(node, answer),
-            (Ask::Observe(_), Some(found)) => self.observe(node, answer, found),
+            (Ask::ChangeOf(id), found) => self.change_of(node, answer, found, &id),
+            (Ask::Observe(id), Some(found)) => self.observe(node, answer, found, &id),
             (Ask::Adopt(id), Some(found)) => self.adopt(node, answer, found, &id),
             (Ask::Observe(id) | Ask::Adopt(id), None) => self.errors.push(
                 Diagnostic::error("not-found", format!("there is no `{id}` for `{}`", node.key))
@@ -44,6 +45,18 @@ impl Planner<'_> {
                     .fact(format!("says the driver `{}`", answer.question.driver.known_as())),
             ),
         }
+    }
+
+    /// A resource that exists and is ours, and that the documents name by another id than its driver does.
+    fn change_of(&mut self, node: Node<'_>, mut answer: Answer, found: Option<Observed>, id: &Arc<str>) {
+        let Some(record) = answer.question.record.take() else { return };
+        if found.is_none_or(|found| found.state.id.expose() != record.state.id.expose()) {
+            self.recorded_as(node, &record, id);
+            return;
+        }
+        answer.question.record =
+            Some(Arc::new(Record { named: Some(Arc::clone(id)), ..Record::clone(&record) }));
+        self.change(node, answer);
     }
 
     /// A resource that is made, or exists and is ours.
@@ -154,8 +167,14 @@ impl Planner<'_> {
     }
 
     /// A resource that others manage: what it is like is all that counts.
-    fn observe(&mut self, node: Node<'_>, answer: Answer, found: Observed) {
+    fn observe(&mut self, node: Node<'_>, answer: Answer, found: Observed, id: &str) {
         let Question { key, urn, record, driver, digest, .. } = answer.question;
+        let is_it =
+            |record: &Record| record.is_called(id) || record.state.id.expose() == found.state.id.expose();
+        if let Some(record) = record.as_deref().filter(|record| !is_it(record)) {
+            self.recorded_as(node, record, id);
+            return;
+        }
         let inputs = ask::found_inputs(&answer.inputs, &found);
         let seen = Record {
             external: true,
@@ -278,7 +297,7 @@ impl Planner<'_> {
         let graph = &self.graph;
         let record = record_of(graph, node, self.context, driver, inputs, name);
         // Where it lives is not known before it is as it is wanted.
-        Record { status: Status::Ready, state, deleted_with: None, ..record }
+        Record { status: Status::Ready, named: named(node, &state), state, deleted_with: None, ..record }
     }
 
     /// What others manage does not become ours because a line is missing: the next change, or the
@@ -318,7 +337,7 @@ impl Planner<'_> {
 
 /// Whether the documents still name the id that it was taken over by.
 fn stands(node: Node<'_>, record: &Record) -> bool {
-    node.lifecycle.import.as_deref().is_some_and(|id| id == record.state.id.expose())
+    node.lifecycle.import.as_deref().is_some_and(|id| record.is_called(id))
 }
 
 fn taken_over(record: &Record) -> Vec<Reason> {

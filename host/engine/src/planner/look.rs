@@ -73,7 +73,7 @@ impl Planner<'_> {
             self.offline(node, urn, record, inputs, known);
             return None;
         }
-        let ask = self.what_to_ask(node, &urn, record.as_deref())?;
+        let ask = self.what_to_ask(node, &urn, record.as_deref());
         // Every requirement was found before the first level was looked at.
         let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
         if ask != Ask::Change && !driver.manifest().implements.read {
@@ -104,6 +104,10 @@ impl Planner<'_> {
             return None;
         }
         if let (Ask::Observe(id), false) = (&ask, known) {
+            if let Some(record) = record.filter(|record| !record.is_called(id)) {
+                self.recorded_as(node, &record, id);
+                return None;
+            }
             // Where to look becomes known while the plan is carried out.
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let reasons = vec![Reason::Observed { id: (&**id).into() }];
@@ -217,38 +221,34 @@ impl Planner<'_> {
         }
     }
 
-    /// What a driver is asked about a resource; none where documents and records collide.
-    fn what_to_ask(&mut self, node: Node<'_>, urn: &Urn, record: Option<&Record>) -> Option<Ask> {
+    /// What a driver is asked about a resource.
+    fn what_to_ask(&self, node: Node<'_>, urn: &Urn, record: Option<&Record>) -> Ask {
         if self.validating {
-            return Some(Ask::Change);
+            return Ask::Change;
         }
         let lifecycle = node.lifecycle;
         let import = self.import.get(urn).or(lifecycle.import.as_ref()).cloned();
-        let (id, ask) = match (&lifecycle.observe, &import) {
-            (Some(id), _) => (id, Ask::Observe(Arc::clone(id))),
-            (None, Some(id)) => (id, Ask::Adopt(Arc::clone(id))),
-            (None, None) => return Some(Ask::Change),
-        };
-        match record {
-            Some(record) if record.state.id.expose() != &**id => {
-                let word = if lifecycle.observe.is_some() { "observe" } else { "import" };
-                self.errors.push(
-                    Diagnostic::error(
-                        word,
-                        format!(
-                            "`{}` is to {word} `{id}`, but it is recorded as `{}`",
-                            node.key, record.state.id
-                        ),
-                    )
-                    .at(lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
-                    .help(format!("let go of the other one first: `purlin state forget '{}'`", node.key)),
-                );
-                None
-            }
+        match (&lifecycle.observe, &import, record) {
+            (Some(id), ..) => Ask::Observe(Arc::clone(id)),
+            (None, None, _) => Ask::Change,
+            (None, Some(id), None) => Ask::Adopt(Arc::clone(id)),
             // Taken over already.
-            Some(_) if lifecycle.observe.is_none() => Some(Ask::Change),
-            _ => Some(ask),
+            (None, Some(id), Some(record)) if record.is_called(id) => Ask::Change,
+            // Perhaps by another of its ids.
+            (None, Some(id), Some(_)) => Ask::ChangeOf(Arc::clone(id)),
         }
+    }
+
+    /// Something else is recorded than what is to be imported or observed.
+    pub(super) fn recorded_as(&mut self, node: Node<'_>, record: &Record, id: &str) {
+        let word = if node.lifecycle.observe.is_some() { "observe" } else { "import" };
+        let message =
+            format!("`{}` is to {word} `{id}`, but it is recorded as `{}`", node.key, record.state.id);
+        self.errors.push(
+            Diagnostic::error(word, message)
+                .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
+                .help(format!("let go of the other one first: `purlin state forget '{}'`", node.key)),
+        );
     }
 
     /// Why a resource is replaced whatever its inputs say.

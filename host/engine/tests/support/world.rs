@@ -288,7 +288,8 @@ impl Driver for Scripted {
         self.act("read", call, look.inputs, &what).await?;
         let world = locked(&self.world);
         let found = match look.id {
-            Some(id) => world.get_key_value(id),
+            // People may write an id with `./` before it.
+            Some(id) => world.get_key_value(id.trim_start_matches("./")),
             None if *locked(&self.finds_any) => {
                 world.iter().find(|(_, thing)| thing.key.contains("#shared."))
             }

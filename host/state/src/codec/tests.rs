@@ -60,7 +60,7 @@ prop_compose! {
         manifests in vec((label(), label(), value()), 0..3),
         (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 5]>(), any::<bool>()),
         (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
-        holds_data in proptest::option::of(".{0,9}"),
+        (holds_data, named) in (proptest::option::of(".{0,9}"), proptest::option::of(".{0,9}")),
         (created, updated) in (any::<u64>(), any::<u64>()),
     ) -> Record {
         let [driver, version, hex, deployment] = <[String; 4]>::try_from(texts).expect("four");
@@ -89,6 +89,7 @@ prop_compose! {
             retain: flags[1],
             external: flags[2],
             tainted: flags[3],
+            named: named.map(Into::into),
             deleted_with,
             holds_data: holds_data.map(Into::into),
             created,
@@ -346,6 +347,7 @@ fn plain() -> Record {
         external: false,
         tainted: false,
         deleted_with: None,
+        named: None,
         holds_data: None,
         created: 1,
         updated: 2,

@@ -77,6 +77,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
         pinned: has(PINNED),
         retain: has(RETAIN),
         external: has(EXTERNAL),
+        named: None,
         tainted: has(TAINTED),
         deleted_with,
         holds_data,

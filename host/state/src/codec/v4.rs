@@ -19,7 +19,8 @@ const ABSENT: u64 = 1 << 3;
 const EXTERNAL: u64 = 1 << 4;
 const TAINTED: u64 = 1 << 5;
 const PINNED: u64 = 1 << 6;
-const ALL: u64 = (PINNED << 1) - 1;
+const NAMED: u64 = 1 << 7;
+const ALL: u64 = (NAMED << 1) - 1;
 
 const DRIFTED: u8 = 1;
 const INTERRUPTED_UPDATE: u8 = 2;
@@ -44,7 +45,8 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
             | flag(RETAIN, record.retain)
             | flag(EXTERNAL, record.external)
             | flag(TAINTED, record.tainted)
-            | flag(PINNED, record.pinned),
+            | flag(PINNED, record.pinned)
+            | flag(NAMED, record.named.is_some()),
     );
     if let Status::Partial(unfinished) = &record.status {
         put_unfinished(out, unfinished);
@@ -54,6 +56,9 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
         put_urn(out, record.urn.as_str(), urn)?;
     }
     put_optional(out, record.holds_data.as_deref(), put_text);
+    if let Some(named) = &record.named {
+        put_text(out, named);
+    }
     for text in [&record.driver.name, &record.driver.version, &record.driver.digest] {
         put_text(out, text);
     }
@@ -141,6 +146,7 @@ pub(super) fn get_with(
     };
     let deleted_with = reader.optional(|reader| get_urn(reader, urn.as_str()))?;
     let holds_data = reader.optional(|reader| reader.text().map(Into::into))?;
+    let named = if has(NAMED) { Some(reader.text()?.into()) } else { None };
     let driver = DriverVersion {
         name: reader.text()?.into(),
         version: reader.text()?.into(),
@@ -175,6 +181,7 @@ pub(super) fn get_with(
         retain: has(RETAIN),
         external: has(EXTERNAL),
         tainted: has(TAINTED),
+        named,
         deleted_with,
         holds_data,
         created,

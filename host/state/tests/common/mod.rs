@@ -157,6 +157,7 @@ pub fn record(number: usize) -> Record {
         external: false,
         tainted: false,
         deleted_with: None,
+        named: None,
         holds_data: None,
         created: 1_790_000_000_000,
         updated: 1_790_000_000_001,
