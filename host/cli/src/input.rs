@@ -291,6 +291,8 @@ pub(crate) struct Place {
     pub(crate) purlin: Purlin,
     pub(crate) context: Context,
     pub(crate) workspace: Workspace,
+    /// None where they have faults.
+    pub(crate) documents: Option<Documents>,
 }
 
 impl Place {
@@ -365,11 +367,12 @@ async fn place_of(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Plac
         return Err(Failure::Documents { faults: loaded.diagnostics, sources });
     }
     let says_environment = says_environment(&loaded, &workspace);
+    let mut documents = None;
     let mut context = if faulty {
         written(&args.context.defaults(), &loaded.context, &workspace)
     } else {
-        let documents = in_context(loaded, args, &workspace);
-        (*documents.map_err(|error| Failure::host(error, &sources))?.context).clone()
+        let read = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
+        (*documents.insert(read).context).clone()
     };
     if faulty && !args.context.names_environment() && says_environment {
         let environment = Environment::of(&context);
@@ -395,7 +398,7 @@ async fn place_of(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Plac
             }
         }
     }
-    Ok(Place { purlin, context, workspace })
+    Ok(Place { purlin, context, workspace, documents })
 }
 
 /// Whether the environment is named where the documents that are wrong have no say.

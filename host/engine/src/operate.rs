@@ -7,6 +7,7 @@
 mod call;
 mod delete;
 mod effort;
+mod inputs;
 mod provision;
 mod read;
 mod recover;

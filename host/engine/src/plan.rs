@@ -13,6 +13,7 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Context, Departure, Key, Reason, Urn, Value};
 use purlin_state::{Record, RecordId};
 
+use crate::current::CurrentInputs;
 use crate::driver::Driver;
 use crate::holding::Lost;
 use crate::recorded::Recorded;
@@ -356,6 +357,8 @@ pub struct Plan {
     pub(crate) prelude: Vec<purlin_state::Change>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) graph: Option<Arc<Graph>>,
+    /// What is used where a call with recorded inputs fails.
+    pub(crate) current: Option<CurrentInputs>,
     /// As it is once the prelude is written down.
     pub(crate) recorded: Arc<Recorded>,
     pub(crate) drivers: DriverSet,

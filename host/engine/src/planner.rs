@@ -9,7 +9,7 @@ mod base;
 mod decide;
 mod destroy;
 pub(crate) mod drivers;
-mod look;
+pub(crate) mod look;
 mod losses;
 mod names;
 mod operations;
@@ -33,6 +33,7 @@ use purlin_sandbox::CallError;
 use crate::answers::Total;
 use crate::ask;
 use crate::circles::Turned;
+use crate::current::CurrentInputs;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
 use crate::evaluate::{self, Board, Known};
@@ -247,7 +248,9 @@ pub async fn plan(
         losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();
+    let vault = Arc::new(vault);
     Ok(Plan {
+        current: Some(CurrentInputs::of_plan(&graph, &rules, &vault)),
         context: context.clone(),
         steps,
         warnings,
@@ -260,7 +263,7 @@ pub async fn plan(
         drivers: set,
         drafts,
         rules,
-        vault: Arc::new(vault),
+        vault,
         fingerprint,
         goes_on: false,
     })

@@ -292,6 +292,8 @@ pub enum Finding {
     Forgotten,
     /// Its record was removed, and it was not deleted: another record is about the same real thing.
     ForgottenShared,
+    /// A call with the recorded inputs failed, and one with those of the current documents succeeded.
+    CurrentInputs,
 }
 
 impl From<Unfinished> for Reason {
@@ -376,6 +378,7 @@ impl Finding {
             Self::NotDeleted => "not-deleted",
             Self::Forgotten => "forgotten",
             Self::ForgottenShared => "forgotten-shared",
+            Self::CurrentInputs => "current-inputs",
         }
     }
 }

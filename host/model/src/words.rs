@@ -163,6 +163,9 @@ impl fmt::Display for Finding {
             Self::ForgottenShared => {
                 "it was removed from the state, not deleted: another resource is the same thing"
             }
+            Self::CurrentInputs => {
+                "the call with the recorded inputs failed, and with those of the current documents it succeeded"
+            }
         })
     }
 }
@@ -359,6 +362,7 @@ mod tests {
             NotDeleted,
             Forgotten,
             ForgottenShared,
+            CurrentInputs,
         ] {
             assert_eq!(serde_json::to_value(finding).expect("JSON"), json!({"finding": finding.code()}));
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use purlin_engine::{Base, Plan, PlanOptions, SecretStores};
+use purlin_engine::{Base, CurrentInputs, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
 use purlin_sandbox::Compiler;
@@ -267,6 +267,17 @@ impl Purlin {
         }))
     }
 
+    /// What the current documents give resources, in a context; none where they have faults.
+    pub(crate) async fn current_inputs(
+        &self,
+        documents: &Documents,
+        context: &Context,
+    ) -> Option<CurrentInputs> {
+        let graph = self.graph_over(documents, Arc::new(context.clone()), None).await.ok()?;
+        let rules = Arc::clone(&documents.rules);
+        Some(CurrentInputs::new(graph, context, rules, self.secret_stores().ok()?, self.parallelism))
+    }
+
     /// What the definitions of a graph want of secret stores that are not there, or that their
     /// drivers are not granted. Reads no secret. Planning says the same.
     ///
@@ -399,7 +410,7 @@ impl Purlin {
     /// [`Error::State`]; when somebody else has it, with who, since when and from where.
     pub async fn begin_held(&self, environment: &Environment) -> Result<Session<'_>, Error> {
         let lock = self.store().await?.lock(environment, self.holder()).await?;
-        Ok(Session { purlin: self, lock, read: Mutex::default() })
+        Ok(Session { purlin: self, lock, read: Mutex::default(), current: Mutex::default() })
     }
 
     /// Closes an environment to deployments, with a word on what for; or opens it again with none.

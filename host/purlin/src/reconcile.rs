@@ -110,6 +110,9 @@ impl Keeper {
         let policy = &purlin.workspace().reconcile;
         let session = purlin.begin(&documents.environment()).await?;
         let mut pass = Pass::default();
+        if !session.open_calls().await?.is_empty() {
+            session.know(documents, &documents.context).await;
+        }
         if let Some(plan) = session.plan_recovery(&documents.context).await? {
             let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
             self.count(&summary, &documents.context, clock());
@@ -222,6 +225,8 @@ impl Keeper {
             None => documents.paused()?,
         };
         self.paused = Some(Arc::clone(&paused));
+        let current = session.purlin.current_inputs(documents, &documents.context).await;
+        let base = base.with_inputs(current);
         let plan = session.plan_reads(&documents.context, base.paused(paused), &wanted).await?;
         let asked: Vec<Urn> = plan.steps.iter().map(|step| step.urn.clone()).collect();
         pass.read = asked.len();

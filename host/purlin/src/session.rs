@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use purlin_engine::{
-    ApplyOptions, Base, CancelToken, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch, Summary,
+    ApplyOptions, Base, CancelToken, CurrentInputs, DestroyOptions, Plan, PlanOptions, Run, Scope, Scratch,
+    Summary,
 };
 use purlin_model::{Context, Key, Urn};
 use purlin_state::{Change, Doubt, Environment, Lock, Record, Snapshot};
@@ -18,6 +19,8 @@ pub struct Session<'a> {
     pub(crate) lock: Lock,
     /// What was read when the lock was taken.
     pub(crate) read: Mutex<Option<Snapshot>>,
+    /// What the current documents give resources.
+    pub(crate) current: Mutex<Option<CurrentInputs>>,
 }
 
 impl Session<'_> {
@@ -60,7 +63,21 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Engine`] when the records contradict each other.
     pub async fn base(&self) -> Result<Base, Error> {
-        Ok(Base::new(self.snapshot().await?)?)
+        self.base_of(self.snapshot().await?)
+    }
+
+    fn base_of(&self, snapshot: Snapshot) -> Result<Base, Error> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Base::new(snapshot)?.with_inputs(current))
+    }
+
+    /// Lets the inputs of these documents be used where a call about something recorded fails with the
+    /// recorded ones: a credential was rotated, or a wrong address was recorded. An event says so. This is
+    /// for what comes from the record: finding out what became of calls, reading, deleting. Documents with
+    /// faults are not used.
+    pub async fn know(&self, documents: &Documents, context: &Context) {
+        let current = self.purlin.current_inputs(documents, context).await;
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
     }
 
     /// Plans to find out what became of calls that were interrupted; none where there are none.
@@ -74,7 +91,7 @@ impl Session<'_> {
             *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
             return Ok(None);
         }
-        let base = Base::new(snapshot)?;
+        let base = self.base_of(snapshot)?;
         Ok(Some(purlin_engine::recover(context, base, &**self.purlin.registry()?, false).await?))
     }
 
@@ -102,7 +119,9 @@ impl Session<'_> {
     /// [`Error::State`] when they cannot be read.
     pub async fn open_calls(&self) -> Result<Vec<Key>, Error> {
         let snapshot = self.snapshot().await?;
-        Ok(snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect())
+        let open = snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect();
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
+        Ok(open)
     }
 
     /// Why what is recorded may be older than what is real. Then read every resource before planning:
@@ -124,8 +143,6 @@ impl Session<'_> {
     /// [`Error::State`] when it cannot be written.
     pub async fn trust(&self) -> Result<(), Error> {
         if self.doubt().await?.is_some() {
-            // What was read of it says that it is in doubt.
-            self.read.lock().unwrap_or_else(PoisonError::into_inner).take();
             self.edit(vec![Change::Trust]).await?;
         }
         Ok(())
@@ -187,6 +204,7 @@ impl Session<'_> {
     /// ([`Plan::allow_losses`]).
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
         let options = self.purlin.apply_options(cancel)?;
+        self.forget_read();
         Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)
     }
 
@@ -242,9 +260,15 @@ impl Session<'_> {
         self.edit(purlin_engine::mend(&self.snapshot().await?)).await
     }
 
+    /// What was read before is about to change.
+    fn forget_read(&self) {
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     async fn edit(&self, changes: Vec<Change>) -> Result<usize, Error> {
         let edited = changes.len();
         if edited > 0 {
+            self.forget_read();
             self.lock.writer().commit(changes).await?;
         }
         Ok(edited)
@@ -266,6 +290,9 @@ impl Purlin {
     ) -> Result<(Base, Vec<purlin_engine::Event>), Error> {
         let context = &documents.context;
         let mut found = Vec::new();
+        if base.has_pending() || refresh.is_some() {
+            base = base.with_inputs(self.current_inputs(documents, context).await);
+        }
         if base.has_pending() {
             let plan = purlin_engine::recover(context, base.clone(), &**self.registry()?, true).await?;
             // What cannot be found out now is left alone by the plan, and named there.

@@ -78,6 +78,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         if !json {
             app.ui.note(&format!("deployment {} began this plan; going on with what is left", begun.number));
         }
+        session.know(documents, &documents.context).await;
         if deploy::settle(&session, &documents.context, &shown, app, &fail).await? == Status::Failed {
             return Ok(Status::Failed);
         }

@@ -96,6 +96,9 @@ pub(super) async fn up(
     }
     let environment = documents.environment();
     let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
+    if refresh || !session.open_calls().await.map_err(fail)?.is_empty() {
+        session.know(documents, &documents.context).await;
+    }
     if settle(&session, &documents.context, shown, app, fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }

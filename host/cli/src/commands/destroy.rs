@@ -20,7 +20,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Delete everything that is recorded in an environment.
 ///
-/// Works from the record and never from the documents, which only say which environment it is.
+/// Works from the record. The documents say which environment it is, and what the inputs are now
+/// where a call with recorded ones fails.
 /// Dependents are deleted first. Without a terminal to ask on, `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -66,6 +67,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let session = place.purlin.begin(&environment);
     let session = app.timings.wait("open state", session).await.map_err(fail)?;
+    if let Some(documents) = &place.documents {
+        session.know(documents, &place.context).await;
+    }
     if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }

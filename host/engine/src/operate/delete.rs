@@ -1,11 +1,9 @@
 //! Deleting resources, or forgetting them.
 
 use purlin_model::Finding;
-use purlin_model::driver::{Failure, ResourceState};
-use purlin_sandbox::CallError;
+use purlin_model::driver::ResourceState;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
-use super::call::patiently;
 use super::{Done, Outcome, Task, Turn};
 use crate::plan::{Action, Companion};
 use crate::recorded::exists;
@@ -45,15 +43,11 @@ impl Task<'_> {
             let driver = self.driver_of(&record)?;
             let mut call = self.call();
             let intent = self.intend(Operation::Delete(id.clone()), &mut call).await?;
-            let result = patiently(&self.shared.cancel, self.effort, || {
-                driver.delete(&call, &record.state, &record.inputs)
-            })
-            .await;
+            let may_move = id.superseded.is_none() && self.step.action == Action::Delete;
+            let result = self.delete_record(&**driver, &call, &record, may_move).await;
             drop(turn);
-            match result {
-                // Gone already is gone.
-                Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {}
-                Err(error) => return Err(self.failed(intent, error).await),
+            if let Err(error) = result {
+                return Err(self.failed(intent, error).await);
             }
             changes.push(Change::Settle(intent));
             // Only what is really deleted takes others along.

@@ -84,13 +84,7 @@ impl Task<'_> {
     pub(super) async fn refresh(self, grace: Duration) -> Outcome {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
-        let look = Look {
-            id: Some(record.state.id.expose()),
-            name: record.name.expose(),
-            inputs: &record.inputs,
-            state: Some(&record.state),
-        };
-        let Some(found) = look_at(&**driver, &self.call(), look).await? else {
+        let Some(found) = self.look_at_record(&**driver, &record).await? else {
             let shown_by = record.created.saturating_add(millis(grace));
             if (self.shared.clock)() < shown_by {
                 self.shared.events.observed(&self.step.key, Finding::NotVisible, Vec::new());

@@ -1,14 +1,15 @@
 //! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
 
-use purlin_model::driver::Failure;
+use purlin_model::driver::{Failure, Inputs};
 use purlin_model::{Finding, Label, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
-use super::read::{look_at, refreshed};
+use super::inputs::Attempt;
+use super::read::refreshed;
 use super::{Done, Outcome, Task, nothing};
-use crate::driver::{Driver, Look};
+use crate::driver::Driver;
 use crate::error::Cause;
 use crate::plan::Action;
 use crate::recorded::exists;
@@ -39,11 +40,10 @@ impl Task<'_> {
         let driver = self.driver_of(made)?;
         let implements = driver.manifest().implements;
         let there = self.current().filter(|record| exists(record));
-        let mut found = None;
+        let (mut found, mut other) = (None, None);
         if implements.read {
             let id = intent.checkpoint.as_ref().map(Label::expose);
-            let look = Look { id, name: made.name.expose(), inputs: &made.inputs, state: None };
-            found = look_at(&**driver, &self.call(), look).await?;
+            (found, other) = self.look(&**driver, made, id, None).await?;
             let Some(seen) = &found else {
                 return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
             };
@@ -55,7 +55,7 @@ impl Task<'_> {
             return self.settled(Vec::new(), intent.id(), Finding::CreateRepeated);
         }
         if implements.repeat_create && !look_only {
-            match self.create_again(&**driver, intent, made, there.as_deref()).await {
+            match self.create_again(&**driver, intent, with(made, other.clone()), there.as_deref()).await {
                 // What was seen is there, whatever asking for it again came to.
                 Err(_) if found.is_some() => {}
                 Err(cause @ Cause::Held { .. }) => return Err(cause),
@@ -67,8 +67,12 @@ impl Task<'_> {
             }
         }
         let Some(found) = found else { return Ok(self.undecided()) };
-        let mut record = refreshed(&Record { state: found.state.clone(), ..made.clone() }, &found);
-        let unsure = found.values.is_none() || intent.checkpoint.is_some() || implements.repeat_create;
+        let unsure = found.values.is_none()
+            || intent.checkpoint.is_some()
+            || implements.repeat_create
+            || other.is_some();
+        let mut record =
+            refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
         if implements.update && unsure {
             // Whether all of it was made is not known; changing it to what is wanted is.
             record.status = Status::Partial(Unfinished::InterruptedCreate);
@@ -96,22 +100,26 @@ impl Task<'_> {
         self,
         driver: &dyn Driver,
         intent: &Intent,
-        made: &Record,
+        made: Record,
         there: Option<&Record>,
     ) -> Outcome {
         let mut call = self.call();
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
         self.shared.count_call();
-        let result = patiently(&self.shared.cancel, self.effort, || {
-            driver.create(&call, &made.inputs, made.name.expose())
-        })
-        .await;
+        let mut attempt = Attempt::new(self, &made, true);
+        let result = loop {
+            let create = || driver.create(&call, attempt.inputs(), made.name.expose());
+            match patiently(&self.shared.cancel, self.effort, create).await {
+                Err(error) if attempt.next(driver, &error).await => {}
+                result => break result,
+            }
+        };
         let record = match result {
-            Ok(state) => Record { state, ..made.clone() },
+            Ok(state) => Record { state, ..with(&made, attempt.succeeded()) },
             Err(CallError::Failure(Failure::Partial { state, message })) => {
                 let status = Status::Partial(Unfinished::Failed { message });
-                Record { state: *state, status, ..made.clone() }
+                Record { state: *state, status, ..with(&made, attempt.succeeded()) }
             }
             // The same inputs were refused the first time, too.
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
@@ -137,13 +145,7 @@ impl Task<'_> {
             ..self.between(&record, changed)
         };
         if driver.manifest().implements.read {
-            let look = Look {
-                id: Some(record.state.id.expose()),
-                name: record.name.expose(),
-                inputs: &record.inputs,
-                state: Some(&record.state),
-            };
-            match look_at(&**driver, &self.call(), look).await? {
+            match self.look_at_record(&**driver, &record).await? {
                 Some(found) => known = refreshed(&known, &found),
                 None => return self.settled(self.gone_with_company(&record, false), id, Finding::Gone),
             }
@@ -158,33 +160,29 @@ impl Task<'_> {
         };
         let driver = self.driver_of(&record)?;
         if driver.manifest().implements.read {
-            let look = Look {
-                id: Some(record.state.id.expose()),
-                name: record.name.expose(),
-                inputs: &record.inputs,
-                state: Some(&record.state),
-            };
-            if look_at(&**driver, &self.call(), look).await?.is_some() {
+            if self.look_at_record(&**driver, &record).await?.is_some() {
                 return self.settled(Vec::new(), id.clone(), Finding::NotDeleted);
             }
         } else if !look_only {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);
             self.shared.count_call();
-            let result = patiently(&self.shared.cancel, self.effort, || {
-                driver.delete(&call, &record.state, &record.inputs)
-            })
-            .await;
-            match result {
-                Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {}
-                // This attempt did nothing, perhaps; of the first one it says nothing.
-                Err(error) => {
-                    self.shared.leave_unknown(&self.step.key);
-                    return Err(error.into());
-                }
+            // This attempt did nothing, perhaps; of the first one it says nothing.
+            if let Err(error) = self.delete_record(&**driver, &call, &record, false).await {
+                self.shared.leave_unknown(&self.step.key);
+                return Err(error.into());
             }
         }
         self.settled(self.gone_with_company(&record, true), id.clone(), Finding::Gone)
+    }
+}
+
+/// What was made, with the inputs that were needed to find it. With other ones than it was made with, it is
+/// compared with the documents once more.
+fn with(made: &Record, other: Option<Inputs>) -> Record {
+    match other {
+        None => made.clone(),
+        Some(inputs) => Record { inputs, digest: [0; 32], ..made.clone() },
     }
 }
 

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use purlin_model::{Location, Obstacle, Unfinished, Urn};
 use purlin_state::{Change, Doubt, Durable, Record, Snapshot, Status, Writer};
 
+use crate::current::CurrentInputs;
 use crate::error::Error;
 use crate::recorded::Recorded;
 
@@ -25,6 +26,8 @@ pub struct Base {
     pub(crate) paused: Option<Arc<HashSet<Urn>>>,
     /// Why the records may be older than what is real.
     doubt: Option<Doubt>,
+    /// What the current documents give resources; none where no documents are at hand.
+    pub(crate) current: Option<CurrentInputs>,
 }
 
 impl Base {
@@ -36,7 +39,15 @@ impl Base {
         let doubt = snapshot.doubt;
         let recorded = Recorded::new(snapshot)?;
         let fingerprint = recorded.fingerprint();
-        Ok(Self { recorded, prelude: Vec::new(), fingerprint, protected: None, paused: None, doubt })
+        Ok(Self {
+            recorded,
+            prelude: Vec::new(),
+            fingerprint,
+            protected: None,
+            paused: None,
+            doubt,
+            current: None,
+        })
     }
 
     /// With changes that are still to be written down.
@@ -63,6 +74,13 @@ impl Base {
     #[must_use]
     pub fn paused(self, paused: Arc<HashSet<Urn>>) -> Self {
         Self { paused: Some(paused), ..self }
+    }
+
+    /// The same, with what the current documents give resources: it is used where a call with the recorded
+    /// inputs fails, and that is told ([`Finding::CurrentInputs`](purlin_model::Finding)).
+    #[must_use]
+    pub fn with_inputs(self, current: Option<CurrentInputs>) -> Self {
+        Self { current, ..self }
     }
 
     /// Whether no driver may be called for a resource.

@@ -28,7 +28,7 @@ pub async fn destroy(
     drivers: &dyn Drivers,
     options: DestroyOptions,
 ) -> Result<Plan, Error> {
-    let Base { recorded, prelude, fingerprint, protected, .. } = base;
+    let Base { recorded, prelude, fingerprint, protected, current, .. } = base;
     let scope = options.scope.resolve(context, None, &recorded, Role::Target).map_err(Error::Names)?;
     let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
     if let Some(scope) = &scope {
@@ -63,6 +63,7 @@ pub async fn destroy(
         prelude,
         operations,
         graph: None,
+        current,
         recorded: Arc::new(recorded),
         drivers: set,
         drafts: HashMap::new(),

@@ -125,6 +125,7 @@ fn upkeep(context: &Context, base: Base, drivers: DriverSet, works: Vec<(Urn, Re
         prelude: base.prelude,
         operations,
         graph: None,
+        current: base.current,
         recorded: Arc::new(base.recorded),
         drivers,
         drafts: HashMap::new(),

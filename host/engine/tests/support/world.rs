@@ -57,6 +57,8 @@ pub(crate) struct Scripted {
     pub(crate) broken: Mutex<BTreeSet<String>>,
     /// Keys that no call reaches, also one that would find what is there.
     pub(crate) unreachable: Mutex<BTreeSet<String>>,
+    /// The secret `key` that the server does not take any more.
+    pub(crate) rejected: Mutex<Option<String>>,
     /// Outputs that no input decides.
     pub(crate) weather: Mutex<BTreeMap<String, String>>,
     /// Calls (`create KEY`) that break down.
@@ -109,6 +111,7 @@ impl Scripted {
             world: Mutex::default(),
             made: Mutex::default(),
             broken: Mutex::default(),
+            rejected: Mutex::default(),
             unreachable: Mutex::default(),
             weather: Mutex::default(),
             lost: Mutex::default(),
@@ -141,6 +144,11 @@ impl Scripted {
         thing.values = Value::Map(values);
     }
 
+    fn is_rejected(&self, inputs: &Inputs) -> bool {
+        let key = inputs.secrets.get("key").and_then(|key| Some(key.exposed().as_str()?.to_owned()));
+        key.is_some() && key == *locked(&self.rejected)
+    }
+
     async fn act(&self, what: &str, call: &Call, inputs: &Inputs, id: &str) -> Result<(), CallError> {
         let key = call.subject.key.to_string();
         if what != "read" {
@@ -160,7 +168,10 @@ impl Scripted {
         if call.cancel.is_cut() {
             return Err(CallError::Cancelled);
         }
-        if text(inputs, "fail").as_deref() == Some(what) || locked(&self.broken).contains(&key) {
+        if self.is_rejected(inputs)
+            || text(inputs, "fail").as_deref() == Some(what)
+            || locked(&self.broken).contains(&key)
+        {
             return Err(CallError::Failure(Failure::Failed(format!("{what} of {key} failed"))));
         }
         if let Some(times) = text(inputs, "busy").and_then(|times| times.parse::<u32>().ok()) {
@@ -251,7 +262,7 @@ impl Driver for Scripted {
             .iter()
             .find(|(_, thing)| thing.made_with == call.idempotency_key)
             .map(|(id, _)| id.clone());
-        if locked(&self.unreachable).contains(&key) {
+        if self.is_rejected(inputs) || locked(&self.unreachable).contains(&key) {
             return Err(CallError::Failure(Failure::Failed("the network is down".into())));
         }
         if let (Some(id), true) = (&twin, self.manifest.implements.repeat_create) {

@@ -5,6 +5,7 @@
 mod doubt;
 mod kill;
 mod life;
+mod recorded;
 mod refusal;
 mod waiting;
 

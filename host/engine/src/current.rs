@@ -1,0 +1,96 @@
+//! What the current documents give a resource that is recorded. Calls about what is recorded use the
+//! recorded inputs; where those are wrong, such as a credential that was rotated, these take their place.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use purlin_graph::{Graph, NodeId, Provisioned};
+use purlin_model::driver::Inputs;
+use purlin_model::{Context, Urn, Value};
+use purlin_state::Record;
+
+use crate::driver::{Call, Driver};
+use crate::evaluate;
+use crate::planner::look::is_known;
+use crate::recorded::{Recorded, exists};
+use crate::rules::Rules;
+use crate::secrets::{SecretStores, Vault};
+
+/// The inputs that the current documents give recorded resources.
+#[derive(Clone, Debug)]
+pub struct CurrentInputs {
+    graph: Arc<Graph>,
+    rules: Arc<Rules>,
+    vault: Arc<Vault>,
+}
+
+impl CurrentInputs {
+    /// From the graph of the documents. Secrets are read from `stores` when inputs are asked for, so many
+    /// at a time.
+    pub fn new(
+        graph: Arc<Graph>,
+        context: &Context,
+        rules: Arc<Rules>,
+        stores: Arc<dyn SecretStores>,
+        parallelism: usize,
+    ) -> Self {
+        Self { graph, rules, vault: Arc::new(Vault::new(stores, context, parallelism)) }
+    }
+
+    /// From what a plan is made of.
+    pub(crate) fn of_plan(graph: &Arc<Graph>, rules: &Arc<Rules>, vault: &Arc<Vault>) -> Self {
+        Self { graph: Arc::clone(graph), rules: Arc::clone(rules), vault: Arc::clone(vault) }
+    }
+
+    /// The inputs of what is recorded; none where the documents have no such resource, want another driver
+    /// for it, or something that it reads is not recorded.
+    pub(crate) async fn of(
+        &self,
+        record: &Record,
+        recorded: &Recorded,
+        driver: &dyn Driver,
+        call: &Call,
+    ) -> Option<Inputs> {
+        let key = record.urn.key()?;
+        let node = self.graph.node(self.graph.find(key.as_str())?)?;
+        if node.recipe.driver.name != record.driver.name {
+            return None;
+        }
+        let resolved = self.graph.evaluate(node.id, &AsRecorded { graph: &self.graph, recorded }).ok()?;
+        self.vault.read(evaluate::wanted(node, &resolved, &self.vault)).await;
+        let mut inputs = evaluate::inputs(node, resolved, &self.vault).ok()?;
+        self.rules.fill(driver, key.type_name(), &mut inputs, Some(&record.inputs));
+        if driver.manifest().implements.check {
+            let checked = driver.check(call, &inputs, Some(&record.inputs)).await.ok()?;
+            inputs.values = checked.values;
+            inputs.secrets = checked.secrets;
+        }
+        is_known(&inputs).then_some(inputs)
+    }
+}
+
+/// What the resources of a graph are recorded with.
+struct AsRecorded<'a> {
+    graph: &'a Graph,
+    recorded: &'a Recorded,
+}
+
+impl<'a> AsRecorded<'a> {
+    fn record(&self, node: NodeId) -> Option<&'a Record> {
+        let urn = Urn::new(self.graph.context(), self.graph.key(node)?);
+        self.recorded.current(&urn).map(|record| &**record).filter(|record| exists(record))
+    }
+}
+
+impl Provisioned for AsRecorded<'_> {
+    fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.record(node).map(|record| Cow::Borrowed(&record.state.outputs))
+    }
+    fn values(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.record(node).map(|record| Cow::Borrowed(&record.inputs.values))
+    }
+    fn account(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        let account = |record: &Record| record.inputs.account.as_deref().map_or(Value::Null, Value::from);
+        self.record(node).map(|record| Cow::Owned(account(record)))
+    }
+}
