@@ -451,7 +451,15 @@ impl Purlin {
         Ok(self.known_environments().await?.into_iter().map(|known| known.environment).collect())
     }
 
-    /// The same with what a list shows of each.
+    /// Whether an environment has records or a history. Costs nothing for any other environment.
+    ///
+    /// # Errors
+    /// [`Error::State`] when it cannot be read whole.
+    pub async fn is_recorded(&self, environment: &Environment) -> Result<bool, Error> {
+        Ok(!self.snapshot(environment).await?.records.is_empty() || !self.history(environment).await?.is_empty())
+    }
+
+    /// All environments, with what a list shows of each.
     ///
     /// # Errors
     /// As [`Self::environments`].

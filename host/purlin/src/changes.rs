@@ -68,7 +68,7 @@ impl Purlin {
         let Some(fault) = &documents.undeclared else { return Ok(()) };
         if documents.changes.new_environment
             // What was made once is known from then on. A state that does not open knows nothing.
-            || self.environments().await.is_ok_and(|known| known.contains(&documents.environment()))
+            || self.is_recorded(&documents.environment()).await.unwrap_or(false)
         {
             return Ok(());
         }

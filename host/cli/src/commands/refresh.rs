@@ -34,7 +34,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
     let environment = place.environment();
     let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
-    if !place.purlin.environments().await.map_err(fail)?.contains(&environment) {
+    if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
         return deploy::nothing_recorded(&place, &shown, app).await;
     }
     let session = place.purlin.begin(&environment);

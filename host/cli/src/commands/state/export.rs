@@ -74,7 +74,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
-    if !place.purlin.environments().await.map_err(subject::failure)?.contains(&environment) {
+    if !place.purlin.is_recorded(&environment).await.map_err(subject::failure)? {
         let failure = Failure::input(format!("nothing is recorded in {environment}"));
         input::hint_at_others(&place, app).await?;
         return Err(failure);
