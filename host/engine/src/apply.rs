@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{Stream, StreamExt as _};
-use purlin_model::{Finding, Key, Reason};
+use purlin_model::{Finding, Key, Reason, Urn};
 use purlin_state::{Change, Durable, Record, RecordId, Writer};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -174,6 +174,11 @@ impl Shared {
                 Ok(Ok(durable))
             }
         }
+    }
+
+    /// Whether others may be recorded to depend on a resource.
+    pub(crate) fn knows(&self, urn: &Urn) -> bool {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).knows(urn)
     }
 
     /// Whether what a record is about is recorded already, under this name or another.

@@ -65,7 +65,7 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
     }
     match (&intent.operation, exists_as) {
         (Operation::Create(made), Some(id)) => {
-            let known = |dependency: &Urn| recorded.current(dependency).is_some();
+            let known = |dependency: &Urn| recorded.knows(dependency);
             let state = ResourceState { id: id.into(), ..ResourceState::default() };
             let status = Status::Partial(Unfinished::InterruptedCreate);
             let made = Record { state, status, ..without(made, |dependency| !known(dependency)) };

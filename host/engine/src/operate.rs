@@ -172,7 +172,7 @@ impl<'a> Task<'a> {
     /// before, so that the next attempt changes it from what it was to what is wanted.
     fn between(self, before: &Record, changed: &Record) -> Record {
         // It may need what it needed, and what it was to need.
-        let is_recorded = |urn: &&Urn| self.recorded(&RecordId::current(Urn::clone(urn))).is_some();
+        let is_recorded = |urn: &&Urn| self.shared.knows(urn);
         let mut dependencies = before.dependencies.clone();
         dependencies.extend(changed.dependencies.iter().filter(is_recorded).cloned());
         dependencies.sort_unstable();

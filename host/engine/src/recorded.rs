@@ -145,6 +145,11 @@ impl Recorded {
         self.superseded.range(copies).take_while(move |(id, _)| id.urn == *urn).map(|(_, record)| record)
     }
 
+    /// Whether others may be recorded to depend on it: it, or an old copy of it, is recorded.
+    pub(crate) fn knows(&self, urn: &Urn) -> bool {
+        self.current(urn).is_some() || self.copies(urn).next().is_some()
+    }
+
     /// The record of what something lives in (`deleted_with`): the current one or an old copy, the one in whose
     /// time it was made. None where that cannot be told.
     pub(crate) fn home_of(&self, guest: &Record) -> Option<&Arc<Record>> {

@@ -52,6 +52,26 @@ async fn it_goes_without_a_call_and_is_made_again_in_either_order() {
 }
 
 #[tokio::test]
+async fn what_lives_in_what_goes_goes_at_any_distance() {
+    for first in [true, false] {
+        let platform = Platform::new();
+        let of = |fixed: &str| {
+            let order = if first { FIRST } else { "protect: false" };
+            let wishes = [("a", order), ("b", "deleted_with: <a>"), ("c", "deleted_with: <b>")];
+            documents(&[("a", fixed), ("b", "v: b"), ("c", "v: c")], &wishes)
+        };
+        platform.deploys(&of("fixed: 1")).await;
+        platform.done();
+        let expected = match first {
+            true => ["delete a", "create a~2", "create b~2", "create c~2"],
+            false => ["create a~2", "create b~2", "create c~2", "delete a"],
+        };
+        assert_eq!(platform.deploys(&of("fixed: 2")).await, expected);
+        assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
+    }
+}
+
+#[tokio::test]
 async fn so_it_does_when_the_run_is_killed_in_between() {
     for implements in [PLAIN, FULL, Implements { repeat_create: true, ..PLAIN }] {
         for guest in GUESTS {
@@ -119,14 +139,49 @@ async fn it_stays_where_its_host_turns_out_to_stay() {
 }
 
 #[tokio::test]
+async fn it_goes_though_its_own_replacement_turns_out_not_to_be_needed() {
+    for first in [true, false] {
+        let platform = Platform::new();
+        let of = |fixed: &str, w: &str| {
+            let order = if first { FIRST } else { "protect: false" };
+            let z = format!("v: same, w: {w}");
+            let all = [("z", z.as_str()), ("a", fixed), ("b", "fixed: <z.v>")];
+            documents(&all, &[("a", order), ("b", "deleted_with: <a>")])
+        };
+        platform.deploys(&of("fixed: 1", "1")).await;
+        platform.done();
+        let done = platform.deploys(&of("fixed: 2", "2")).await;
+        assert!(
+            done.contains(&"create b~2".to_owned()) && !done.contains(&"delete b".to_owned()),
+            "{done:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn who_moves_out_before_is_not_replaced() {
-    let platform = Platform::new();
-    let of = |fixed: &str, home: &str| {
-        documents(&[("a", fixed), ("c", "v: c"), ("b", "v: b")], &[("b", &format!("deleted_with: <{home}>"))])
+    let of = |fixed: &str, b: &str, home: &str| {
+        documents(&[("a", fixed), ("c", "v: c"), ("b", b)], &[("b", &format!("deleted_with: <{home}>"))])
     };
-    platform.deploys(&of("fixed: 1", "a")).await;
+    for (moved, expected) in [
+        ("x: <c.id>", vec!["update b", "create a~2", "delete a"]),
+        // No call moves it, so that it goes whatever the documents say of the future.
+        ("v: b", vec!["create b~2", "create a~2", "delete a"]),
+    ] {
+        let platform = Platform::new();
+        platform.deploys(&of("fixed: 1", "v: b", "a")).await;
+        platform.done();
+        let mut done = platform.deploys(&of("fixed: 2", moved, "c")).await;
+        done.sort_unstable();
+        let mut expected = expected;
+        expected.sort_unstable();
+        assert_eq!(done, expected);
+    }
+    let platform = Platform::new();
+    platform.deploys(&of("fixed: 1", "v: b", "a")).await;
+    platform.deploys(&of("fixed: 1", "v: b", "c")).await;
     platform.done();
-    assert_eq!(platform.deploys(&of("fixed: 2", "c")).await, ["create a~2", "delete a"]);
+    assert_eq!(platform.deploys(&of("fixed: 2", "v: b", "c")).await, ["create a~2", "delete a"]);
 }
 
 #[tokio::test]

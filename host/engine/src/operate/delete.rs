@@ -1,5 +1,7 @@
 //! Deleting resources, or forgetting them.
 
+use std::collections::HashSet;
+
 use purlin_model::Finding;
 use purlin_model::driver::ResourceState;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
@@ -70,6 +72,7 @@ impl Task<'_> {
         let stays = |record: &Record| record.superseded.is_none();
         let mut changes = gone(record, stays(record));
         let mut hosts = vec![record.id()];
+        let mut seen = HashSet::from([record.id()]);
         let recorded = &self.shared.plan.recorded;
         while let Some(host) = hosts.pop() {
             let guests = recorded.records().filter(|guest| guest.deleted_with.as_ref() == Some(&host.urn));
@@ -80,7 +83,7 @@ impl Task<'_> {
                     true => true,
                     false => host.superseded.is_none() && guest.superseded.is_none() && !reads,
                 };
-                if goes && exists(&guest) && !guest.external {
+                if goes && exists(&guest) && !guest.external && seen.insert(guest.id()) {
                     changes.extend(gone(&guest, stays(&guest)));
                     hosts.push(guest.id());
                 }

@@ -190,7 +190,7 @@ fn with(made: &Record, other: Option<Inputs>) -> Record {
 fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Change> {
     let mut changes = Vec::with_capacity(3);
     // What it depended on may be gone since.
-    let is_recorded = |urn: &Urn| task.recorded(&RecordId::current(urn.clone())).is_some();
+    let is_recorded = |urn: &Urn| task.shared.knows(urn);
     let dependencies = made.dependencies.iter().filter(|urn| is_recorded(urn)).cloned().collect();
     let made = Record { dependencies, ..made.clone() };
     // The wish of the run that was interrupted counts.

@@ -64,6 +64,8 @@ pub(crate) enum Link {
     ReplaceWith,
     /// It lives within the other one, and goes with it.
     Within,
+    /// The same, and it reads nothing of it: where it lives is decided when it is made.
+    Inside,
 }
 
 /// A change of the documents. What does not fit any more does nothing.
@@ -78,7 +80,7 @@ pub(crate) enum Edit {
 }
 
 impl Link {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Value,
         Self::Id,
         Self::FixedValue,
@@ -86,6 +88,7 @@ impl Link {
         Self::DependsOn,
         Self::ReplaceWith,
         Self::Within,
+        Self::Inside,
     ];
 
     /// The input that reads an output of the other, and that output.
@@ -96,7 +99,7 @@ impl Link {
             Self::FixedValue => ("fixed_v", "v"),
             Self::FixedId => ("fixed_id", "id"),
             Self::Within => ("fixed_host_id", "id"),
-            Self::DependsOn | Self::ReplaceWith => return None,
+            Self::DependsOn | Self::ReplaceWith | Self::Inside => return None,
         })
     }
 }
@@ -211,8 +214,10 @@ impl Documents {
                 continue;
             }
             // It can only live in one place.
-            let again = link == Link::Within && std::mem::replace(&mut within, true);
-            found.push((other, if again { Link::DependsOn } else { link }));
+            let lives = matches!(link, Link::Within | Link::Inside);
+            let again = lives && std::mem::replace(&mut within, true);
+            let cannot = again || link == Link::Inside && self.manifests;
+            found.push((other, if cannot { Link::DependsOn } else { link }));
         }
         found
     }
@@ -295,6 +300,9 @@ impl Documents {
     fn values(&self, resource: &Resource, dependencies: &[(u8, Link)]) -> String {
         let mut values = format!("v: 'v{}', fixed: 'f{}'", resource.v, resource.fixed);
         for (slot, link) in dependencies {
+            if *link == Link::Inside {
+                let _ = write!(values, ", inside: {}", self.other(*slot));
+            }
             let Some((name, output)) = link.input() else { continue };
             let other = key(&self.other(*slot));
             let _ = write!(values, ", {name}_{slot}: \"${{resources['{other}'].outputs.{output}}}\"");
@@ -325,7 +333,7 @@ impl Documents {
                 wishes.push(format!("{name}: [{}]", them.join(", ")));
             }
         }
-        if let Some(host) = linked(Link::Within).first() {
+        if let Some(host) = linked(Link::Within).first().or(linked(Link::Inside).first()) {
             wishes.push(format!("deleted_with: {host}"));
         }
         match resource.by_hand {

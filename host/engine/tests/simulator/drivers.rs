@@ -212,6 +212,7 @@ impl Driver for SimDriver {
             values: values(inputs),
             made_with: call.idempotency_key.clone(),
             driver: self.number,
+            home: None,
             had: std::collections::BTreeSet::new(),
             released: false,
         };

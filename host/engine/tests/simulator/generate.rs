@@ -88,6 +88,7 @@ fn link(rng: &mut Rng, many: u32) -> Edit {
         Link::DependsOn,
         Link::ReplaceWith,
         Link::Within,
+        Link::Inside,
     ];
     let kind = rng.chance(85).then(|| *rng.pick(&kinds));
     Edit::Link(rng.below(many) as u8, rng.below(many) as u8, kind)

@@ -20,6 +20,9 @@ pub(crate) fn after(life: &Life, snapshot: &Snapshot, command: &Command, ended: 
     }
     nothing_is_forgotten(&mut world, snapshot)?;
     nothing_is_imagined(&world, snapshot)?;
+    if !ended.crashed {
+        what_went_is_gone(&world, snapshot)?;
+    }
     if !ended.crashed && *command != Command::Resolve {
         all_that_is_pending_is_told(life, snapshot, ended)?;
     }
@@ -77,6 +80,22 @@ fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> 
         let is_pending = || snapshot.pending.iter().any(|intent| intent.id() == record.id());
         if !world.things.contains_key(id) && !world.lost.contains(id) && !is_pending() {
             return Err(format!("{} is recorded as {id}, which was deleted", record.id()));
+        }
+    }
+    Ok(())
+}
+
+/// What went with something else is not recorded as there, once it is known what became of that.
+fn what_went_is_gone(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
+    let is_open = |host: &str| {
+        let of_host = |record: &&Record| record.state.id.expose() == host;
+        let ids = snapshot.records.iter().filter(of_host).map(Record::id);
+        ids.into_iter().any(|id| snapshot.pending.iter().any(|intent| intent.id() == id))
+    };
+    for record in snapshot.records.iter().filter(|record| is_there(record) && !record.external) {
+        let id = record.state.id.expose();
+        if let Some(host) = world.went.get(id).filter(|host| !is_open(host)) {
+            return Err(format!("{} is recorded as {id}, which went with {host}", record.id()));
         }
     }
     Ok(())

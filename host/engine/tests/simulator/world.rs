@@ -18,6 +18,8 @@ pub(crate) struct Thing {
     /// The idempotency key that it was made with.
     pub(crate) made_with: String,
     pub(crate) driver: usize,
+    /// What it was put into when it was made, where its values do not say so.
+    pub(crate) home: Option<String>,
     /// All values that it ever had, by name.
     pub(crate) had: BTreeSet<(String, String)>,
     /// Nobody of ours has anything to do with it any more, as the documents wished.
@@ -50,6 +52,8 @@ pub(crate) struct World {
     pub(crate) things: BTreeMap<String, Thing>,
     /// Gone, though nobody of ours deleted them.
     pub(crate) lost: BTreeSet<String>,
+    /// Gone with something that was deleted, and with what.
+    pub(crate) went: BTreeMap<String, String>,
     /// Ids by idempotency key, for drivers that may be asked again.
     reserved: BTreeMap<String, String>,
     made: u32,
@@ -137,7 +141,8 @@ impl World {
         }
         self.refers_to_what_is_there(id, &thing.values);
         self.say(format!("  made {id} for {} {}", thing.urn, show(&thing.values)));
-        self.things.insert(id.to_owned(), thing.noted());
+        let home = self.home(&thing.values);
+        self.things.insert(id.to_owned(), Thing { home, ..thing.noted() });
     }
 
     /// A driver is told what something was before: it has to have been that, at some time.
@@ -172,8 +177,9 @@ impl World {
         }
         let (urn, name, made_with) = ("nobody", "made by hand", format!("by hand {id}"));
         let had = BTreeSet::new();
+        let (home, released) = (None, true);
         let thing =
-            Thing { urn: urn.into(), name: name.into(), values, made_with, driver, had, released: true };
+            Thing { urn: urn.into(), name: name.into(), values, made_with, driver, home, had, released };
         self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
 
@@ -187,9 +193,18 @@ impl World {
         if self.view.values().any(|record| record.state.id == id && record.external) {
             self.violated(format!("{id} was changed, which others manage"));
         }
-        self.refers_to_what_is_there(id, values);
+        // What it only keeps may be gone, as the rest could not be changed.
+        let before = self.things.get(id).map(|thing| thing.values.clone()).unwrap_or_default();
+        let changed = values.iter().filter(|(name, value)| before.get(*name) != Some(*value));
+        let changed: Map = changed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        self.refers_to_what_is_there(id, &changed);
         self.say(format!("  changed {id} to {}", show(values)));
+        let home = self.home(values);
         if let Some(thing) = self.things.get_mut(id) {
+            // A change of anything else moves it nowhere.
+            if thing.values.get("inside") != values.get("inside") {
+                thing.home = home;
+            }
             thing.values = values.clone();
             *thing = thing.clone().noted();
         }
@@ -226,6 +241,9 @@ impl World {
         self.is_needed_by_none(id, record);
         self.things.remove(id);
         self.say(format!("  deleted {id} of {}", thing.urn));
+        for guest in self.inside(id) {
+            self.went.insert(guest, id.to_owned());
+        }
         for id in self.directly_inside(id) {
             self.vanish(&id);
         }
@@ -234,11 +252,25 @@ impl World {
 
     /// Whether what something is to live in is there.
     pub(crate) fn has_room(&self, values: &Map) -> bool {
-        host(values).is_none_or(|host| self.things.contains_key(host) || !self.lost.contains(host))
+        let has_home = !values.contains_key("inside") || self.home(values).is_some();
+        has_home
+            && host(values).is_none_or(|host| self.things.contains_key(host) || !self.lost.contains(host))
+    }
+
+    /// What now has the name that values give, which something is put into when it is made.
+    fn home(&self, values: &Map) -> Option<String> {
+        let name = values.get("inside").and_then(Value::as_str)?;
+        let is_it = |record: &&Record| {
+            let is_named = record.urn.as_str().rsplit('.').next() == Some(name);
+            is_named && record.superseded.is_none() && is_there(record)
+        };
+        let id = self.view.values().find(is_it)?.state.id.expose().to_owned();
+        self.things.contains_key(&id).then_some(id)
     }
 
     fn directly_inside(&self, id: &str) -> Vec<String> {
-        let inside = self.things.iter().filter(|(_, other)| host(&other.values) == Some(id));
+        let lives_in = |thing: &Thing| host(&thing.values) == Some(id) || thing.home.as_deref() == Some(id);
+        let inside = self.things.iter().filter(|(_, other)| lives_in(other));
         inside.map(|(id, _)| id.clone()).collect()
     }
 
@@ -247,7 +279,9 @@ impl World {
         let mut found = self.directly_inside(id);
         let mut next = 0;
         while let Some(id) = found.get(next).cloned() {
-            found.extend(self.directly_inside(&id));
+            // Two may have been moved into each other.
+            let more = self.directly_inside(&id).into_iter().filter(|id| !found.contains(id));
+            found.extend(more.collect::<Vec<_>>());
             next += 1;
         }
         found

@@ -23,7 +23,7 @@ pub(in crate::planner) fn homeless(
     operations: &[Operation],
 ) -> Vec<(Urn, Reason)> {
     let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.work {
-        Work::Delete { id, call: true, .. } => {
+        Work::Delete { id, call, goes_with, .. } if *call || *goes_with => {
             let step = steps.get(operation.step as usize)?;
             // What is replaced now becomes an old copy only then.
             let is_current = id.superseded.is_none() || step.action == Action::Replace;
@@ -38,7 +38,12 @@ pub(in crate::planner) fn homeless(
     }
     let homeless = (0u32..).zip(operations).filter_map(|(index, operation)| {
         let step = steps.get(operation.step as usize)?;
-        if matches!(step.action, Action::Replace | Action::Delete) {
+        let is_replaced = match &operation.work {
+            // It may turn out that it needs no change.
+            Work::Create { prepared, certain, with, .. } => prepared.is_some() || *certain || with.is_some(),
+            _ => true,
+        };
+        if step.action == Action::Delete || step.action == Action::Replace && is_replaced {
             return None;
         }
         let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
@@ -48,8 +53,10 @@ pub(in crate::planner) fn homeless(
         let (host, because) = hosts.get(&copy.unwrap_or_else(|| RecordId::current(urn.clone())))?;
         let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
         let stays = home.is_some_and(|home| Urn::new(context, home) == *urn);
-        // Who moves elsewhere has left, unless that can only be after.
-        let goes = stays && because.action != Action::None || waits_for(operations, index, *host);
+        // Whom its driver moves elsewhere has left, unless that can only be after. Without a call nobody moves:
+        // what is recorded holds in the run, too, whose documents say something else.
+        let moves = step.action == Action::Update && !stays;
+        let goes = because.action != Action::None && !moves || waits_for(operations, index, *host);
         goes.then(|| (step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
     });
     homeless.collect()
@@ -76,7 +83,11 @@ impl Building<'_> {
         for Guest { id, own, host, .. } in guests {
             let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
             let waits = self.makes_place(own) && !self.makes_place(by);
-            if by != own && self.is_call(by) && !waits && !self.is_needed_before(&id, by, &goes, &parties) {
+            if by != own
+                && self.is_call(by)
+                && !waits
+                && !self.is_needed_before(&id, &host, by, &goes, &parties)
+            {
                 let party = parties.entry(by).or_insert_with(|| vec![host]);
                 party.push(id.clone());
                 goes.insert(id, by);
@@ -168,6 +179,12 @@ impl Building<'_> {
         matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
     }
 
+    /// Whether an operation waits for the new one that a deletion makes place for, at any distance.
+    fn waits_for_new(&self, operation: u32, deletion: u32) -> bool {
+        let step = self.operations.get(deletion as usize).map(|deletion| deletion.step);
+        step.is_some_and(|new| waits_for(&self.operations, operation, new))
+    }
+
     /// Whether an operation deletes, whatever becomes known: the old one of a replacement that creates first
     /// stays where its inputs turn out not to ask for a new one.
     fn is_sure(&self, operation: u32) -> bool {
@@ -192,6 +209,7 @@ impl Building<'_> {
     fn is_needed_before(
         &self,
         id: &RecordId,
+        host: &RecordId,
         by: u32,
         goes: &BTreeMap<RecordId, u32>,
         parties: &HashMap<u32, Vec<RecordId>>,
@@ -205,6 +223,12 @@ impl Building<'_> {
             };
             dependencies.into_iter().flatten().flat_map(all).collect()
         };
+        let hosts: Vec<&RecordId> =
+            parties.get(&by).map_or_else(|| vec![host], |party| party.iter().collect());
+        let dependents = hosts.iter().flat_map(|host| self.dependents(&host.urn));
+        let dependents = dependents.filter(|dependent| dependent.superseded.is_none());
+        let leavers: Vec<u32> =
+            dependents.filter_map(|dependent| self.provisions.get(&dependent.urn).copied()).collect();
         // To be needed by what it goes with anyway is no reason.
         let mut stack: Vec<RecordId> = then(id).into_iter().filter(|id| goes_by(id) != Some(by)).collect();
         let mut seen: HashSet<u32> = HashSet::new();
@@ -215,6 +239,12 @@ impl Building<'_> {
             }
             if !seen.insert(operation) {
                 continue;
+            }
+            // Who has to leave what it goes with may wait for the new one of this.
+            if self.makes_place(operation)
+                && leavers.iter().any(|leaver| self.waits_for_new(*leaver, operation))
+            {
+                return true;
             }
             stack.extend(then(&id));
             // Who goes in company waits for the company.
