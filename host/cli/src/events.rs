@@ -24,6 +24,9 @@ struct ResourceEvent<'a> {
     key: &'a str,
     action: &'static str,
     phase: &'static str,
+    /// What was done, where that is not the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<&'static str>,
     /// Why it waits, each with its message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<Worded<Reason>>,
@@ -178,6 +181,7 @@ fn resource(key: &str, action: Action, phase: &Phase, documents: Option<&Documen
         key,
         action: action.as_str(),
         phase: "started",
+        done: None,
         reasons: Vec::new(),
         finding: None,
         message: None,
@@ -199,8 +203,9 @@ fn resource(key: &str, action: Action, phase: &Phase, documents: Option<&Documen
             line.finding = Some(Worded::from(*finding));
             line.changes = changes.iter().map(Change::new).collect();
         }
-        Phase::Succeeded { took } => {
+        Phase::Succeeded { took, done } => {
             line.phase = "succeeded";
+            line.done = (*done != action).then(|| done.as_str());
             line.milliseconds = Some(millis(*took));
         }
         Phase::Failed { cause, took } => {

@@ -73,12 +73,12 @@ impl<'a> Progress<'a> {
                 let line = observed(key, *finding, changes);
                 self.tell(&line, true);
             }
-            Phase::Succeeded { took } => {
-                let begun = self.running.get(key).map(|(action, _)| *action);
+            Phase::Succeeded { took, done } => {
                 self.done(key);
+                let (begun, action) = (*action, done);
                 // To find nothing out is no success, and an old one that need not go is told of as
                 // the one that stays.
-                if matches!(begun, Some(Action::Read | Action::Delete)) && *action == Action::None {
+                if matches!(begun, Action::Read | Action::Delete) && *action == Action::None {
                     return;
                 }
                 // What is merely looked at is only told of when something was found.

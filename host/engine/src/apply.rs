@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
-use futures::{Stream, StreamExt as _};
-use purlin_model::{Finding, Key, Reason, Urn};
+use futures::{FutureExt as _, Stream, StreamExt as _};
+use purlin_model::{Key, Reason, Urn};
 use purlin_state::{Change, Durable, Record, RecordId, Writer};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -20,8 +20,9 @@ use tokio::task::JoinSet;
 use crate::error::{Cause, Error};
 use crate::evaluate::Board;
 use crate::event::{Event, Phase, Summary};
+use crate::events::Events;
 use crate::obstacles;
-use crate::operate::{self, Outcome};
+use crate::operate::{self, Outcome, Turn};
 use crate::plan::{Action, Plan, Step, Work};
 use crate::planner::waits;
 use crate::recorded::Recorded;
@@ -86,7 +87,9 @@ impl Stream for Run {
 pub(crate) struct Shared {
     pub plan: Plan,
     pub board: Board,
-    pub permits: Semaphore,
+    pub permits: Arc<Semaphore>,
+    /// Whether one driver call at a time is made: then a run has one order of events only.
+    one_at_a_time: bool,
     pub cancel: CancelToken,
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     pub events: Events,
@@ -142,7 +145,7 @@ impl Shared {
         let standing = Standing { urn, record: record.as_deref(), pending: None, unmet };
         let (stand, conditions) = (standing.stand(), standing.conditions());
         let obstacle = unmet.map(|unmet| unmet.obstacle.clone());
-        let _ = self.events.0.send(Event::Stands { key, stand, conditions, obstacle });
+        self.events.send(Event::Stands { key, stand, conditions, obstacle });
     }
 
     /// Whether the records still fit each other.
@@ -240,26 +243,6 @@ fn known(changes: &[Change]) -> Vec<Change> {
     changes.iter().filter(is_known).cloned().collect()
 }
 
-/// Where events go. A receiver that is gone does not stop a run.
-#[derive(Clone)]
-pub(crate) struct Events(mpsc::UnboundedSender<Event>);
-
-impl Events {
-    fn send(&self, key: &Key, action: Action, phase: Phase) {
-        let _ = self.0.send(Event::Resource { key: key.clone(), action, phase });
-    }
-
-    /// What a driver says goes on.
-    pub(crate) fn progress(&self, key: &Key, action: Action, message: &str, percent: Option<u8>) {
-        self.send(key, action, Phase::Progress { message: message.to_owned(), percent });
-    }
-
-    /// What was found.
-    pub(crate) fn observed(&self, key: &Key, finding: Finding, changes: Vec<crate::plan::Change>) {
-        self.send(key, Action::Read, Phase::Observed { finding, changes });
-    }
-}
-
 /// Carries out a plan. The caller holds the environment's lock, made the plan under it, and gives its
 /// [`purlin_state::Lock::writer`].
 ///
@@ -283,10 +266,11 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
     let nodes = plan.graph.as_ref().map_or(0, |graph| graph.len());
     let shared = Arc::new(Shared {
         board: Board::new(nodes),
-        permits: Semaphore::new(options.parallelism.max(1)),
+        permits: Arc::new(Semaphore::new(options.parallelism.max(1))),
+        one_at_a_time: options.parallelism <= 1,
         cancel: options.cancel,
         clock: options.clock,
-        events: Events(sender),
+        events: Events::new(sender, plan.operations.iter().map(|operation| &*operation.after)),
         sides: Sides::default(),
         keys: AtomicU64::new(0),
         calls: AtomicUsize::new(0),
@@ -307,6 +291,8 @@ struct Came {
     started: u64,
     /// None when the run was cancelled while it waited for its turn.
     outcome: Option<Outcome>,
+    /// Kept where one call is made at a time: what follows takes its place in the line first.
+    turn: Turn,
 }
 
 /// An operation whose result is on its way to the disk.
@@ -342,7 +328,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
         shared: Arc::clone(&shared),
     };
     for step in shared.plan.steps.iter().filter(|step| step.waits) {
-        shared.events.send(&step.key, step.action, Phase::Waiting { reasons: step.reasons.clone() });
+        shared.events.tell(&step.key, step.action, Phase::Waiting { reasons: step.reasons.clone() });
         running.summary.waiting.push((step.key.clone(), step.reasons.clone()));
     }
     match running.prelude().await {
@@ -386,7 +372,7 @@ impl Running {
                 if let Some(begun) = self.begun.get_mut(index as usize) {
                     *begun = true;
                 }
-                self.begin(index);
+                self.begin(index).await;
             }
             tokio::select! {
                 biased;
@@ -400,6 +386,7 @@ impl Running {
                 else => break,
             }
         }
+        self.shared.events.flush();
         if self.shared.cancel.is_requested() {
             let rest = self.schedule.rest(&self.begun);
             let counts = |index: &u32| self.shared.step(*index).is_some_and(|(_, a)| a != Action::None);
@@ -408,28 +395,43 @@ impl Running {
         }
     }
 
-    fn begin(&mut self, index: u32) {
+    async fn begin(&mut self, index: u32) {
         let shared = Arc::clone(&self.shared);
+        if shared.step(index).is_none_or(|(_, action)| action == Action::None) {
+            // It calls no driver. Done here, what follows takes its place in the line in one order only.
+            let started = (shared.clock)();
+            let outcome = Some(operate::carry_out(&shared, index, None).await);
+            self.came(Came { index, started, outcome, turn: None });
+            return;
+        }
+        // The place in the line is taken now, whenever the task begins.
+        let turn = Arc::clone(&shared.permits).acquire_owned();
+        let mut turn = Box::pin(tokio::task::unconstrained(turn));
+        let mut at_once = (&mut turn).now_or_never();
         self.tasks.spawn(async move {
-            let step = shared.step(index);
             // An operation that waits for its turn has not started.
-            let turn = match step {
-                None | Some((_, Action::None)) => None,
-                Some(_) => shared.permits.acquire().await.ok(),
+            let turn = match at_once.take() {
+                Some(turn) => turn.ok(),
+                None => turn.await.ok(),
             };
             let started = (shared.clock)();
             if shared.cancel.is_requested() {
-                return Came { index, started, outcome: None };
+                return Came { index, started, outcome: None, turn };
             }
-            if let (Some(_), Some((step, action))) = (&turn, step) {
-                shared.events.send(&step.key, action, Phase::Started);
+            if shared.one_at_a_time {
+                shared.events.has_only_turn(index);
             }
-            Came { index, started, outcome: Some(operate::carry_out(&shared, index, turn).await) }
+            if let Some((step, action)) = shared.step(index) {
+                shared.events.tell_of(index, &step.key, action, Phase::Started);
+            }
+            let (turn, kept) = if shared.one_at_a_time { (None, turn) } else { (turn, None) };
+            let outcome = Some(operate::carry_out(&shared, index, turn).await);
+            Came { index, started, outcome, turn: kept }
         });
     }
 
     fn came(&mut self, came: Came) {
-        let Came { index, started, outcome } = came;
+        let Came { index, started, outcome, turn } = came;
         let took = Duration::from_millis((self.shared.clock)().saturating_sub(started));
         match outcome {
             Some(Ok(done)) => {
@@ -453,6 +455,7 @@ impl Running {
                 }
             }
         }
+        drop(turn);
     }
 
     /// Nothing counts before the store has it.
@@ -463,7 +466,7 @@ impl Running {
             return;
         }
         let shared = Arc::clone(&self.shared);
-        let Some((step, planned)) = shared.step(index) else { return };
+        let Some((step, planned)) = shared.step(index) else { return shared.events.end(index) };
         let counts = match (planned, step.action) {
             _ if step.left_out || step.waits => false,
             // The old one of a replacement is no resource of its own.
@@ -485,8 +488,9 @@ impl Running {
             self.summary.done.count(if step.action == Action::Adopt { Action::Adopt } else { action });
         }
         if planned != Action::None {
-            shared.events.send(&step.key, action, Phase::Succeeded { took });
+            shared.events.tell_of(index, &step.key, planned, Phase::Succeeded { took, done: action });
         }
+        shared.events.end(index);
     }
 
     fn failed(&mut self, index: u32, cause: Cause, took: Duration) {
@@ -494,26 +498,33 @@ impl Running {
         if let Some((step, action)) = shared.step(index) {
             let waits = shared.waits(index, &cause);
             if waits.is_empty() {
-                shared.events.send(&step.key, action, Phase::Failed { cause: Box::new(cause.clone()), took });
+                let failed = Phase::Failed { cause: Box::new(cause.clone()), took };
+                shared.events.tell_of(index, &step.key, action, failed);
                 self.summary.failed.push((step.key.clone(), cause));
             } else {
-                shared.events.send(&step.key, action, Phase::Waiting { reasons: waits.clone() });
+                shared.events.tell_of(index, &step.key, action, Phase::Waiting { reasons: waits.clone() });
                 self.summary.waiting.push((step.key.clone(), waits));
             }
             let blocked = self.schedule.failed(index);
-            self.skip(blocked, Some(&step.key));
+            self.skip(blocked, Some((index, &step.key)));
         }
+        shared.events.end(index);
     }
 
     /// What stays as it is needs no word when it is not reached.
-    fn skip(&mut self, operations: Vec<u32>, because: Option<&Key>) {
+    fn skip(&mut self, operations: Vec<u32>, because: Option<(u32, &Key)>) {
         for index in operations {
             let shared = Arc::clone(&self.shared);
             let Some((step, action)) = shared.step(index) else { continue };
             if action == Action::None {
                 continue;
             }
-            shared.events.send(&step.key, action, Phase::Skipped { because: because.cloned() });
+            let skipped = Phase::Skipped { because: because.map(|(_, key)| key.clone()) };
+            match because {
+                Some((operation, _)) => shared.events.tell_of(operation, &step.key, action, skipped),
+                None => shared.events.tell(&step.key, action, skipped),
+            }
+            let because = because.map(|(_, key)| key);
             // A resource is told of once, and one that failed is told of as that.
             let own = shared.plan.operations.get(index as usize).map(|operation| operation.step);
             if because != Some(&step.key) && own.is_some_and(|own| self.told.insert(own)) {

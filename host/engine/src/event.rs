@@ -31,6 +31,9 @@ pub enum Phase {
     Succeeded {
         /// How long the step took.
         took: Duration,
+        /// What was done, which may be less than what was to happen: [`Action::None`] when the resolved
+        /// inputs turned out unchanged.
+        done: Action,
     },
     /// It failed.
     Failed {
@@ -60,7 +63,7 @@ pub enum Event {
     Resource {
         /// Which.
         key: Key,
-        /// What was to happen. [`Action::None`] when the resolved inputs turned out unchanged.
+        /// What was to happen, the same in all events of an operation.
         action: Action,
         /// How far it is.
         phase: Phase,

@@ -19,6 +19,7 @@ mod edits;
 mod error;
 mod evaluate;
 mod event;
+mod events;
 mod failed;
 mod fate;
 mod holding;

@@ -16,15 +16,16 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Context, Label, Lifecycle, Urn};
+use purlin_model::{Context, Finding, Label, Lifecycle, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
-use tokio::sync::SemaphorePermit;
+use tokio::sync::OwnedSemaphorePermit;
 
 use self::effort::Effort;
 use crate::apply::Shared;
 use crate::driver::Driver;
 use crate::error::Cause;
 use crate::evaluate::Known;
+use crate::event::Phase;
 use crate::holding;
 use crate::plan::{Action, Operation, Prepared, Step, Work};
 use crate::planner::drivers::{recorded_name, requirement_name};
@@ -43,23 +44,24 @@ pub(crate) type Outcome = Result<Done, Cause>;
 
 /// The right to call drivers, given back before a result is written down: waiting for the disk
 /// keeps nobody else from calling.
-pub(crate) type Turn<'a> = Option<SemaphorePermit<'a>>;
+pub(crate) type Turn = Option<OwnedSemaphorePermit>;
 
 /// An operation with its step, and all that it shares with others.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     shared: &'a Arc<Shared>,
+    index: u32,
     operation: &'a Operation,
     step: &'a Step,
     effort: &'a Effort,
 }
 
 /// Carries out an operation.
-pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn<'_>) -> Outcome {
+pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> Outcome {
     let Some(operation) = shared.plan.operations.get(index as usize) else { return Ok(nothing()) };
     let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
     let effort = Effort::default();
-    let task = Task { shared, operation, step, effort: &effort };
+    let task = Task { shared, index, operation, step, effort: &effort };
     let outcome = match &operation.work {
         Work::Keep { prepared } => task.keep(prepared.as_deref()),
         Work::Pass => Ok(task.pass()),
@@ -90,6 +92,12 @@ fn nothing() -> Done {
 impl<'a> Task<'a> {
     fn node(self) -> Option<Node<'a>> {
         self.shared.plan.graph.as_ref()?.node(self.operation.node?)
+    }
+
+    /// Tells what was found.
+    fn observed(self, finding: Finding, changes: Vec<crate::plan::Change>) {
+        let action = self.operation.work.action();
+        self.shared.events.tell_of(self.index, &self.step.key, action, Phase::Observed { finding, changes });
     }
 
     /// What is recorded now; what this run did so far counts.

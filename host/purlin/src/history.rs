@@ -289,9 +289,9 @@ impl Deploying {
 
     fn note(&mut self, event: &Event) {
         let (Some(entry), Event::Resource { key, action, phase }) = (&mut self.entry, event) else { return };
-        let done = match phase {
-            Phase::Succeeded { .. } => true,
-            Phase::Failed { .. } => false,
+        let (action, done) = match phase {
+            Phase::Succeeded { done, .. } => (done, true),
+            Phase::Failed { .. } => (action, false),
             _ => return,
         };
         if let (Some(urn), true) = (self.urns.get(key), *action != Action::None) {

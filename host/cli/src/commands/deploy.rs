@@ -306,7 +306,9 @@ async fn follow(
         match event {
             Event::Summary(summary) => break summary,
             Event::Resource {
-                key, phase: Phase::Succeeded { took } | Phase::Failed { took, .. }, ..
+                key,
+                phase: Phase::Succeeded { took, .. } | Phase::Failed { took, .. },
+                ..
             } => {
                 if let Some(driver) = drivers.get(&key) {
                     app.timings.driver(driver, took);

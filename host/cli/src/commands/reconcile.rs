@@ -292,17 +292,17 @@ struct Told {
 
 impl Told {
     fn event(&mut self, event: &Event, given: &Given, app: &App) {
-        let (key, action, phase) = match event {
-            Event::Resource { key, action, phase } => (key, action, phase),
+        let (key, phase) = match event {
+            Event::Resource { key, phase, .. } => (key, phase),
             Event::Stands { .. } if self.json => return events::write(event, None, &app.ui),
             Event::Stands { .. } | Event::Summary(_) => return,
         };
         let line = match phase {
             Phase::Observed { finding, changes } => progress::observed(key, *finding, changes),
-            Phase::Succeeded { took } if !matches!(action, Action::None | Action::Read) => {
+            Phase::Succeeded { took, done } if !matches!(done, Action::None | Action::Read) => {
                 self.failures.remove(key);
                 let took = paint(DIM, format!("({})", text::duration(*took)));
-                format!("{} {} {took}", progress::past(*action), text::line(key.as_str()))
+                format!("{} {} {took}", progress::past(*done), text::line(key.as_str()))
             }
             Phase::Failed { cause, .. } => {
                 let cause = text::line(&cause.to_string()).into_owned();

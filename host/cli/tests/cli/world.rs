@@ -212,7 +212,8 @@ pub(crate) fn told(events: &[Value], phase: &str) -> Vec<String> {
         .map(|event| {
             let key = event["key"].as_str().expect("a key");
             let name = key.rsplit_once("shared.").map_or(key, |(_, name)| name);
-            format!("{} {name}", event["action"].as_str().expect("an action"))
+            let done = event["done"].as_str().or(event["action"].as_str());
+            format!("{} {name}", done.expect("an action"))
         })
         .filter(|line| !line.ends_with("#base-env") && !line.starts_with("none "))
         .collect()

@@ -15,6 +15,7 @@ use super::effort::Effort;
 use crate::apply::Shared;
 use crate::driver::Call;
 use crate::error::Cause;
+use crate::event::Phase;
 
 /// How often a driver that asks for patience is called again.
 const ATTEMPTS: u32 = 5;
@@ -24,12 +25,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Task<'_> {
     /// Facts for a call that makes nothing.
     pub(super) fn call(self) -> Call {
-        let (events, key, action) =
-            (self.shared.events.clone(), self.step.key.clone(), self.operation.work.action());
+        let (events, index) = (self.shared.events.clone(), self.index);
+        let (key, action) = (self.step.key.clone(), self.operation.work.action());
         Call {
             cancel: self.shared.cancel.clone(),
             facts: self.effort.facts.clone(),
-            progress: Arc::new(move |message, percent| events.progress(&key, action, message, percent)),
+            progress: Arc::new(move |message: &str, percent| {
+                let message = message.to_owned();
+                events.tell_of(index, &key, action, Phase::Progress { message, percent });
+            }),
             ..Call::quiet(Subject {
                 urn: self.step.urn.clone(),
                 key: self.step.key.clone(),

@@ -20,7 +20,7 @@ impl Task<'_> {
         call: bool,
         stays: bool,
         also: &[Companion],
-        turn: Turn<'_>,
+        turn: Turn,
     ) -> Outcome {
         let Some(record) = self.recorded(id) else {
             let went = self.step.action == Action::Delete;
@@ -39,7 +39,7 @@ impl Task<'_> {
         // Of the old one of a replacement nobody asked.
         if exists(&record) && (!call || shared) && self.step.action == Action::Delete {
             let finding = if shared { Finding::ForgottenShared } else { Finding::Forgotten };
-            self.shared.events.observed(&self.step.key, finding, Vec::new());
+            self.observed(finding, Vec::new());
         }
         if call && exists(&record) && !shared {
             let driver = self.driver_of(&record)?;

@@ -79,7 +79,7 @@ impl<'a> Attempt<'a> {
     pub(super) fn succeeded(self) -> Option<Inputs> {
         let used = self.other?;
         let changes = diff::inputs(Some(&self.record.inputs), &used);
-        self.task.shared.events.observed(&self.task.step.key, Finding::CurrentInputs, changes);
+        self.task.observed(Finding::CurrentInputs, changes);
         Some(used)
     }
 }

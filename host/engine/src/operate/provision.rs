@@ -37,7 +37,7 @@ impl Task<'_> {
         planned: Option<&Prepared>,
         instead_of: InsteadOf,
         certain: bool,
-        turn: Turn<'_>,
+        turn: Turn,
     ) -> Outcome {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let driver = self.driver(&node)?;
@@ -102,7 +102,7 @@ impl Task<'_> {
     }
 
     /// Changes a resource in place, unless it turns out that nothing changed.
-    pub(super) async fn update(self, planned: Option<&Prepared>, always: bool, turn: Turn<'_>) -> Outcome {
+    pub(super) async fn update(self, planned: Option<&Prepared>, always: bool, turn: Turn) -> Outcome {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let driver = self.driver(&node)?;
         let call = self.call();
@@ -196,7 +196,7 @@ impl Task<'_> {
         mut call: Call,
         record: &Record,
         prepared: Prepared,
-        turn: Turn<'_>,
+        turn: Turn,
     ) -> Outcome {
         let name = record.name.clone();
         let Some(changed) = self.record(node, driver, prepared.inputs.clone(), name) else {

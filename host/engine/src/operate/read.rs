@@ -87,10 +87,10 @@ impl Task<'_> {
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
             let shown_by = record.created.saturating_add(millis(grace));
             if (self.shared.clock)() < shown_by {
-                self.shared.events.observed(&self.step.key, Finding::NotVisible, Vec::new());
+                self.observed(Finding::NotVisible, Vec::new());
                 return Ok(Done { action: Action::Read, durable: None });
             }
-            self.shared.events.observed(&self.step.key, Finding::Gone, Vec::new());
+            self.observed(Finding::Gone, Vec::new());
             let durable = self.shared.submit(self.gone_with_company(&record, false))?;
             return Ok(Done { action: Action::Read, durable: Some(durable) });
         };
@@ -101,7 +101,7 @@ impl Task<'_> {
             if !record.external {
                 self.shared.note_drift(&self.step.key);
             }
-            self.shared.events.observed(&self.step.key, Finding::Changed, changes);
+            self.observed(Finding::Changed, changes);
         }
         if read == *record {
             return Ok(Done { action: Action::Read, durable: None });

@@ -26,7 +26,7 @@ impl Task<'_> {
     }
 
     fn settled(self, mut changes: Vec<Change>, id: RecordId, finding: Finding) -> Outcome {
-        self.shared.events.observed(&self.step.key, finding, Vec::new());
+        self.observed(finding, Vec::new());
         changes.push(Change::Settle(id));
         Ok(Done { action: Action::Read, durable: Some(self.shared.submit(changes)?) })
     }

@@ -1,0 +1,206 @@
+//! In which order events are told. Operations begin before the results of those before them are durable;
+//! what they have to say is held back until the ends of these were told. So a dependent has started after
+//! its dependency has succeeded, and the same run tells the same story.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use purlin_model::Key;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::event::{Event, Phase};
+use crate::plan::Action;
+
+/// Where events go. A receiver that is gone does not stop a run.
+#[derive(Clone)]
+pub(crate) struct Events {
+    sender: UnboundedSender<Event>,
+    order: Arc<Mutex<Order>>,
+}
+
+/// Which operations may tell what happens.
+struct Order {
+    /// For each operation, how many have to end before it is heard.
+    waits_for: Vec<u32>,
+    followers: Vec<Vec<u32>>,
+    ended: Vec<bool>,
+    held: HashMap<u32, Held>,
+    /// The operation that had its turn last, where only one has it at a time.
+    last: Option<u32>,
+}
+
+/// What an operation has to say.
+#[derive(Default)]
+struct Held {
+    events: Vec<Event>,
+    ends: bool,
+}
+
+impl Events {
+    /// From each operation's list of operations that have to be done before.
+    pub(crate) fn new<'a>(
+        sender: UnboundedSender<Event>,
+        after: impl ExactSizeIterator<Item = &'a [u32]>,
+    ) -> Self {
+        let operations = after.len();
+        let mut order = Order {
+            waits_for: vec![0; operations],
+            followers: vec![Vec::new(); operations],
+            ended: vec![false; operations],
+            held: HashMap::new(),
+            last: None,
+        };
+        for (index, before) in (0u32..).zip(after) {
+            before.iter().for_each(|before| order.follow(index, *before));
+        }
+        Self { sender, order: Arc::new(Mutex::new(order)) }
+    }
+
+    fn order(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells something that is about no operation, or after all of them.
+    pub(crate) fn send(&self, event: Event) {
+        let _ = self.sender.send(event);
+    }
+
+    /// The same about a resource.
+    pub(crate) fn tell(&self, key: &Key, action: Action, phase: Phase) {
+        self.send(Event::Resource { key: key.clone(), action, phase });
+    }
+
+    /// Tells what happens in an operation.
+    pub(crate) fn tell_of(&self, operation: u32, key: &Key, action: Action, phase: Phase) {
+        let event = Event::Resource { key: key.clone(), action, phase };
+        let mut order = self.order();
+        match order.is_heard(operation) {
+            true => self.send(event),
+            false => order.held.entry(operation).or_default().events.push(event),
+        }
+    }
+
+    /// Nothing more happens in an operation.
+    pub(crate) fn end(&self, operation: u32) {
+        let mut order = self.order();
+        if !order.is_heard(operation) {
+            order.held.entry(operation).or_default().ends = true;
+            return;
+        }
+        let mut ends = vec![operation];
+        while let Some(operation) = ends.pop() {
+            for follower in order.ended(operation) {
+                let Some(held) = order.held.remove(&follower) else { continue };
+                held.events.into_iter().for_each(|event| self.send(event));
+                if held.ends {
+                    ends.push(follower);
+                }
+            }
+        }
+    }
+
+    /// An operation has the only turn, which the one before it had: it is heard after that one.
+    pub(crate) fn has_only_turn(&self, operation: u32) {
+        let mut order = self.order();
+        if let Some(last) = order.last.replace(operation)
+            && !order.ended.get(last as usize).is_some_and(|ended| *ended)
+        {
+            order.follow(operation, last);
+        }
+    }
+
+    /// Tells all that is held back: the run is over.
+    pub(crate) fn flush(&self) {
+        let mut held: Vec<(u32, Held)> = self.order().held.drain().collect();
+        held.sort_unstable_by_key(|(operation, _)| *operation);
+        held.into_iter().flat_map(|(_, held)| held.events).for_each(|event| self.send(event));
+    }
+}
+
+impl Order {
+    fn follow(&mut self, operation: u32, before: u32) {
+        let slots = (self.waits_for.get_mut(operation as usize), self.followers.get_mut(before as usize));
+        if let (Some(waits_for), Some(followers)) = slots {
+            *waits_for += 1;
+            followers.push(operation);
+        }
+    }
+
+    fn is_heard(&self, operation: u32) -> bool {
+        self.waits_for.get(operation as usize).is_none_or(|waits_for| *waits_for == 0)
+    }
+
+    /// The operations that are heard now that this one has ended.
+    fn ended(&mut self, operation: u32) -> Vec<u32> {
+        if let Some(ended) = self.ended.get_mut(operation as usize) {
+            *ended = true;
+        }
+        let followers = self.followers.get_mut(operation as usize).map(std::mem::take).unwrap_or_default();
+        let mut heard = Vec::new();
+        for follower in followers {
+            let Some(waits_for) = self.waits_for.get_mut(follower as usize) else { continue };
+            *waits_for = waits_for.saturating_sub(1);
+            if *waits_for == 0 {
+                heard.push(follower);
+            }
+        }
+        heard
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    fn events(after: &[&[u32]]) -> (Events, UnboundedReceiver<Event>) {
+        let (sender, receiver) = unbounded_channel();
+        (Events::new(sender, after.iter().copied()), receiver)
+    }
+
+    fn start(events: &Events, operation: u32) {
+        let key = Key::parse(&format!("thing.default#shared.{operation}")).expect("a key");
+        events.tell_of(operation, &key, Action::Create, Phase::Started);
+    }
+
+    fn told(receiver: &mut UnboundedReceiver<Event>) -> Vec<String> {
+        let mut told = Vec::new();
+        while let Ok(Event::Resource { key, .. }) = receiver.try_recv() {
+            told.push(key.id().replace("shared.", ""));
+        }
+        told
+    }
+
+    #[test]
+    fn an_operation_is_heard_after_those_that_it_waited_for() {
+        let (events, mut receiver) = events(&[&[], &[0], &[1], &[]]);
+        [2, 1, 0, 3].into_iter().for_each(|operation| start(&events, operation));
+        assert_eq!(told(&mut receiver), ["0", "3"]);
+        // The end of one that is not heard yet is not heard either.
+        events.end(1);
+        assert!(told(&mut receiver).is_empty());
+        events.end(0);
+        assert_eq!(told(&mut receiver), ["1", "2"]);
+    }
+
+    #[test]
+    fn with_one_turn_only_each_is_heard_after_the_one_before() {
+        let (events, mut receiver) = events(&[&[], &[], &[]]);
+        for operation in [2, 0, 1] {
+            events.has_only_turn(operation);
+            start(&events, operation);
+        }
+        assert_eq!(told(&mut receiver), ["2"]);
+        events.end(0);
+        events.end(2);
+        assert_eq!(told(&mut receiver), ["0", "1"]);
+    }
+
+    #[test]
+    fn what_is_held_back_is_told_at_the_end() {
+        let (events, mut receiver) = events(&[&[], &[0], &[0]]);
+        [2, 1].into_iter().for_each(|operation| start(&events, operation));
+        events.flush();
+        assert_eq!(told(&mut receiver), ["1", "2"]);
+    }
+}
