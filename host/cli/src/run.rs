@@ -59,6 +59,10 @@ pub(crate) fn main() -> ExitCode {
             return Status::Failed.into();
         }
     };
+    if let Err(error) = purlin_host::clock::now() {
+        Failure::run(error.to_string()).tell(&ui, output);
+        return Status::Failed.into();
+    }
     surroundings::open_more_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

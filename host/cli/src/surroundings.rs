@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
 
+use purlin_host::clock;
 use purlin_host::state::Holder;
 
 /// Files that this program would like to be able to hold open.
@@ -67,10 +68,20 @@ pub(crate) fn nearest_workspace(from: &Path) -> Option<PathBuf> {
     from.ancestors().map(|folder| folder.join(WORKSPACE_FILE)).find(|file| file.is_file())
 }
 
-/// Milliseconds since 1970.
+/// Milliseconds since 1970. No command begins with a clock that shows an earlier time.
 pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    static CLOCK: LazyLock<Box<dyn Fn() -> u64 + Send + Sync>> = LazyLock::new(|| Box::new(clock::steady()));
+    CLOCK()
+}
+
+/// Whether whoever started this program had it ignore that its terminal is closed, as `nohup` does. Where
+/// that cannot be found out it did not.
+#[cfg(unix)]
+pub(crate) fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The lowest bit is that of the first signal, which is this one.
+    ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
 }
 
 /// An id for this run, different each time.

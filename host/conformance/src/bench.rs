@@ -2,7 +2,7 @@
 //! looked at here.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use purlin_model::Label;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceState, Subject};
@@ -78,13 +78,13 @@ pub(crate) struct Bench {
     /// Creates without an answer: nobody knows yet what became of them.
     lost: Vec<(String, Inputs)>,
     last: Option<(Json, Json)>,
-    run: u128,
+    run: u64,
     calls: u64,
 }
 
 impl Bench {
     pub(crate) fn new(driver: Driver, bare: Option<Driver>, book: Book, stop: CancelToken) -> Self {
-        let run = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let run = purlin_sandbox::clock::steady()();
         let (alive, left, cleared) = (Vec::new(), Vec::new(), Vec::new());
         let lost = Vec::new();
         Self { driver, bare, book, stop, alive, left, cleared, lost, last: None, run, calls: 0 }

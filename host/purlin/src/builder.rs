@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use purlin_engine::{Base, CurrentInputs, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
 use purlin_sandbox::Compiler;
+use purlin_sandbox::clock;
 use purlin_state::{
     Change, EmbeddedStore, Environment, Holder, KeyProvider, Known, OpenOptions, Probe, Record, Report,
     Snapshot, Store,
@@ -175,7 +176,8 @@ impl Builder {
                 since: 0,
             }),
             wait: self.wait,
-            clock: self.clock.unwrap_or_else(|| Arc::new(system_clock)),
+            is_system_clock: self.clock.is_none(),
+            clock: self.clock.unwrap_or_else(|| Arc::new(clock::steady())),
             probe: self.probe,
             tell: self.tell,
             given: self.store,
@@ -184,10 +186,6 @@ impl Builder {
             registry: OnceLock::new(),
         }
     }
-}
-
-fn system_clock() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 /// So many environments are listed at once.
@@ -205,6 +203,7 @@ pub struct Purlin {
     holder: Holder,
     wait: Duration,
     clock: Clock,
+    is_system_clock: bool,
     pub(crate) probe: Option<Probe>,
     tell: Option<Tell>,
     given: Option<Arc<dyn Store>>,
@@ -408,7 +407,11 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::State`]; when somebody else has it, with who, since when and from where.
+    /// [`Error::Clock`] when the system's clock cannot be right.
     pub async fn begin_held(&self, environment: &Environment) -> Result<Session<'_>, Error> {
+        if self.is_system_clock {
+            clock::now()?;
+        }
         let lock = self.store().await?.lock(environment, self.holder()).await?;
         Ok(Session { purlin: self, lock, read: Mutex::default(), current: Mutex::default() })
     }

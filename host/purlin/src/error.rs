@@ -32,6 +32,9 @@ pub enum Error {
     /// The sandbox cannot be set up on this machine.
     #[error(transparent)]
     Sandbox(#[from] purlin_sandbox::SandboxError),
+    /// The system's clock cannot be right, so that nothing can be recorded with a time.
+    #[error(transparent)]
+    Clock(#[from] purlin_sandbox::clock::ClockError),
     /// Documents or a plan that were kept cannot be used.
     #[error("{0}")]
     Archive(String),

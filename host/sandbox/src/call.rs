@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use purlin_model::driver::{Inputs, ResourceState};
@@ -20,6 +20,7 @@ use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
 use crate::bindings::{self};
 use crate::capability::{Granted, Guest, Log, Operation, Stop};
+use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken};
 use crate::convert::people;
@@ -177,13 +178,11 @@ impl Runner {
 
     /// The contract's facts about a call that begins now.
     pub(crate) fn facts(&self, given: &Given<'_>) -> types::Call {
-        let deadline = SystemTime::now()
-            .checked_add(self.time(given.context))
-            .and_then(|end| end.duration_since(UNIX_EPOCH).ok())
-            .and_then(|since| u64::try_from(since.as_millis()).ok());
+        let time = u64::try_from(self.time(given.context).as_millis()).unwrap_or(u64::MAX);
         types::Call {
             idempotency_key: given.context.idempotency_key.to_owned(),
-            deadline: deadline.unwrap_or(u64::MAX),
+            // Without a clock a driver cannot know its deadline; the host ends the call all the same.
+            deadline: clock::now().map_or(u64::MAX, |now| now.saturating_add(time)),
         }
     }
 

@@ -14,6 +14,7 @@ mod bindings;
 mod cache;
 mod call;
 mod capability;
+pub mod clock;
 mod compile;
 mod compiler;
 mod component;

@@ -83,8 +83,55 @@ fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_terminal_that_is_closed_finishes_what_has_begun() {
+    for (nohup, status) in [(false, Some(1)), (true, Some(0))] {
+        let project = adversarial("{do: sleep, ms: 400}", "{time: 20s}");
+        let two = (0..2).map(|n| format!("    s{n}: {{type: thing}}\n")).collect::<String>();
+        project.write(
+            "deploy.yaml",
+            format!("apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {{name: shop}}\nspec:\n  shared:\n{two}"),
+        );
+        let arguments = ["up", "--yes", "--parallelism", "1", "--format", "json"];
+        let mut child = match nohup {
+            false => project.start(&arguments),
+            true => {
+                let plain = project.command(&arguments);
+                let mut command = std::process::Command::new("nohup");
+                command.arg(plain.get_program()).args(plain.get_args());
+                plain.get_envs().for_each(|(name, value)| {
+                    value.map(|value| command.env(name, value));
+                });
+                let piped = std::process::Stdio::piped;
+                let folder = plain.get_current_dir().expect("a folder");
+                command.current_dir(folder).stdout(piped()).stderr(piped()).spawn().expect("started")
+            }
+        };
+        let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+        let begun = lines
+            .by_ref()
+            .map(|line| line.expect("a line"))
+            .find(|line| line.contains("thing.default") && line.contains("started"));
+        assert!(begun.is_some());
+        send("-HUP", child.id());
+        let rest: Vec<String> = lines.map(|line| line.expect("a line")).collect();
+        assert_eq!(child.wait().expect("ended").code(), status, "nohup {nohup}: {rest:#?}");
+        let last: serde_json::Value = serde_json::from_str(rest.last().expect("a summary")).expect("JSON");
+        let word = if nohup { "succeeded" } else { "cancelled" };
+        assert_eq!((&last["status"], &last["failed"]), (&word.into(), &0.into()));
+        let list = project.run(&["state", "list", "--format", "json"]).status(0).json();
+        assert!(!list.to_string().contains("pending"), "{list}");
+    }
+}
+
+#[cfg(unix)]
 fn interrupt(process: u32) {
+    send("-INT", process);
+}
+
+#[cfg(unix)]
+fn send(signal: &str, process: u32) {
     let sent =
-        std::process::Command::new("kill").args(["-INT", &process.to_string()]).status().expect("kill");
+        std::process::Command::new("kill").args([signal, &process.to_string()]).status().expect("kill");
     assert!(sent.success());
 }

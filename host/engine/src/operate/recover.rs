@@ -81,7 +81,7 @@ impl Task<'_> {
         changes.push(Change::Settle(intent.id()));
         match self.shared.claim(&record, |_| true, changes)? {
             Ok(durable) => {
-                self.shared.events.observed(&self.step.key, Finding::Created, Vec::new());
+                self.observed(Finding::Created, Vec::new());
                 Ok(Done { action: Action::Read, durable: Some(durable) })
             }
             // Another one was found to be it meanwhile.
@@ -91,7 +91,7 @@ impl Task<'_> {
 
     fn undecided(self) -> Done {
         self.shared.leave_unknown(&self.step.key);
-        self.shared.events.observed(&self.step.key, Finding::MayExist, Vec::new());
+        self.observed(Finding::MayExist, Vec::new());
         nothing()
     }
 
@@ -131,7 +131,7 @@ impl Task<'_> {
         let mut changes = instead_of(there, self, &record);
         changes.push(Change::Settle(intent.id()));
         let durable = self.claim(driver, &record, changes, &intent.id()).await?;
-        self.shared.events.observed(&self.step.key, Finding::Created, Vec::new());
+        self.observed(Finding::Created, Vec::new());
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 

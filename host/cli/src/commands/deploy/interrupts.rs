@@ -1,11 +1,16 @@
 //! Ctrl-C.
 
-/// Ctrl-C, and on Unix a request to terminate.
+#[cfg(unix)]
+use crate::surroundings;
+
+/// Ctrl-C, and on Unix a request to terminate or a terminal that was closed.
 pub(crate) struct Interrupts {
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
     interrupt: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl Interrupts {
@@ -15,6 +20,8 @@ impl Interrupts {
         Self {
             terminate: signal(SignalKind::terminate()).ok(),
             interrupt: signal(SignalKind::interrupt()).ok(),
+            // `nohup` has it ignored, and then it stays so.
+            hangup: if surroundings::ignores_hangup() { None } else { signal(SignalKind::hangup()).ok() },
         }
     }
 
@@ -33,6 +40,7 @@ impl Interrupts {
         tokio::select! {
             () = one(&mut self.interrupt) => {}
             () = one(&mut self.terminate) => {}
+            () = one(&mut self.hangup) => {}
         }
     }
 
