@@ -359,3 +359,93 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
     assert!(!block(&ran.err).is_empty());
     assert_eq!(block(&ran.err), block(&planned.err), "{}\n{}", ran.err, planned.err);
 }
+
+/// A service with one thing, at an address that may be of an earlier one. It answers to a creation only
+/// where it is told to.
+fn things(address: Option<SocketAddr>, creates: bool) -> (SocketAddr, std::sync::mpsc::Receiver<()>, Closed) {
+    let listener =
+        TcpListener::bind(address.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)))).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (asked, creation) = std::sync::mpsc::channel();
+    let closed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_closed = std::sync::Arc::clone(&closed);
+    let serving = std::thread::spawn(move || {
+        let mut made = false;
+        let mut waiting = Vec::new();
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            if is_closed.load(std::sync::atomic::Ordering::SeqCst) {
+                return;
+            }
+            let mut head = [0; 4096];
+            let length = stream.read(&mut head).unwrap_or(0);
+            let looks = head[..length].starts_with(b"GET");
+            if !looks && !creates {
+                let _ = asked.send(());
+                waiting.push(stream);
+                continue;
+            }
+            made |= !looks;
+            let _ = stream.write_all(status(if made { "200 OK" } else { "404 Not Found" }).as_bytes());
+        }
+    });
+    (address, creation, Closed { address, closed, serving: Some(serving) })
+}
+
+/// Closes a service when it is dropped.
+struct Closed {
+    address: SocketAddr,
+    closed: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    serving: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.closed.store(true, std::sync::atomic::Ordering::SeqCst);
+        let _ = std::net::TcpStream::connect(self.address);
+        if let Some(serving) = self.serving.take() {
+            let _ = serving.join();
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_down_keeps_only_its_own_resource_undecided() {
+    let (address, creation, service) = things(None, false);
+    let base_url = format!("http://{address}");
+    let project = granted(&base_url);
+    project.write(
+        "bucket.yaml",
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata:\n  id: bucket\nspec:\n  type: bucket\n  driver: purlin/http\n  inputs:\n    values:\n      base_url: {base_url}\n      name: files\n      id: {{name: true}}\n      create: {{path: '/things/{{name}}', body: {{size: 1}}}}\n  criteria: [{{}}]\n"
+        ),
+    );
+    project.write(
+        "other.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: other}\nspec:\n  type: other\n  driver: purlin/echo\n  inputs: {values: {of: me}}\n  criteria: [{}]\n",
+    );
+    project.write(
+        "deploy.yaml",
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {files: {type: bucket}, copy: {type: copy}, other: {type: other}}\n  lifecycle: {other#shared.other: {depends_on: []}}\n",
+    );
+    // Killed while the server takes its time to create the bucket.
+    let mut child = project.start(&["up", "--yes", "--target", "bucket#shared.files"]);
+    creation.recv_timeout(Duration::from_secs(20)).expect("a request");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    drop(service);
+    let down = project.run(&["up", "--yes", "--format", "json"]).status(1);
+    let events = down.events();
+    let ended = |key: &str| {
+        let last = events.iter().rfind(|event| event["event"] == "resource" && event["key"] == key);
+        last.map(|event| event["phase"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(ended("other.default#shared.other").as_deref(), Some("succeeded"), "{events:#?}");
+    assert_eq!(ended("copy.default#shared.copy").as_deref(), Some("skipped"), "{events:#?}");
+    assert!(events.iter().any(|event| event["error"]["code"] == "undecided"), "{events:#?}");
+    assert!(down.out.contains("the connection was refused"), "{events:#?}");
+    let (_, _, service) = things(Some(address), true);
+    project.run(&["up", "--yes"]).status(0);
+    project.run(&["plan", "--detailed-exitcode"]).status(0);
+    drop(service);
+}

@@ -95,6 +95,16 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
     // Its driver cannot look at it, so that nobody can take it over.
     let refused = world.run(&["import", "--yes", NOTE, "x"]).status(2);
     assert!(refused.err.contains("has no `read`"), "{}", refused.err);
+    // What takes its place is said, and does.
+    let command = format!("`purlin state settle '{NOTE}' --made 'x'` records that it exists");
+    assert!(
+        refused.err.split_whitespace().collect::<Vec<_>>().join(" ").contains(&command),
+        "{}",
+        refused.err
+    );
+    let settled = world.copy();
+    settled.run(&["state", "settle", NOTE, "--made", "x"]).status(0);
+    assert_eq!(settled.listed(NOTE)["provider_id"], "x");
     let forgot = world.run(&["state", "forget", NOTE, "--yes"]).status(0);
     assert!(forgot.err.contains("something may be there after all"), "{}", forgot.err);
     world.up();

@@ -84,7 +84,13 @@ impl Planner<'_> {
                 )
                 .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
                 .fact(format!("the driver `{}` has no `read`", driver.known_as()))
-                .help("only what a driver can read can be imported or observed"),
+                .help(match (&ask, self.recorded.is_perhaps_made(&RecordId::current(urn.clone()))) {
+                    (Ask::Adopt(id), true) => format!(
+                        "an interrupted run may have created it: `purlin state settle '{}' --made '{id}'` records that it exists",
+                        node.key
+                    ),
+                    _ => "only what a driver can read can be imported or observed".to_owned(),
+                }),
             );
             return None;
         }
