@@ -101,7 +101,7 @@ impl Planner<'_> {
             && record.digest == digest
             && record.status == Status::Ready
             && !(record.tainted || record.external)
-            && !(self.options.full && !is_done(record, self.context))
+            && (!self.options.full || is_done(record, self.context))
             && self.forced(id, &urn).is_none()
         {
             self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
