@@ -112,8 +112,7 @@ pub fn is_left_by_run(marks: &[Mark], outline: &[Line], base: &Base) -> bool {
     }
     let may_be_gone =
         |record: &&str| acted_on.iter().any(|urn| record.strip_prefix(urn).is_some_and(is_rest_of_id));
-    kept.keys().all(may_be_gone)
-        && base.recorded.all_pending().all(|intent| is_acted_on(&intent.id()))
+    kept.keys().all(may_be_gone) && base.recorded.all_pending().all(|intent| is_acted_on(&intent.id()))
 }
 
 /// What follows the URN in the name of a record.
