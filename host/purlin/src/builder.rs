@@ -459,7 +459,8 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when it cannot be read whole.
     pub async fn is_recorded(&self, environment: &Environment) -> Result<bool, Error> {
-        Ok(!self.snapshot(environment).await?.records.is_empty() || !self.history(environment).await?.is_empty())
+        Ok(!self.snapshot(environment).await?.records.is_empty()
+            || !self.history(environment).await?.is_empty())
     }
 
     /// All environments, with what a list shows of each.
