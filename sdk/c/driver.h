@@ -418,7 +418,8 @@ typedef struct exports_purlin_driver_lifecycle_impact_t {
   // Places (pointers as in `inputs.unknown`) that force a replacement; none means that
   // `update` can do it in place.
   exports_purlin_driver_lifecycle_list_pointer_t   replaces;
-  // Whether the old one has to go before the new one can be made.
+  // Whether the old one has to go before the new one can be made, should it be replaced. It
+  // counts also where `replaces` is empty, since people can ask for a replacement.
   bool   delete_before_replace;
   // Outputs that keep their value for certain; all others count as unknown in a plan.
   driver_list_string_t   stable_outputs;

@@ -4,6 +4,7 @@
 //! the clock, peak memory as the system counted it. It measures and never judges: a slow machine
 //! fails nothing. A program that does something other than it was asked for does fail it.
 
+mod beside;
 mod call;
 mod case;
 mod documents;
@@ -92,6 +93,8 @@ enum Command {
         #[arg(long)]
         no_build: bool,
     },
+    /// Measures what an environment costs beside many others.
+    Beside(beside::Arguments),
     /// Measures what it costs to keep many resources.
     #[cfg(target_os = "linux")]
     Watch(watch::Arguments),
@@ -116,6 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             return generate(*shape, *count, folder, *terraform);
         }
         Some(Command::Languages { runs, no_build }) => return languages::run(*runs, *no_build),
+        Some(Command::Beside(arguments)) => return beside::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Watch(arguments)) => return watch::run(arguments),
         None => {}

@@ -308,8 +308,8 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["state untaint"], "`purlin state taint KEY --off` takes the mark away"),
     (&["state unprotect"], "`purlin state protect KEY --off` takes the protection away"),
     (
-        &["state pull", "state push", "state export", "state import", "state edit"],
-        "the state is a folder that can be copied while nothing runs; `purlin state show KEY` shows a resource",
+        &["state pull", "state push", "state backup", "state restore", "state edit"],
+        "`purlin state export FILE` writes what is recorded to a file, and `purlin state import FILE` reads it",
     ),
     (&["driver ls"], "`purlin driver list` lists the drivers"),
     (&["driver install", "driver get"], "`purlin driver add FILE` adds a driver to purlin.yaml"),

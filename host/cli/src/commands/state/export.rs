@@ -28,7 +28,7 @@ With `--format json`:
 pub(super) struct Args {
     /// The file, which is not there yet.
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    exported: PathBuf,
 
     /// Encrypt the file for this public key (`age1…`) instead of the key of the state. `purlin state key
     /// show` prints that of another state.
@@ -67,8 +67,8 @@ impl Place {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let path = text::path(&args.file);
-    if args.file.symlink_metadata().is_ok() {
+    let path = text::path(&args.exported);
+    if args.exported.symlink_metadata().is_ok() {
         return Err(Failure::input(format!("`{path}` is there already; nothing was written"))
             .hint("name a file that is not there yet"));
     }
@@ -79,7 +79,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         input::hint_at_others(&place, app).await?;
         return Err(failure);
     }
-    let written = place.purlin.export_state(&environment, &args.file, args.recipient.as_deref()).await;
+    let written = place.purlin.export_state(&environment, &args.exported, args.recipient.as_deref()).await;
     let resources = written.map_err(|error| match error {
         purlin_host::Error::State(purlin_host::state::Error::KeyInvalid { .. }) => {
             let given = args.recipient.as_deref().unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     match args.format.format {
         Format::Json => app.ui.json(&Report {
             format: FORMAT,
-            file: args.file.display().to_string(),
+            file: args.exported.display().to_string(),
             environment: Place::of(&environment),
             resources,
         }),

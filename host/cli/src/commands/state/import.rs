@@ -28,7 +28,7 @@ With `--format json`:
 pub(super) struct Args {
     /// The file.
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    exported: PathBuf,
 
     /// Replace what is recorded in the environment, which is lost.
     #[arg(long)]
@@ -42,19 +42,19 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let path = text::path(&args.file);
-    if !args.file.is_file() {
+    let path = text::path(&args.exported);
+    if !args.exported.is_file() {
         return Err(Failure::input(format!("there is no file `{path}`"))
             .hint("`purlin state export FILE` writes one"));
     }
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
-    let (environment, resources) = purlin.import_state(&args.file, args.replace).await.map_err(failure)?;
+    let (environment, resources) = purlin.import_state(&args.exported, args.replace).await.map_err(failure)?;
     super::super::deploy::close(purlin, app).await?;
     match args.format.format {
         Format::Json => app.ui.json(&Report {
             format: FORMAT,
-            file: args.file.display().to_string(),
+            file: args.exported.display().to_string(),
             environment: Place::of(&environment),
             resources,
         }),

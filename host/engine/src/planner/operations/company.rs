@@ -113,6 +113,18 @@ impl Building<'_> {
             }
         }
         self.retained_in_vain();
+        self.follow_hosts();
+    }
+
+    /// Whether something is replaced because of what it lives in is known once that was.
+    fn follow_hosts(&mut self) {
+        for (own, operation) in (0..).zip(&self.operations) {
+            if let Work::Create { with: Some(host), .. } = &operation.work
+                && let Some(before) = self.provisions.get(host)
+            {
+                self.edges.soft(*before, own);
+            }
+        }
     }
 
     /// What is to be retained and lives in something that is deleted first is gone with that all the

@@ -1,0 +1,91 @@
+//! `cargo xtask bench beside`: what an environment costs beside many others in the same state.
+//!
+//! Each environment has as many resources as the one that is measured. A command should pay for the
+//! environment that it is about and for no other, so the figures should be the same in each row.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context as _;
+
+use super::process;
+use super::purlin::write_documents;
+use super::series::Series;
+use super::shape::Shape;
+use super::work::write;
+use crate::build;
+use crate::step::{built, root, step};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Resources of each environment.
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
+    size: usize,
+    /// How many other environments there are, one row each, in ascending order.
+    #[arg(long, value_name = "COUNT", default_values_t = [0, 10, 100, 1_000])]
+    others: Vec<usize>,
+    /// Runs of each command, after one to warm up.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    runs: usize,
+    /// Take the program as it was built before.
+    #[arg(long)]
+    no_build: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if !arguments.no_build {
+        build::run(&build::Arguments { release: true })?;
+    }
+    let purlin = built(true).join(format!("purlin{}", std::env::consts::EXE_SUFFIX));
+    let target = root().join("target/bench");
+    fs::create_dir_all(&target)?;
+    let folder = tempfile::Builder::new().prefix("beside-").tempdir_in(target)?;
+    let folder = folder.path();
+    let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {name: bench}\nspec: {}\n";
+    write(folder, "purlin.yaml", [workspace.to_owned()])?;
+    write_documents(Shape::Layers, arguments.size, folder)?;
+    let up = |name: &str| {
+        let words = ["up", "--yes", "--quiet", "--new-environment", "--env", name];
+        process::run(&mut command(&purlin, &words), folder).map(drop)
+    };
+    up("measured")?;
+    println!("| an environment of {} beside | plan, nothing changed | apply, nothing changed |", arguments.size);
+    println!("|---|--:|--:|");
+    let mut there = 0;
+    for &others in &arguments.others {
+        step(&format!("{others} others"), || {
+            (there..others).try_for_each(|number| up(&format!("other-{number}")))
+        })?;
+        there = there.max(others);
+        let mut cells: Vec<String> = Vec::new();
+        for words in [&["plan"][..], &["up", "--yes", "--quiet"]] {
+            let (mut times, mut memory) = (Vec::with_capacity(arguments.runs), Vec::new());
+            for run in 0..=arguments.runs {
+                let words: Vec<&str> = words.iter().copied().chain(["--env", "measured"]).collect();
+                let usage = process::run(&mut command(&purlin, &words), folder)?;
+                if run > 0 {
+                    times.push(usage.wall.as_secs_f64());
+                    memory.push(usage.peak as f64);
+                }
+            }
+            let times = Series::of(times).context("nothing was measured")?;
+            let memory = Series::of(memory).context("nothing was measured")?;
+            cells.push(format!(
+                "{:.0} ms ({:.0} to {:.0}), {:.0} MiB",
+                times.median * 1e3,
+                times.min * 1e3,
+                times.max * 1e3,
+                memory.median / f64::from(1 << 20)
+            ));
+        }
+        println!("| {others} others | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
+
+fn command(purlin: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(purlin);
+    command.args(words).env("NO_COLOR", "1").env_remove("RUST_LOG");
+    command
+}
