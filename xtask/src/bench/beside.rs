@@ -50,7 +50,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         process::run(&mut command(&purlin, &words), folder).map(drop)
     };
     up("measured")?;
-    println!("| an environment of {} beside | plan, nothing changed | apply, nothing changed |", arguments.size);
+    println!(
+        "| an environment of {} beside | plan, nothing changed | apply, nothing changed |",
+        arguments.size
+    );
     println!("|---|--:|--:|");
     let mut there = 0;
     for &others in &arguments.others {

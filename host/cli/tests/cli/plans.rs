@@ -232,7 +232,8 @@ fn all_kinds() -> World {
         &things(&[
             kept,
             ("changed", "value: two"),
-            ("fixed", "value: v, fixed: two"),
+            // Made before the old one goes, it could not be told from that one by its name alone.
+            ("fixed", "value: v, fixed: one"),
             ("first", "value: v, fixed: two, first: true"),
             ("made", "value: v"),
             ("reader", &made),

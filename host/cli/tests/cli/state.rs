@@ -246,8 +246,14 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
     );
 
     let outputs = project.run(&["outputs", "--show-secrets"]).status(0).out;
-    let index = project.path().join(".purlin/sled/db");
+    // The index is made again from the journals, whatever happens to it.
+    let index = project.path().join(".purlin/index/db");
     std::fs::write(&index, b"not what sled wrote").expect("damaged");
+    project.run(&["state", "repair", "--check"]).status(0);
+    project.run(&["env", "list"]).status(0);
+    // So is the file with the data key.
+    let key = project.path().join(".purlin/data-key");
+    std::fs::remove_file(&key).expect("removed");
     project.run(&["state", "repair", "--check"]).status(1);
     let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
     assert_eq!((&said["whole"], &said["repaired"]), (&false.into(), &true.into()), "{said}");
@@ -255,9 +261,10 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
     project.run(&["state", "repair", "--check"]).status(0);
 
-    // Both at once: what is lost is said, and the status says so too.
-    std::fs::remove_dir_all(project.path().join(".purlin/sled")).expect("removed");
-    for journal in std::fs::read_dir(project.path().join(".purlin/journal")).expect("journals") {
+    // What is lost is said, and the status says so too.
+    let place = std::fs::read_dir(project.path().join(".purlin/environments")).expect("environments").next();
+    let place = place.expect("one").expect("an entry").path();
+    for journal in std::fs::read_dir(place.join("journal")).expect("journals") {
         let path = journal.expect("a journal").path();
         let mut bytes = std::fs::read(&path).expect("read");
         let middle = bytes.len() / 2;
@@ -270,7 +277,7 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
     let saved = project.run(&["state", "repair"]).status(1);
     assert!(saved.out.contains("holds what could be saved: "), "{}", saved.out);
     assert!(saved.err.contains("`purlin import` takes it in again"), "{}", saved.err);
-    assert!(project.path().join(".purlin/stale").is_dir(), "nothing is thrown away");
+    assert!(place.join("stale").is_dir(), "nothing is thrown away");
     project.run(&["state", "repair", "--check"]).status(0);
     project.run(&["up", "--yes"]).status(0);
 }

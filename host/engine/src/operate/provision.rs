@@ -6,7 +6,7 @@ use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
 use purlin_model::{Reason, Unfinished};
 use purlin_sandbox::CallError;
-use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
+use purlin_state::{Change, Durable, Operation, Record, Status};
 
 use super::call::patiently;
 use super::{Done, Outcome, Task, Turn, named, nothing};
@@ -87,9 +87,10 @@ impl Task<'_> {
                     changes.push(Change::Put(Box::new(old)));
                 }
                 let known = Known::settled(&made.inputs, &made.state);
-                changes.push(Change::Put(Box::new(made.clone())));
-                changes.push(Change::Settle(id.clone()));
-                let durable = self.claim(&**driver, &made, changes, &id).await?;
+                // What others record under the same id is shared with them: they may be changing names.
+                changes.push(Change::Put(Box::new(made)));
+                changes.push(Change::Settle(id));
+                let durable = self.shared.submit(changes)?;
                 drop(side);
                 let action = if record.is_some() || instead_of == InsteadOf::Deleted {
                     Action::Replace
@@ -245,26 +246,6 @@ impl Task<'_> {
         let known = Known::settled(&changed.inputs, &changed.state);
         let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
         self.finished(node, known, Action::Update, durable, failure).await
-    }
-
-    /// Records what a driver says that it made. An id that another resource has is no new one: then there is
-    /// nothing to record, and the intent is settled. The id of the one that it replaces is accepted, as drivers
-    /// that make nothing outside themselves give it again; what both say to be is not deleted.
-    pub(super) async fn claim(
-        self,
-        driver: &dyn Driver,
-        made: &Record,
-        changes: Vec<Change>,
-        intent: &RecordId,
-    ) -> Result<Durable, Cause> {
-        let is_anothers = |holder: &Record| holder.urn != made.urn && !holder.external;
-        match self.shared.claim(made, is_anothers, changes)? {
-            Ok(durable) => Ok(durable),
-            Err(holder) => {
-                self.shared.submit(vec![Change::Settle(intent.clone())])?.await?;
-                Err(held(driver, made, &holder))
-            }
-        }
     }
 
     /// Whoever depends on it may begin once the result is on its way to the disk: its own intent

@@ -10,7 +10,6 @@ use super::inputs::Attempt;
 use super::read::refreshed;
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::Driver;
-use crate::error::Cause;
 use crate::plan::Action;
 use crate::recorded::exists;
 
@@ -58,7 +57,6 @@ impl Task<'_> {
             match self.create_again(&**driver, intent, with(made, other.clone()), there.as_deref()).await {
                 // What was seen is there, whatever asking for it again came to.
                 Err(_) if found.is_some() => {}
-                Err(cause @ Cause::Held { .. }) => return Err(cause),
                 Err(cause) => {
                     self.shared.leave_unknown(&self.step.key);
                     return Err(cause);
@@ -130,7 +128,7 @@ impl Task<'_> {
         };
         let mut changes = instead_of(there, self, &record);
         changes.push(Change::Settle(intent.id()));
-        let durable = self.claim(driver, &record, changes, &intent.id()).await?;
+        let durable = self.shared.submit(changes)?;
         self.observed(Finding::Created, Vec::new());
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }

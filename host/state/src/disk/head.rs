@@ -23,7 +23,7 @@ pub(crate) struct Noted {
 pub(crate) struct Head {
     file: File,
     path: PathBuf,
-    inode: u64,
+    identity: u64,
 }
 
 fn path_in(folder: &Path) -> PathBuf {
@@ -43,7 +43,7 @@ pub(crate) fn read(folder: &Path) -> Option<Noted> {
     let (id, rest) = rest.split_first_chunk()?;
     let (number, rest) = rest.split_first_chunk()?;
     let (check, rest) = rest.split_first_chunk()?;
-    let inode = u64::from_le_bytes(rest.try_into().ok()?);
+    let identity = u64::from_le_bytes(rest.try_into().ok()?);
     if magic != MAGIC {
         return None;
     }
@@ -53,8 +53,8 @@ pub(crate) fn read(folder: &Path) -> Option<Noted> {
         number: u64::from_le_bytes(*number),
         check: u32::from_le_bytes(*check),
     };
-    let now = std::fs::metadata(&path).map(|metadata| inode_of(&metadata)).unwrap_or_default();
-    Some(Noted { position, original: inode == now })
+    let now = std::fs::metadata(&path).map(|metadata| identity_of(&metadata)).unwrap_or_default();
+    Some(Noted { position, original: identity == now })
 }
 
 impl Head {
@@ -66,9 +66,9 @@ impl Head {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path).map_err(Error::io("open", &path))?;
-        let inode =
-            file.metadata().map(|metadata| inode_of(&metadata)).map_err(Error::io("look at", &path))?;
-        Ok(Self { file, path, inode })
+        let identity =
+            file.metadata().map(|metadata| identity_of(&metadata)).map_err(Error::io("look at", &path))?;
+        Ok(Self { file, path, identity })
     }
 
     /// Notes where the journal ends.
@@ -79,7 +79,7 @@ impl Head {
         bytes.extend_from_slice(&position.id);
         bytes.extend_from_slice(&position.number.to_le_bytes());
         bytes.extend_from_slice(&position.check.to_le_bytes());
-        bytes.extend_from_slice(&self.inode.to_le_bytes());
+        bytes.extend_from_slice(&self.identity.to_le_bytes());
         let check = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&check.to_le_bytes());
         self.write(&bytes).map_err(Error::io("write", &self.path))
@@ -99,14 +99,20 @@ impl Head {
     }
 }
 
-/// What tells a file from its copies; the same for all where the system has no such thing.
+/// What tells a file from its copies: the number of the file, and when it was made, since systems give the
+/// number of a file that is gone to the next. Zero where the system has no such thing.
+fn identity_of(metadata: &std::fs::Metadata) -> u64 {
+    let made = metadata.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+    number_of(metadata).rotate_left(32) ^ made.map_or(0, |made| made.as_nanos() as u64)
+}
+
 #[cfg(unix)]
-fn inode_of(metadata: &std::fs::Metadata) -> u64 {
+fn number_of(metadata: &std::fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
 #[cfg(not(unix))]
-fn inode_of(_: &std::fs::Metadata) -> u64 {
+fn number_of(_: &std::fs::Metadata) -> u64 {
     0
 }
 
