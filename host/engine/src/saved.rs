@@ -209,7 +209,9 @@ fn name(work: &Work) -> String {
         Work::Update { .. } => "update".into(),
         Work::Adopt { .. } => "adopt".into(),
         Work::Observe { .. } => "observe".into(),
-        Work::Delete { id, call, stays, .. } => format!("delete {id} call={call} stays={stays}"),
+        Work::Delete { id, call, goes_with, stays, .. } => {
+            format!("delete {id} call={call} goes={goes_with} stays={stays}")
+        }
         Work::Refresh { .. } => "refresh".into(),
         Work::Recover { .. } => "recover".into(),
         Work::Undecided => "undecided".into(),

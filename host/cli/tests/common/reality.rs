@@ -57,6 +57,19 @@ pub(crate) fn ids(project: &Path) -> Vec<String> {
     names(&project.join("data/things"))
 }
 
+/// Ids of what is real under a name, sorted.
+#[allow(dead_code, reason = "not every test that has this file asks")]
+pub(crate) fn ids_of(project: &Path, name: &str) -> Vec<String> {
+    let things = project.join("data/things");
+    let mut ids = names(&things);
+    ids.retain(|id| {
+        let text = std::fs::read_to_string(things.join(id)).expect("read");
+        let thing: Value = serde_json::from_str(&text).expect("JSON");
+        thing["urn"].as_str().is_some_and(|urn| urn.ends_with(&format!("shared.{name}")))
+    });
+    ids
+}
+
 /// How many effects of a kind there were.
 pub(crate) fn effects(project: &Path, what: &str) -> usize {
     names(&project.join("data/effects")).iter().filter(|name| name.starts_with(what)).count()

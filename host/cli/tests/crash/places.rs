@@ -30,7 +30,7 @@ fn at_every_place(scene: &Scene, arguments: &[&str], again: &[&str]) {
                     println!("{arguments:?} killed at {at}");
                     // Whatever happened, the state opens, and says what it knows.
                     scene.run(&["state", "list"]);
-                    scene.run(again);
+                    scene.finish(again);
                     assert_eq!(scene.real(), real, "killed at {at}");
                     scene.agrees();
                     // A kill may come between an effect and the note of it.

@@ -58,7 +58,7 @@ fn kills_at_random_times() {
                 break;
             }
         }
-        scene.run(&["up", "--yes"]);
+        scene.finish(&["up", "--yes"]);
         assert_eq!(scene.real(), ends[which], "after {killed} kills");
         scene.agrees();
     }

@@ -122,6 +122,33 @@ spec:
         out.into_owned()
     }
 
+    /// Runs to the end, as often as it takes a person who looks at what is real: whether the new one of a
+    /// replacement was made beside the old one is not known where the driver finds only one of two with the
+    /// same name.
+    #[track_caller]
+    pub(crate) fn finish(&self, arguments: &[&str]) {
+        loop {
+            let output = self.command(arguments).output().expect("run");
+            let err = String::from_utf8_lossy(&output.stderr).into_owned();
+            if output.status.success() {
+                return;
+            }
+            let open: Vec<&str> = err
+                .match_indices("`purlin state settle ")
+                .filter_map(|(at, before)| err[at + before.len()..].split('`').next())
+                .collect();
+            assert!(!open.is_empty(), "{arguments:?}: {}\n{err}", output.status);
+            let key = open[0].trim_matches('\'');
+            let name = key.rsplit("shared.").next().expect("a name");
+            let recorded = self.run(&["state", "list", "--format", "json"]);
+            let unknown = reality::ids_of(self.path(), name).into_iter().find(|id| !recorded.contains(id));
+            match unknown {
+                Some(id) => self.run(&["state", "settle", key, "--made", &id]),
+                None => self.run(&["state", "settle", key, "--not-made"]),
+            };
+        }
+    }
+
     /// Runs with a kill at this place; says whether it came to that.
     pub(crate) fn killed_at(&self, arguments: &[&str], place: u64) -> bool {
         let mut command = self.command(arguments);
