@@ -63,39 +63,47 @@ fn file_in(folder: &Path, generation: u64) -> PathBuf {
     folder_in(folder).join(format!("{generation:08x}.log"))
 }
 
-/// The files in a folder of journals: those that count, by generation, and what was never finished.
-fn list(folder: &Path) -> Result<(Vec<(u64, PathBuf)>, Vec<PathBuf>), Error> {
+/// The files in a folder of journals.
+#[derive(Default)]
+struct Files {
+    /// By generation, the oldest first.
+    journals: Vec<(u64, PathBuf)>,
+    /// What was begun and never got its name.
+    unfinished: Vec<PathBuf>,
+}
+
+fn list(folder: &Path) -> Result<Files, Error> {
     let folder = folder_in(folder);
-    let (mut found, mut unfinished) = (Vec::new(), Vec::new());
+    let mut files = Files::default();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((found, unfinished)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(files),
         Err(error) => return Err(Error::io("list", &folder)(error)),
     };
     for entry in entries {
         let path = entry.map_err(Error::io("list", &folder))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.ends_with(".new") {
-            unfinished.push(path);
+            files.unfinished.push(path);
         } else if let Some(number) = name.strip_suffix(".log").and_then(|n| u64::from_str_radix(n, 16).ok()) {
-            found.push((number, path));
+            files.journals.push((number, path));
         }
     }
-    found.sort();
-    Ok((found, unfinished))
+    files.journals.sort();
+    Ok(files)
 }
 
 /// The journal of an environment: generation and path of the newest; none where there is none.
 pub(crate) fn newest(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
-    Ok(list(folder)?.0.pop())
+    Ok(list(folder)?.journals.pop())
 }
 
 /// The same for who writes. What was left of older ones, and of newer ones that were never finished, is
 /// removed.
 pub(crate) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
-    let (mut found, unfinished) = list(folder)?;
-    let newest = found.pop();
-    for path in found.into_iter().map(|(_, path)| path).chain(unfinished) {
+    let mut files = list(folder)?;
+    let newest = files.journals.pop();
+    for path in files.journals.into_iter().map(|(_, path)| path).chain(files.unfinished) {
         fs::remove_file(&path).map_err(Error::io("remove", &path))?;
     }
     Ok(newest)
