@@ -197,6 +197,23 @@ async fn the_new_one_of_what_is_retained_is_not_said_to_be_gone() {
 }
 
 #[tokio::test]
+async fn what_lives_in_what_is_retained_in_vain_goes_too() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        let wishes = [("b", "retain: true, deleted_with: <a>"), ("c", "deleted_with: <b>")];
+        documents(&[("a", fixed), ("b", "v: b"), ("c", "v: c")], &wishes)
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    let plan = platform.plan(&of("fixed: 2")).await.expect("a plan");
+    let of_b = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
+    assert!(of_b.reasons.iter().any(|reason| reason.code() == "old-one-not-retained"), "{of_b:#?}");
+    let done = platform.deploys(&of("fixed: 2")).await;
+    assert!(done.contains(&"create c~2".to_owned()) && !done.contains(&"delete b".to_owned()), "{done:?}");
+    assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
+}
+
+#[tokio::test]
 async fn what_takes_nothing_away_takes_nobody_along() {
     // The new one of `a` is the same real thing, so that the old one is not deleted, nor is `b` with it.
     let platform = Platform::new();

@@ -139,6 +139,20 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     assert!(!place(folder.path(), &environment()).join("holder.json").exists());
 }
 
+/// Whoever still has what a lock gave sees what others wrote since, and writes nothing any more.
+#[test]
+fn a_lock_that_was_given_up_hides_nothing() {
+    let folder = temporary();
+    let (store, other) = (open(folder.path()).expect("opens"), open(folder.path()).expect("opens"));
+    run(store.commit(vec![put(record(1))])).expect("commits");
+    let writer = run(store.writer(&environment())).expect("held");
+    store.release().expect("released");
+    run(other.commit(vec![put(record(2))])).expect("commits");
+    assert_eq!(run(store.load(&environment())).expect("loads").records, [record(1), record(2)]);
+    assert!(matches!(run(writer.commit(vec![put(record(3))])), Err(Error::Lost { .. })));
+    assert_eq!(run(store.load(&environment())).expect("loads").records, [record(1), record(2)]);
+}
+
 #[test]
 fn what_only_was_looked_at_leaves_no_trace() {
     let folder = temporary();

@@ -24,8 +24,8 @@ use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Snapshot, Store, codec,
-    snapshot,
+    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Snapshot,
+    Store, codec, snapshot,
 };
 
 /// How to open a store.
@@ -133,8 +133,9 @@ impl Inner {
         environment: &Environment,
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        // A lock that was given up may live on in somebody's hands.
         let held = self.with(|open| open.held.get(environment).and_then(Weak::upgrade))?;
-        if let Some(held) = held {
+        if let Some(held) = held.filter(|held| !held.is_lost()) {
             return call(&held.shared().read().table, &self.keys, false);
         }
         let Some(reading) = self.reading(environment)? else { return Ok(T::default()) };

@@ -32,9 +32,24 @@ pub(in crate::planner) fn homeless(
         }
         _ => None,
     });
-    let hosts: HashMap<RecordId, (u32, &Step)> = going.collect();
+    let mut hosts: HashMap<RecordId, (u32, &Step)> = going.collect();
     if hosts.is_empty() {
         return Vec::new();
+    }
+    // What is retained goes all the same with what it lives in.
+    let mut retained: Vec<&Step> =
+        operations.iter().filter_map(|operation| forgotten(steps, operation)).collect();
+    loop {
+        let before = retained.len();
+        retained.retain(|step| {
+            let home = recorded.current(&step.urn).and_then(|record| recorded.home_of(record));
+            let Some((host, _)) = home.and_then(|home| hosts.get(&home.id())) else { return true };
+            hosts.insert(RecordId::current(step.urn.clone()), (*host, step));
+            false
+        });
+        if retained.len() == before {
+            break;
+        }
     }
     let homeless = (0u32..).zip(operations).filter_map(|(index, operation)| {
         let step = steps.get(operation.step as usize)?;
@@ -60,6 +75,12 @@ pub(in crate::planner) fn homeless(
         goes.then(|| (step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
     });
     homeless.collect()
+}
+
+/// The step of an operation that forgets the old one for a new one, as it is retained.
+fn forgotten<'a>(steps: &'a [Step], operation: &Operation) -> Option<&'a Step> {
+    let is_forgotten = matches!(&operation.work, Work::Create { instead_of: InsteadOf::Forgotten, .. });
+    steps.get(operation.step as usize).filter(|_| is_forgotten)
 }
 
 /// Something that goes, and with whom.
@@ -130,8 +151,11 @@ impl Building<'_> {
     /// What is to be retained and lives in something that is deleted first is gone with that all the
     /// same, and the record must not say that it is there.
     fn retained_in_vain(&mut self) {
-        let mut guests: Vec<Guest> =
-            self.deletions.iter().filter_map(|(id, own)| self.retained_guest(id, *own)).collect();
+        let retained = (0u32..).zip(&self.operations).filter_map(|(own, operation)| {
+            let id = RecordId::current(forgotten(&self.steps, operation)?.urn.clone());
+            self.lives_in(&id, own)
+        });
+        let mut guests: Vec<Guest> = retained.collect();
         guests.sort_by(|a, b| (a.depth, &a.id).cmp(&(b.depth, &b.id)));
         let mut goes: BTreeMap<RecordId, u32> = BTreeMap::new();
         for Guest { id, own, host, .. } in guests {
@@ -153,12 +177,6 @@ impl Building<'_> {
                 }
             }
         }
-    }
-
-    fn retained_guest(&self, id: &RecordId, own: u32) -> Option<Guest> {
-        let operation = self.operations.get(own as usize)?;
-        let is_forgotten = matches!(&operation.work, Work::Create { instead_of: InsteadOf::Forgotten, .. });
-        is_forgotten.then(|| self.lives_in(id, own)).flatten()
     }
 
     fn guest(&self, id: &RecordId, own: u32) -> Option<Guest> {

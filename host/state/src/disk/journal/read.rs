@@ -56,7 +56,9 @@ impl Reading {
                 self.end = end;
                 Ok(true)
             }
-            Err(Fault::Io(source)) => Err(Error::io("read", &self.path)(source)),
+            Err(Fault::Io(source)) if source.kind() != ErrorKind::UnexpectedEof => {
+                Err(Error::io("read", &self.path)(source))
+            }
             Err(_) => Ok(false),
         }
     }
@@ -113,7 +115,9 @@ fn patiently<T>(mut read: impl FnMut() -> Result<T, Error>) -> Result<T, Error> 
     for _ in 1..LOOKS {
         match read() {
             Err(Error::Corrupt { .. }) => sleep(PAUSE),
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+            // The next generation took its place, or the process that writes cut off what it had reserved.
+            Err(Error::Io { source, .. })
+                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {}
             result => return result,
         }
     }
