@@ -512,25 +512,17 @@ fn a_renamed_resource_keeps_its_objects() {
 }
 
 #[test]
-fn a_forced_replacement_never_deletes_what_it_made() {
+fn a_forced_replacement_deletes_the_old_one_first() {
     let k8s = Kubernetes::start();
     let inputs = one(k8s.port(), &map("a", &json!({"k": "1"})));
     let workspace = workspace(&[k8s.port()], &inputs);
     up(&workspace);
     let before = k8s.get("configmaps", "default", "a").expect("made");
-    // Two objects cannot have one name, and the driver does not pretend.
+    // Two objects cannot have one name, so the driver demands that the old one goes first.
     workspace
         .run(&["up", "--yes", "--replace", "k8s#shared.it"])
-        .expect(1)
-        .says("from an earlier life of this resource")
-        .says("delete_before_replace: true");
-    assert_eq!(k8s.get("configmaps", "default", "a"), Some(before.clone()));
-    workspace.write(
-        "deployment.yaml",
-        r#"{"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {
-            "shared": {"it": {"type": "k8s"}}, "lifecycle": {"k8s#shared.it": {"delete_before_replace": true}}}}"#,
-    );
-    workspace.purlin(&["up", "--yes", "--replace", "k8s#shared.it"]);
+        .expect(0)
+        .says("its replacement was requested; the old one is deleted first");
     let after = k8s.get("configmaps", "default", "a").expect("there");
     assert_ne!(after["metadata"]["uid"], before["metadata"]["uid"]);
     unchanged(&workspace);

@@ -125,6 +125,8 @@ pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault
     life.sim.world().say("== from here on nothing goes wrong".into());
     run(life, &Step::calm(Command::Refresh(Part::default())))?;
     run(life, &Step::calm(Command::Resolve))?;
+    // What was undecided could not be read before.
+    run(life, &Step::calm(Command::Refresh(Part::default())))?;
     let mut runs = converge(life)?;
     life.documents = life.documents.settled();
     runs = runs.max(converge(life)?);
