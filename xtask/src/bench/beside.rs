@@ -45,6 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {name: bench}\nspec: {}\n";
     write(folder, "purlin.yaml", [workspace.to_owned()])?;
     write_documents(Shape::Layers, arguments.size, folder)?;
+    name_no_environment(folder)?;
     let up = |name: &str| {
         let words = ["up", "--yes", "--quiet", "--new-environment", "--env", name];
         process::run(&mut command(&purlin, &words), folder).map(drop)
@@ -83,6 +84,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             ));
         }
         println!("| {others} others | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
+
+/// Takes the environment out of the documents: the command line names it.
+fn name_no_environment(folder: &Path) -> anyhow::Result<()> {
+    for file in fs::read_dir(folder)? {
+        let path = file?.path();
+        if path.is_file() {
+            let text = fs::read_to_string(&path)?;
+            fs::write(&path, text.replace("\n  env: dev\n", "\n"))?;
+        }
     }
     Ok(())
 }
