@@ -4,6 +4,7 @@
 
 mod support;
 
+use purlin_engine::{PlanOptions, Scope};
 use purlin_model::driver::Implements;
 use purlin_state::Status;
 use support::{FULL, Lost, PLAIN, Platform, documents, locked};
@@ -156,6 +157,29 @@ async fn it_goes_though_its_own_replacement_turns_out_not_to_be_needed() {
             "{done:?}"
         );
     }
+}
+
+/// Who lives where is told by the records themselves, old copies included: the new `b` lives nowhere.
+#[tokio::test]
+async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
+    let platform = Platform::new();
+    let all = |b: &str, wish: &[(&str, &str)]| {
+        documents(&[("c", "v: c"), ("b", b), ("a", "fixed: <b.id>, x: <c.id>")], wish)
+    };
+    platform
+        .deploys(&all("fixed: <c.id>", &[("b", "deleted_with: <c>"), ("a", "deleted_with: <b>")]))
+        .await;
+    // This run is not about `a`, so the old `b` stays for it.
+    let scope = Scope { targets: vec!["b".into()], ..Scope::default() };
+    let options = PlanOptions { scope, ..PlanOptions::default() };
+    let summary = platform.up_with(&all("fixed: 2", &[("a", "deleted_with: <b>")]), options).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.copies().await, 1);
+    platform.done();
+    let last = documents(&[("b", "fixed: 2"), ("a", "fixed: <b.id>")], &[("a", "deleted_with: <b>")]);
+    // One call deletes all that lived in `c`, at any distance.
+    assert_eq!(platform.deploys(&last).await, ["create a~2", "delete c"]);
+    assert_eq!((platform.copies().await, platform.up(&last).await.calls), (0, 0));
 }
 
 #[tokio::test]

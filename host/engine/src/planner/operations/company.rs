@@ -185,15 +185,16 @@ impl Building<'_> {
 
     fn lives_in(&self, id: &RecordId, own: u32) -> Option<Guest> {
         let record = self.recorded.get(id)?;
-        let host = self.recorded.home_of(record)?.id();
-        let mut seen: HashSet<&Urn> = HashSet::from([&id.urn]);
-        let mut next = record.deleted_with.as_ref();
-        while let Some(urn) = next
-            && seen.insert(urn)
+        let host = self.recorded.home_of(record)?;
+        // A host may be an old copy, and so may what that lives in: names alone do not tell.
+        let mut seen: HashSet<RecordId> = HashSet::from([id.clone()]);
+        let mut next = Some(host);
+        while let Some(home) = next
+            && seen.insert(home.id())
         {
-            next = self.recorded.current(urn).and_then(|record| record.deleted_with.as_ref());
+            next = self.recorded.home_of(home);
         }
-        Some(Guest { id: id.clone(), own, host, depth: seen.len() })
+        Some(Guest { id: id.clone(), own, host: host.id(), depth: seen.len() })
     }
 
     /// Whether an operation deletes by a call.
