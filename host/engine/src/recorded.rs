@@ -150,21 +150,19 @@ impl Recorded {
         self.current(urn).is_some() || self.copies(urn).next().is_some()
     }
 
-    /// The record of what something lives in (`deleted_with`): the current one or an old copy, the one in whose
-    /// time it was made. None where that cannot be told.
+    /// The record of what something lives in (`deleted_with`): the current one or an old copy. It came to live
+    /// there when it was made or with a later change, in the one of that time. None where that could be
+    /// several.
     pub(crate) fn home_of(&self, guest: &Record) -> Option<&Arc<Record>> {
         let host = guest.deleted_with.as_ref()?;
-        let current = self.current(host);
-        let mut hosts: Vec<&Arc<Record>> = self.copies(host).chain(current).collect();
+        let mut hosts: Vec<&Arc<Record>> = self.copies(host).chain(self.current(host)).collect();
         hosts.sort_by_key(|host| host.created);
-        let after = hosts.partition_point(|host| host.created <= guest.created);
-        let next = hosts.get(after);
-        match after.checked_sub(1).and_then(|last| hosts.get(last)) {
-            // It may have moved since.
-            Some(_) if next.is_some_and(|next| next.created <= guest.updated) => None,
-            Some(home) => Some(home),
-            // It is older, and came to live there with a later change.
-            None => current.filter(|current| hosts.len() == 1 && current.created <= guest.updated),
+        let made = hosts.partition_point(|host| host.created <= guest.created);
+        let changed = hosts.partition_point(|host| host.created <= guest.updated);
+        // The last that was there when it was made, and all that came until it was changed.
+        match hosts.get(made.saturating_sub(1)..changed)? {
+            [home] => Some(home),
+            _ => None,
         }
     }
 

@@ -166,9 +166,7 @@ async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
     let all = |b: &str, wish: &[(&str, &str)]| {
         documents(&[("c", "v: c"), ("b", b), ("a", "fixed: <b.id>, x: <c.id>")], wish)
     };
-    platform
-        .deploys(&all("fixed: <c.id>", &[("b", "deleted_with: <c>"), ("a", "deleted_with: <b>")]))
-        .await;
+    platform.deploys(&all("fixed: <c.id>", &[("b", "deleted_with: <c>"), ("a", "deleted_with: <b>")])).await;
     // This run is not about `a`, so the old `b` stays for it.
     let scope = Scope { targets: vec!["b".into()], ..Scope::default() };
     let options = PlanOptions { scope, ..PlanOptions::default() };
@@ -180,6 +178,22 @@ async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
     // One call deletes all that lived in `c`, at any distance.
     assert_eq!(platform.deploys(&last).await, ["create a~2", "delete c"]);
     assert_eq!((platform.copies().await, platform.up(&last).await.calls), (0, 0));
+}
+
+/// It moved into the first one, of which there is a second by then.
+#[tokio::test]
+async fn what_came_with_a_change_goes_with_the_one_of_that_time() {
+    let platform = Platform::new();
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[("b", "deleted_with: <a>")]);
+    platform.deploys(&documents(&[("b", "x: alone")], &[])).await;
+    platform.deploys(&of("fixed: 1")).await;
+    let scope = Scope { targets: vec!["a".into()], ..Scope::default() };
+    let options = PlanOptions { scope, ..PlanOptions::default() };
+    assert!(platform.up_with(&of("fixed: 2"), options).await.is_success());
+    assert_eq!(platform.copies().await, 1);
+    platform.done();
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create b~2", "delete a"]);
+    is_whole(&platform, &of("fixed: 2")).await;
 }
 
 #[tokio::test]
