@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_model::driver::{Inputs, Manifest, Subject, TypeSchema};
 use purlin_model::{
-    Class, Context, DriverCase, DriverCases, EnvironmentId, InvalidCase, Key, Map, ResourceId, SkippedRule,
+    Class, Context, DriverCase, DriverCases, EnvironmentId, InvalidCase, Key, ResourceId, SkippedRule,
     TypeName, Urn, Value,
 };
 
@@ -162,6 +162,6 @@ impl Trial {
 
     /// Keys of a part of the inputs.
     pub(crate) fn keys(value: &Value) -> Vec<String> {
-        value.as_map().map(Map::keys).into_iter().flatten().map(ToString::to_string).collect()
+        value.as_map().map(|map| map.keys()).into_iter().flatten().map(ToString::to_string).collect()
     }
 }

@@ -72,7 +72,9 @@ fn in_map(map: &mut Map, segment: &str, rest: &[String], old: Option<&Value>) ->
     let mut names: Vec<std::sync::Arc<str>> = Vec::new();
     if segment == "*" {
         names.extend(map.keys().cloned());
-        names.extend(old.into_iter().flat_map(Map::keys).filter(|name| !map.contains_key(*name)).cloned());
+        names.extend(
+            old.into_iter().flat_map(|map| map.keys()).filter(|name| !map.contains_key(*name)).cloned(),
+        );
     } else {
         names.push(segment.into());
     }

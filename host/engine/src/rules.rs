@@ -379,7 +379,7 @@ fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
     for (name, value) in
         [("values", &inputs.values), ("secrets", &inputs.secrets), ("params", &inputs.params)]
     {
-        let is_empty = matches!(value, Value::Null) || value.as_map().is_some_and(Map::is_empty);
+        let is_empty = matches!(value, Value::Null) || value.as_map().is_some_and(|map| map.is_empty());
         let is_spoken_of = spoken.is_some_and(|all| all.get(name).is_some());
         if name == "values" || !is_empty || is_spoken_of {
             let value = if matches!(value, Value::Null) { Value::map() } else { value.clone() };

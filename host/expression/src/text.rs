@@ -70,6 +70,8 @@ pub fn parse_text(
     if !literal.is_empty() {
         pieces.push(Piece::Literal(literal.into()));
     }
+    // Documents hold many of them, and most have one piece.
+    pieces.shrink_to_fit();
     Ok(Template::Text(Arc::new(Text { pieces })))
 }
 

@@ -23,6 +23,7 @@ mod lifecycle;
 mod location;
 mod lock;
 mod manifest;
+mod map;
 mod name;
 mod reason;
 mod recipe;
@@ -52,13 +53,14 @@ pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifec
 pub use location::Location;
 pub use lock::{Digest, Lock, Pin};
 pub use manifest::{Attribute, Dependency, FieldReference, Manifest, ManifestPart, Target, Under, Which};
+pub use map::{Entries, Map};
 pub use name::{Class, NameError, ResourceId, TypeName};
 pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
 pub use template::{Absent, Access, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template, Text};
 pub use urn::{Guresid, Urn};
-pub use value::{JsonError, Map, Secret, Unknown, Value};
+pub use value::{JsonError, Secret, Unknown, Value};
 pub use within::{Spot, Within};
 pub use workspace::{
     ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource, GivenValue,

@@ -3,12 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use serde_json::Number;
 use zeroize::Zeroize;
 
-/// The entries of a map value, in the order of the document.
-pub type Map = IndexMap<Arc<str>, Value>;
+use crate::Map;
 
 /// A value of the one expression language (SPEC §4).
 ///
@@ -35,7 +33,7 @@ pub enum Value {
     Unknown(Unknown),
 }
 
-/// A value that must not be shown. Its `Debug` does not. The last one that shares a text wipes it
+/// A value that must not be shown. Its `Debug` does not. The last one that shares a text or a map wipes it
 /// from memory.
 #[derive(Clone, PartialEq)]
 pub struct Secret(Box<Value>);
@@ -54,7 +52,7 @@ fn wipe(value: &mut Value) {
             }
         }
         Value::List(items) => items.iter_mut().for_each(wipe),
-        Value::Map(map) => map.values_mut().for_each(wipe),
+        Value::Map(map) => map.alone().into_iter().flat_map(|map| map.values_mut()).for_each(wipe),
         _ => {}
     }
 }
@@ -349,6 +347,13 @@ mod tests {
         wipe(&mut value);
         assert_eq!(value.get("a"), Some(Value::from(serde_json::json!(["\0\0\0"]))));
         assert_eq!((value.get("b"), shared), (Some("d".into()), "d".into()));
+        let mut map = Value::from(serde_json::json!({"a": "abc"}));
+        let shared = map.clone();
+        wipe(&mut map);
+        assert_eq!(shared.get("a"), Some("abc".into()));
+        drop(shared);
+        wipe(&mut map);
+        assert_eq!(map.get("a"), Some("\0\0\0".into()));
         // What somebody still has stays readable.
         let secret = Value::from("text").into_secret();
         let other = secret.clone();

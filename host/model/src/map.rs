@@ -1,0 +1,138 @@
+//! Maps of values, shared until one of those who have them changes it.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, LazyLock};
+
+use indexmap::IndexMap;
+
+use crate::Value;
+
+/// What a map is made of.
+pub type Entries = IndexMap<Arc<str>, Value>;
+
+/// The entries of a map value, in the order of the document. A clone shares them, and whoever changes one that
+/// is shared gets entries of its own: what was resolved, recorded and compared is most often the same.
+#[derive(Clone, Default)]
+pub struct Map(Option<Arc<Entries>>);
+
+static EMPTY: LazyLock<Entries> = LazyLock::new(Entries::default);
+
+impl Map {
+    /// An empty map.
+    pub const fn new() -> Self {
+        Self(None)
+    }
+
+    /// An empty map with room for so many entries.
+    pub fn with_capacity(entries: usize) -> Self {
+        Self(Some(Arc::new(Entries::with_capacity(entries))))
+    }
+
+    /// The entries, where nobody else has them.
+    pub(crate) fn alone(&mut self) -> Option<&mut Entries> {
+        self.0.as_mut().and_then(Arc::get_mut)
+    }
+
+    /// The entries for somebody who takes them.
+    pub fn into_entries(self) -> Entries {
+        self.0.map_or_else(Entries::default, Arc::unwrap_or_clone)
+    }
+}
+
+impl Deref for Map {
+    type Target = Entries;
+
+    fn deref(&self) -> &Entries {
+        match &self.0 {
+            Some(entries) => entries,
+            None => &EMPTY,
+        }
+    }
+}
+
+impl DerefMut for Map {
+    fn deref_mut(&mut self) -> &mut Entries {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        let is_shared = matches!((&self.0, &other.0), (Some(one), Some(other)) if Arc::ptr_eq(one, other));
+        is_shared || **self == **other
+    }
+}
+
+impl std::fmt::Debug for Map {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl From<Entries> for Map {
+    fn from(entries: Entries) -> Self {
+        Self(Some(entries).filter(|entries| !entries.is_empty()).map(Arc::new))
+    }
+}
+
+impl FromIterator<(Arc<str>, Value)> for Map {
+    fn from_iter<T: IntoIterator<Item = (Arc<str>, Value)>>(entries: T) -> Self {
+        let mut entries = Entries::from_iter(entries);
+        // Most maps are never changed.
+        entries.shrink_to_fit();
+        entries.into()
+    }
+}
+
+impl<const N: usize> From<[(Arc<str>, Value); N]> for Map {
+    fn from(entries: [(Arc<str>, Value); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (Arc<str>, Value);
+    type IntoIter = indexmap::map::IntoIter<Arc<str>, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.into_entries().into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Map {
+    type Item = (&'a Arc<str>, &'a Value);
+    type IntoIter = indexmap::map::Iter<'a, Arc<str>, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Map {
+    type Item = (&'a Arc<str>, &'a mut Value);
+    type IntoIter = indexmap::map::IterMut<'a, Arc<str>, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_changes_a_shared_map_gets_one_of_its_own() {
+        let mut one: Map = [("a".into(), Value::from("1"))].into();
+        let other = one.clone();
+        assert!(one.alone().is_none());
+        one.insert("b".into(), Value::Null);
+        assert_eq!((one.len(), other.len()), (2, 1));
+        assert_ne!(one, other);
+        one.shift_remove("b");
+        assert_eq!(one, other);
+        drop(other);
+        assert!(one.alone().is_some());
+        assert_eq!((Map::default(), Map::default().len()), (Map::with_capacity(3), 0));
+    }
+}
