@@ -44,7 +44,7 @@ impl Task<'_> {
         if call && exists(&record) && !shared {
             let driver = self.driver_of(&record)?;
             let mut call = self.call();
-            let intent = self.intend(Operation::Delete(id.clone()), &mut call).await?;
+            let intent = self.intend(Operation::Delete(id.clone()), &**driver, &mut call).await?;
             let may_move = id.superseded.is_none() && self.step.action == Action::Delete;
             let result = self.delete_record(&**driver, &call, &record, may_move).await;
             drop(turn);
@@ -109,6 +109,8 @@ pub(super) fn gone(record: &Record, stays: bool) -> Vec<Change> {
         state: ResourceState::default(),
         digest: [0; 32],
         tainted: false,
+        // What is not there needs nothing, so nothing has to stay for it.
+        dependencies: Vec::new(),
         ..record.clone()
     };
     vec![Change::Put(Box::new(absent))]

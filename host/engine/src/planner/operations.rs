@@ -102,17 +102,18 @@ pub(super) fn build(
     building.replace(&replaced, in_scope, warnings);
     building.remove();
     building.delete_left_overs(in_scope, warnings);
-    building.goes_with();
     building.order_deletions();
-    let Building { steps, mut operations, edges, errors, blocked, .. } = building;
-    if !errors.is_empty() {
-        return Err(Error::Documents(errors));
+    building.follow_hosts();
+    if !building.errors.is_empty() {
+        return Err(Error::Documents(building.errors));
     }
-    if !blocked.is_empty() {
-        return Ok(Built { blocked, ..Built::default() });
+    if !building.blocked.is_empty() {
+        return Ok(Built { blocked: building.blocked, ..Built::default() });
     }
-    let given_way = edges.settle(&mut operations)?;
-    keep_places(&mut operations, &given_way);
+    let given_way = std::mem::take(&mut building.edges).settle(&mut building.operations)?;
+    keep_places(&mut building.operations, &given_way);
+    building.goes_with();
+    let Building { steps, operations, blocked, .. } = building;
     Ok(Built { steps, operations, blocked })
 }
 

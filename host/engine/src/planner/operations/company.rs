@@ -8,7 +8,7 @@ use purlin_model::{Context, Reason, Urn};
 use purlin_state::RecordId;
 
 use super::Building;
-use super::edges::waits_for;
+use super::edges::{self, waits_for};
 use crate::plan::{Action, Companion, InsteadOf, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
@@ -22,9 +22,15 @@ pub(in crate::planner) fn homeless(
     steps: &[Step],
     operations: &[Operation],
 ) -> Vec<(Urn, Reason)> {
+    let companions = (0u32..).zip(operations).flat_map(|(index, operation)| {
+        let Work::Delete { also, .. } = &operation.work else { return Vec::new() };
+        also.iter().map(|companion| (&companion.id, index)).collect()
+    });
+    let taken_by: HashMap<&RecordId, u32> = companions.collect();
     let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.work {
         Work::Delete { id, call, goes_with, .. } if *call || *goes_with => {
             let step = steps.get(operation.step as usize)?;
+            let index = taken_by.get(id).copied().unwrap_or(index);
             // What is replaced now becomes an old copy only then.
             let is_current = id.superseded.is_none() || step.action == Action::Replace;
             let id = if is_current { RecordId::current(id.urn.clone()) } else { id.clone() };
@@ -93,52 +99,88 @@ struct Guest {
 }
 
 impl Building<'_> {
+    /// Has what lives in something go with that, wherever nothing has to happen between the two deletions.
+    /// The order of all deletions is settled by then, and this keeps it: what had to come before something
+    /// that goes comes before what it goes with.
     pub(super) fn goes_with(&mut self) {
         let mut guests: Vec<Guest> =
             self.deletions.iter().filter_map(|(id, own)| self.guest(id, *own)).collect();
-        guests.sort_by(|a, b| (a.depth, &a.id).cmp(&(b.depth, &b.id)));
-        // By record, the operation by which it really goes.
-        let mut goes: BTreeMap<RecordId, u32> = BTreeMap::new();
-        // What goes by each operation that takes something along.
-        let mut parties: HashMap<u32, Vec<RecordId>> = HashMap::new();
-        for Guest { id, own, host, .. } in guests {
-            let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
-            let waits = self.makes_place(own) && !self.makes_place(by);
-            if by != own
-                && self.is_call(by)
-                && !waits
-                && !self.is_needed_before(&id, &host, by, &goes, &parties)
-            {
-                let party = parties.entry(by).or_insert_with(|| vec![host]);
-                party.push(id.clone());
-                goes.insert(id, by);
+        if guests.is_empty() {
+            return self.retained_in_vain();
+        }
+        let mut place = vec![0; self.operations.len()];
+        for (number, index) in (0..).zip(edges::in_order(&self.operations).unwrap_or_default()) {
+            if let Some(place) = place.get_mut(index as usize) {
+                *place = number;
             }
         }
-        for (id, host) in goes {
-            let Some(own) = self.deletions.insert(id, host) else { continue };
-            let is_sure = self.is_sure(host);
-            let Some(Operation { work: Work::Delete { id: gone, call, goes_with, stays, .. }, .. }) =
-                self.operations.get_mut(own as usize)
-            else {
-                continue;
-            };
-            // What it lives in may turn out to stay: then this is deleted by itself.
-            (*call, *goes_with) = (!is_sure, is_sure);
-            // What is recorded now may be an old copy by then.
-            let (gone, stays) = (gone.clone(), *stays);
-            if let Some(Operation { work: Work::Delete { also, .. }, .. }) =
-                self.operations.get_mut(host as usize)
-            {
-                also.push(Companion { id: gone, stays });
-                self.edges.hard(host, own);
+        // What goes last comes first: others may have to go before it, and can once it goes with the host.
+        guests.sort_by_key(|guest| {
+            (guest.depth, std::cmp::Reverse(place.get(guest.own as usize).copied().unwrap_or(0)))
+        });
+        let mut followers = edges::followers(&self.operations);
+        loop {
+            let before = guests.len();
+            guests.retain(|guest| !self.goes(guest, &mut followers));
+            if guests.len() == before {
+                break;
             }
         }
         self.retained_in_vain();
-        self.follow_hosts();
+    }
+
+    /// Has one go with its host; says whether it does.
+    fn goes(&mut self, guest: &Guest, followers: &mut [Vec<u32>]) -> bool {
+        let Guest { id, own, host, .. } = guest;
+        let own = *own;
+        let Some(by) = self.deletions.get(host).copied().filter(|by| *by != own && self.is_call(*by)) else {
+            return false;
+        };
+        let after = self.operations.get(own as usize).map(|operation| operation.after.clone());
+        let before_own: Vec<u32> =
+            after.unwrap_or_default().into_iter().filter(|other| *other != by).collect();
+        let behind_own = followers.get(own as usize).map_or(&[][..], Vec::as_slice);
+        let is_between = before_own.iter().any(|other| waits_for(&self.operations, *other, by))
+            || behind_own.iter().any(|other| *other != by && waits_for(&self.operations, by, *other));
+        if is_between {
+            return false;
+        }
+        let is_sure = self.is_sure(by);
+        let Some(Operation { work: Work::Delete { id: gone, call, goes_with, stays, .. }, after, .. }) =
+            self.operations.get_mut(own as usize)
+        else {
+            return false;
+        };
+        // What it lives in may turn out to stay: then this is deleted by itself.
+        (*call, *goes_with) = (!is_sure, is_sure);
+        after.retain(|other| *other != by);
+        after.push(by);
+        // What is recorded now may be an old copy by then.
+        let companion = Companion { id: gone.clone(), stays: *stays };
+        let Some(Operation { work: Work::Delete { also, .. }, after, .. }) =
+            self.operations.get_mut(by as usize)
+        else {
+            return false;
+        };
+        also.push(companion);
+        after.retain(|other| *other != own);
+        after.extend(&before_own);
+        after.sort_unstable();
+        after.dedup();
+        for before in before_own {
+            followers.get_mut(before as usize).into_iter().for_each(|followers| followers.push(by));
+        }
+        followers
+            .get_mut(own as usize)
+            .into_iter()
+            .for_each(|followers| followers.retain(|other| *other != by));
+        followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(own));
+        self.deletions.insert(id.clone(), by);
+        true
     }
 
     /// Whether something is replaced because of what it lives in is known once that was.
-    fn follow_hosts(&mut self) {
+    pub(super) fn follow_hosts(&mut self) {
         for (own, operation) in (0..).zip(&self.operations) {
             if let Work::Create { with: Some(host), .. } = &operation.work
                 && let Some(before) = self.provisions.get(host)
@@ -210,12 +252,6 @@ impl Building<'_> {
         matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
     }
 
-    /// Whether an operation waits for the new one that a deletion makes place for, at any distance.
-    fn waits_for_new(&self, operation: u32, deletion: u32) -> bool {
-        let step = self.operations.get(deletion as usize).map(|deletion| deletion.step);
-        step.is_some_and(|new| waits_for(&self.operations, operation, new))
-    }
-
     /// Whether an operation deletes, whatever becomes known: the old one of a replacement that creates first
     /// stays where its inputs turn out not to ask for a new one.
     fn is_sure(&self, operation: u32) -> bool {
@@ -233,54 +269,5 @@ impl Building<'_> {
         );
         let replaces = provision.is_some_and(|provision| Some(provision.step) == step);
         !(replaces && is_perhaps)
-    }
-
-    /// Whether something else that goes has to go after `id` and before what `id` would go with:
-    /// then it cannot wait for that.
-    fn is_needed_before(
-        &self,
-        id: &RecordId,
-        host: &RecordId,
-        by: u32,
-        goes: &BTreeMap<RecordId, u32>,
-        parties: &HashMap<u32, Vec<RecordId>>,
-    ) -> bool {
-        let goes_by = |id: &RecordId| goes.get(id).or_else(|| self.deletions.get(id)).copied();
-        let then = |id: &RecordId| -> Vec<RecordId> {
-            let dependencies = self.recorded.get(id).map(|record| record.dependencies.iter());
-            let all = |urn: &'_ Urn| {
-                let copies = self.recorded.copies(urn).map(|copy| copy.id());
-                copies.chain([RecordId::current(urn.clone())]).collect::<Vec<_>>()
-            };
-            dependencies.into_iter().flatten().flat_map(all).collect()
-        };
-        let hosts: Vec<&RecordId> =
-            parties.get(&by).map_or_else(|| vec![host], |party| party.iter().collect());
-        let dependents = hosts.iter().flat_map(|host| self.dependents(&host.urn));
-        let dependents = dependents.filter(|dependent| dependent.superseded.is_none());
-        let leavers: Vec<u32> =
-            dependents.filter_map(|dependent| self.provisions.get(&dependent.urn).copied()).collect();
-        // To be needed by what it goes with anyway is no reason.
-        let mut stack: Vec<RecordId> = then(id).into_iter().filter(|id| goes_by(id) != Some(by)).collect();
-        let mut seen: HashSet<u32> = HashSet::new();
-        while let Some(id) = stack.pop() {
-            let Some(operation) = goes_by(&id) else { continue };
-            if operation == by {
-                return true;
-            }
-            if !seen.insert(operation) {
-                continue;
-            }
-            // Who has to leave what it goes with may wait for the new one of this.
-            if self.makes_place(operation)
-                && leavers.iter().any(|leaver| self.waits_for_new(*leaver, operation))
-            {
-                return true;
-            }
-            stack.extend(then(&id));
-            // Who goes in company waits for the company.
-            stack.extend(parties.get(&operation).into_iter().flatten().flat_map(then));
-        }
-        false
     }
 }

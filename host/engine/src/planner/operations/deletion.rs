@@ -85,7 +85,11 @@ impl Building<'_> {
     }
 
     pub(super) fn order_deletions(&mut self) {
-        for (id, own) in &self.deletions {
+        // What only forgets takes nothing away from anybody, so all else goes before such an order.
+        let (taking, forgetting): (Vec<_>, Vec<_>) =
+            self.deletions.iter().partition(|(_, own)| self.deletes(**own));
+        for (id, own) in taking.into_iter().chain(forgetting) {
+            let is_hard = id.superseded.is_none() && self.deletes(*own);
             for dependent in self.dependents.get(&id.urn).map_or(&[][..], Vec::as_slice) {
                 if dependent.urn == id.urn {
                     continue;
@@ -96,9 +100,9 @@ impl Building<'_> {
                     && self.deletes(*other)
                 {
                     // Which copy an old one depended on is not recorded.
-                    match id.superseded {
-                        None => self.edges.hard(*other, *own),
-                        Some(_) => self.edges.soft(*other, *own),
+                    match is_hard {
+                        true => self.edges.hard(*other, *own),
+                        false => self.edges.soft(*other, *own),
                     }
                 }
                 if dependent.superseded.is_none()

@@ -1,6 +1,8 @@
 //! Edges between operations: those that must be, and those that give way where they would form a
 //! loop.
 
+use petgraph::algo::toposort;
+use petgraph::graph::DiGraph;
 use purlin_graph::{Graph, NodeId};
 
 use crate::error::Error;
@@ -35,14 +37,14 @@ impl Edges {
             add(operations, *before, *after);
         }
         tidy(operations);
-        if !has_loop(operations) {
+        if in_order(operations).is_some() {
             return Ok(Vec::new());
         }
         // Rare: somebody moves to another dependency that cannot be there before the old one goes.
         for (operation, after) in operations.iter_mut().zip(hard) {
             operation.after = after;
         }
-        if has_loop(operations) {
+        if in_order(operations).is_none() {
             return Err(Error::Integrity("what is recorded allows no order of deletion".into()));
         }
         let mut given_way = Vec::new();
@@ -71,32 +73,30 @@ fn tidy(operations: &mut [Operation]) {
     }
 }
 
-fn has_loop(operations: &[Operation]) -> bool {
-    let mut followers: Vec<Vec<u32>> = vec![Vec::new(); operations.len()];
-    let mut waiting: Vec<usize> = Vec::with_capacity(operations.len());
+/// Operations in an order in which none comes before what it waits for; none where they wait for each other.
+pub(super) fn in_order(operations: &[Operation]) -> Option<Vec<u32>> {
+    let mut graph = DiGraph::<(), (), u32>::with_capacity(operations.len(), operations.len());
+    for _ in operations {
+        graph.add_node(());
+    }
     for (index, operation) in (0u32..).zip(operations) {
-        waiting.push(operation.after.len());
+        for before in operation.after.iter().filter(|before| (**before as usize) < operations.len()) {
+            graph.add_edge((*before).into(), index.into(), ());
+        }
+    }
+    let order = toposort(&graph, None).ok()?;
+    Some(order.into_iter().map(|node| node.index() as u32).collect())
+}
+
+/// What waits for each, and for nothing between.
+pub(super) fn followers(operations: &[Operation]) -> Vec<Vec<u32>> {
+    let mut followers: Vec<Vec<u32>> = vec![Vec::new(); operations.len()];
+    for (index, operation) in (0u32..).zip(operations) {
         for before in &operation.after {
-            if let Some(followers) = followers.get_mut(*before as usize) {
-                followers.push(index);
-            }
+            followers.get_mut(*before as usize).into_iter().for_each(|followers| followers.push(index));
         }
     }
-    let mut ready: Vec<u32> =
-        (0u32..).zip(&waiting).filter(|(_, count)| **count == 0).map(|(index, _)| index).collect();
-    let mut passed = 0;
-    while let Some(index) = ready.pop() {
-        passed += 1;
-        for follower in followers.get_mut(index as usize).map(std::mem::take).unwrap_or_default() {
-            if let Some(count) = waiting.get_mut(follower as usize) {
-                *count -= 1;
-                if *count == 0 {
-                    ready.push(follower);
-                }
-            }
-        }
-    }
-    passed < operations.len()
+    followers
 }
 
 /// Whether `operation` waits for `other`, at any distance, or is it.
