@@ -1,6 +1,7 @@
 //! What happens during a run, for programs: one JSON document a line (SPEC §11).
 
 use purlin_host::Documents;
+use purlin_host::clock::millis;
 use purlin_host::engine::{Action, CallFailed, Cause, Event, Phase, Stand, Summary};
 use purlin_host::model::grants::Lack;
 use purlin_host::model::trouble::Problem;
@@ -152,10 +153,6 @@ struct SummaryEvent {
     /// Calls of drivers that had effects.
     calls: usize,
     milliseconds: u64,
-}
-
-fn millis(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Writes an event as a line.

@@ -1,6 +1,7 @@
 //! Drivers as the engine sees them: a component in the sandbox, or anything that behaves like one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState, Subject};
@@ -71,6 +72,11 @@ pub trait Driver: Send + Sync {
     /// What the operator grants it; none where nothing is ever refused.
     fn grants(&self) -> Option<&Grants>;
 
+    /// How long one call takes at most before it is ended, whatever it does; none where nothing ends it.
+    fn longest(&self) -> Option<Duration> {
+        None
+    }
+
     /// Validates, fills in defaults, normalises. No effects.
     async fn check(
         &self,
@@ -133,6 +139,10 @@ impl Driver for purlin_sandbox::Driver {
 
     fn grants(&self) -> Option<&Grants> {
         Some(self.grants())
+    }
+
+    fn longest(&self) -> Option<Duration> {
+        Some(self.longest())
     }
 
     async fn check(

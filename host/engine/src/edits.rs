@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn pending(operation: Operation) -> Intent {
-        Intent { operation, idempotency_key: "k".into(), checkpoint: None, since: 0 }
+        Intent { operation, idempotency_key: "k".into(), checkpoint: None, since: 0, deadline: None }
     }
 
     #[test]

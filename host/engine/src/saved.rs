@@ -110,6 +110,7 @@ impl Plan {
             idempotency_key: String::new(),
             checkpoint: None,
             since: 0,
+            deadline: None,
         })))
     }
 }

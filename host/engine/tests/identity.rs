@@ -75,6 +75,25 @@ async fn a_driver_that_may_be_asked_again_is_where_the_old_one_is_found() {
 }
 
 #[tokio::test]
+async fn a_driver_that_marks_what_it_makes_tells_the_new_one_from_the_old_one() {
+    for when in [Lost::Before, Lost::After] {
+        let platform = interrupted(FULL, when, true).await;
+        *locked(&platform.driver.marks) = true;
+        assert!(platform.up(&of("fixed: 2")).await.is_success(), "{when:?}");
+        assert_eq!(platform.alive(), ["a~2", "b"], "{when:?}");
+        assert_eq!(platform.up(&of("fixed: 2")).await.calls, 0);
+    }
+}
+
+#[tokio::test]
+async fn an_intent_says_by_when_every_attempt_has_ended() {
+    let platform = interrupted(FULL, Lost::Before, true).await;
+    let pending = &platform.snapshot().await.pending[0];
+    // Five attempts of half a minute, and a minute of patience between two.
+    assert_eq!(pending.deadline, Some(pending.since + (5 * 30 + 4 * 60) * 1_000));
+}
+
+#[tokio::test]
 async fn an_old_copy_that_could_not_be_deleted_is_not_the_new_one_either() {
     let platform = Platform::with(FULL);
     *locked(&platform.driver.finds_oldest) = true;

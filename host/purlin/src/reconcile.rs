@@ -11,6 +11,7 @@ use futures::StreamExt as _;
 use purlin_engine::{Action, Base, CancelToken, Event, Plan, PlanOptions, Summary};
 use purlin_graph::Graph;
 use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Urn};
+use purlin_sandbox::clock;
 use purlin_state::{Change, Deployment, Status, Unmet};
 
 use self::due::Schedule;
@@ -215,7 +216,7 @@ impl Keeper {
             .filter(|record| due.contains(&record.urn))
             .filter_map(|record| {
                 let grace = due::grace(policy, &record.urn);
-                let over = record.created.saturating_add(due::millis(grace));
+                let over = record.created.saturating_add(clock::millis(grace));
                 (over > now).then(|| (record.urn.clone(), over))
             })
             .collect();

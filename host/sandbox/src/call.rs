@@ -171,6 +171,11 @@ impl Runner {
         self.granted.grants()
     }
 
+    /// Wall-clock time of the longest call.
+    pub(crate) fn longest(&self) -> Duration {
+        self.limits.time
+    }
+
     /// Wall-clock time of a call.
     fn time(&self, context: &CallContext<'_>) -> Duration {
         context.time.map_or(self.limits.time, |time| time.min(self.limits.time))
@@ -178,7 +183,7 @@ impl Runner {
 
     /// The contract's facts about a call that begins now.
     pub(crate) fn facts(&self, given: &Given<'_>) -> types::Call {
-        let time = u64::try_from(self.time(given.context).as_millis()).unwrap_or(u64::MAX);
+        let time = clock::millis(self.time(given.context));
         types::Call {
             idempotency_key: given.context.idempotency_key.to_owned(),
             // Without a clock a driver cannot know its deadline; the host ends the call all the same.

@@ -1,7 +1,7 @@
-//! The system's clock as milliseconds since 1970: the one place that reads it.
+//! Time in milliseconds, and the system's clock: the one place that reads it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The system's clock shows a time before 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,7 +13,7 @@ pub struct ClockError;
 /// # Errors
 /// When the system's clock shows a time before that.
 pub fn now() -> Result<u64, ClockError> {
-    millis(SystemTime::now())
+    since_1970(SystemTime::now())
 }
 
 /// The same for whoever cannot fail any more: where the clock is set back to a time before 1970 meanwhile,
@@ -29,21 +29,24 @@ pub fn steady() -> impl Fn() -> u64 + Send + Sync + 'static {
     }
 }
 
-fn millis(time: SystemTime) -> Result<u64, ClockError> {
-    let since = time.duration_since(UNIX_EPOCH).map_err(|_| ClockError)?;
-    u64::try_from(since.as_millis()).map_err(|_| ClockError)
+/// A time in milliseconds.
+pub fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn since_1970(time: SystemTime) -> Result<u64, ClockError> {
+    time.duration_since(UNIX_EPOCH).map(millis).map_err(|_| ClockError)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_time_before_1970_is_an_error_and_no_zero() {
-        assert_eq!(millis(UNIX_EPOCH - Duration::from_millis(1)), Err(ClockError));
-        assert_eq!(millis(UNIX_EPOCH), Ok(0));
-        assert_eq!(millis(UNIX_EPOCH + Duration::from_millis(1_790_000_000_123)), Ok(1_790_000_000_123));
+        assert_eq!(since_1970(UNIX_EPOCH - Duration::from_millis(1)), Err(ClockError));
+        assert_eq!(since_1970(UNIX_EPOCH), Ok(0));
+        assert_eq!(since_1970(UNIX_EPOCH + Duration::from_millis(1_790_000_000_123)), Ok(1_790_000_000_123));
         assert!(now().is_ok_and(|now| now > 1_700_000_000_000));
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed, ResourceState};
 use purlin_model::{Grants, Label};
@@ -77,6 +78,11 @@ impl Driver {
     /// What the operator grants it.
     pub fn grants(&self) -> &Grants {
         self.0.runner.grants()
+    }
+
+    /// Wall-clock time after which any call is ended.
+    pub fn longest(&self) -> Duration {
+        self.0.runner.longest()
     }
 
     fn reader<'a>(&'a self, given: &'a Given<'_>) -> Reader<'a> {

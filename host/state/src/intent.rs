@@ -16,6 +16,10 @@ pub struct Intent {
     pub checkpoint: Option<Label>,
     /// Since when, milliseconds since 1970.
     pub since: u64,
+    /// When every attempt at the call has ended, however it went, milliseconds since 1970: whoever takes the
+    /// environment over knows by then that nothing more comes of it. None where the driver has no limit, and in
+    /// what was recorded before this was.
+    pub deadline: Option<u64>,
 }
 
 /// What a call does.

@@ -68,7 +68,7 @@ impl Driver for Ledger {
 
     fn create(request: CreateRequest<Given>) -> Result<State, Failure> {
         let key = &request.call.idempotency_key;
-        let id = format!("{}-{}", request.name, key.get(..8).unwrap_or(key));
+        let id = id_of(&request.name, key);
         operation::checkpoint(&id);
         let values = request.inputs.given.values;
         write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
@@ -89,10 +89,8 @@ impl Read for Ledger {
     fn read(request: ReadRequest<Given>) -> Result<Option<Observed>, Failure> {
         let id = match request.id {
             Some(id) => id,
-            None => match named(&request.name)? {
-                Some(id) => id,
-                None => return Ok(None),
-            },
+            // What was made with this key, and nothing that only has the same name.
+            None => id_of(&request.name, &request.call.idempotency_key),
         };
         let Ok(text) = fs::read(path(&id)) else { return Ok(None) };
         let thing: Thing = serde_json::from_slice(&text).map_err(|e| Failure::Failed(e.to_string()))?;
@@ -129,6 +127,10 @@ impl Update for Ledger {
 
 purlin_sdk::export!(Ledger);
 
+fn id_of(name: &str, key: &str) -> String {
+    format!("{name}-{}", key.get(..8).unwrap_or(key))
+}
+
 fn path(id: &str) -> PathBuf {
     PathBuf::from(FOLDER).join("things").join(id)
 }
@@ -150,21 +152,6 @@ fn note(what: &str, id: &str, key: &str) -> Result<(), Failure> {
     fs::create_dir_all(&folder)
         .and_then(|()| fs::write(folder.join(format!("{what} {id} {key}")), ""))
         .map_err(|error| Failure::Failed(error.to_string()))
-}
-
-/// The last that was made with this name.
-fn named(name: &str) -> Result<Option<String>, Failure> {
-    let Ok(things) = fs::read_dir(PathBuf::from(FOLDER).join("things")) else { return Ok(None) };
-    let mut found = None;
-    for thing in things {
-        let thing = thing.map_err(|error| Failure::Failed(error.to_string()))?;
-        let id = thing.file_name().to_string_lossy().into_owned();
-        if id.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')) {
-            let made = thing.metadata().and_then(|about| about.modified()).ok();
-            found = found.max(Some((made, id)));
-        }
-    }
-    Ok(found.map(|(_, id)| id))
 }
 
 fn state(id: &str, values: &Values) -> Result<State, Failure> {

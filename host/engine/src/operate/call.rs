@@ -7,13 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use purlin_model::Label;
 use purlin_model::driver::{Failure, Subject};
-use purlin_sandbox::{CallError, CancelToken, CheckpointSink};
+use purlin_sandbox::{CallError, CancelToken, CheckpointSink, clock};
 use purlin_state::{Change, Intent, Operation, RecordId};
 
 use super::Task;
 use super::effort::Effort;
 use crate::apply::Shared;
-use crate::driver::Call;
+use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::event::Phase;
 
@@ -44,13 +44,20 @@ impl Task<'_> {
 
     /// Writes down what is about to be done. When this returns it is durable, and with it all that
     /// was submitted before.
-    pub(super) async fn intend(self, operation: Operation, call: &mut Call) -> Result<RecordId, Cause> {
+    pub(super) async fn intend(
+        self,
+        operation: Operation,
+        driver: &dyn Driver,
+        call: &mut Call,
+    ) -> Result<RecordId, Cause> {
         call.idempotency_key = self.shared.idempotency_key();
+        let since = (self.shared.clock)();
         let intent = Intent {
             operation,
             idempotency_key: call.idempotency_key.clone(),
             checkpoint: None,
-            since: (self.shared.clock)(),
+            since,
+            deadline: driver.longest().map(|longest| since.saturating_add(clock::millis(most(longest)))),
         };
         let id = intent.id();
         call.checkpoint = Some(self.checkpoints(&id));
@@ -81,6 +88,11 @@ impl Task<'_> {
         }
         error.into()
     }
+}
+
+/// How long all attempts at a call take at most, where one takes so long.
+fn most(longest: Duration) -> Duration {
+    longest.saturating_mul(ATTEMPTS).saturating_add(PATIENCE.saturating_mul(ATTEMPTS - 1))
 }
 
 /// Whether an error says that nothing was done.

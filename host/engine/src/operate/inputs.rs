@@ -100,6 +100,7 @@ impl Task<'_> {
     pub(super) async fn look(
         self,
         driver: &dyn Driver,
+        call: &Call,
         record: &Record,
         id: Option<&str>,
         state: Option<&ResourceState>,
@@ -107,7 +108,7 @@ impl Task<'_> {
         let mut attempt = Attempt::new(self, record, true);
         loop {
             let look = Look { id, name: record.name.expose(), inputs: attempt.inputs(), state };
-            match driver.read(&self.call(), look).await {
+            match driver.read(call, look).await {
                 Ok(found) => return Ok((found, attempt.succeeded())),
                 Err(CallError::Failure(Failure::NotFound(_))) => return Ok((None, attempt.succeeded())),
                 Err(error) if attempt.next(driver, &error).await => {}
@@ -128,7 +129,8 @@ impl Task<'_> {
         driver: &dyn Driver,
         record: &Record,
     ) -> Result<Option<Observed>, Cause> {
-        let found = self.look(driver, record, Some(record.state.id.expose()), Some(&record.state)).await?;
+        let id = Some(record.state.id.expose());
+        let found = self.look(driver, &self.call(), record, id, Some(&record.state)).await?;
         Ok(found.0)
     }
 

@@ -68,7 +68,7 @@ impl Task<'_> {
                 let made = Record { pinned, ..made };
                 // Until it is recorded what was made.
                 let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
-                let id = self.intend(Operation::Create(Box::new(made.clone())), &mut call).await?;
+                let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
                 let result = patiently(&self.shared.cancel, self.effort, || {
                     driver.create(&call, &prepared.inputs, made.name.expose())
                 })
@@ -215,7 +215,7 @@ impl Task<'_> {
         let rules = &self.shared.plan.rules;
         let certain =
             predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
-        let id = self.intend(Operation::Update(Box::new(changed.clone())), &mut call).await?;
+        let id = self.intend(Operation::Update(Box::new(changed.clone())), driver, &mut call).await?;
         let change = purlin_sandbox::Change {
             state: &record.state,
             before: &record.inputs,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use purlin_graph::Graph;
 use purlin_model::driver::{Failure, Observed};
-use purlin_model::{Finding, Map, Unfinished, Value};
-use purlin_sandbox::CallError;
+use purlin_model::{Finding, Unfinished, Value};
+use purlin_sandbox::{CallError, clock};
 use purlin_state::{Change, Record, RecordId, Status};
 
 use super::provision::held;
@@ -85,7 +85,7 @@ impl Task<'_> {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
-            let shown_by = record.created.saturating_add(millis(grace));
+            let shown_by = record.created.saturating_add(clock::millis(grace));
             if (self.shared.clock)() < shown_by {
                 self.observed(Finding::NotVisible, Vec::new());
                 return Ok(Done { action: Action::Read, durable: None });
@@ -152,16 +152,12 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
 
 /// Whether a driver told every input that is recorded.
 fn tells_all(record: &Record, found: &Observed) -> bool {
-    let is_empty = |value: &Value| value.as_map().is_none_or(Map::is_empty);
+    let is_empty = |value: &Value| value.as_map().is_none_or(|map| map.is_empty());
     let told = found.values.as_ref().and_then(Value::as_map);
     let values = record.inputs.values.as_map();
     is_empty(&record.inputs.secrets)
         && told
             .is_some_and(|told| values.is_none_or(|values| values.keys().all(|name| told.contains_key(name))))
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Reads; what a driver says it cannot find is gone.

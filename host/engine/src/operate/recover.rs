@@ -9,7 +9,7 @@ use super::call::patiently;
 use super::inputs::Attempt;
 use super::read::refreshed;
 use super::{Done, Outcome, Task, nothing};
-use crate::driver::Driver;
+use crate::driver::{Call, Driver};
 use crate::plan::Action;
 use crate::recorded::exists;
 
@@ -42,7 +42,9 @@ impl Task<'_> {
         let (mut found, mut other) = (None, None);
         if implements.read {
             let id = intent.checkpoint.as_ref().map(Label::expose);
-            (found, other) = self.look(&**driver, made, id, None).await?;
+            // A driver that marks what it makes tells the new one from another of its name by the key.
+            let call = Call { idempotency_key: intent.idempotency_key.clone(), ..self.call() };
+            (found, other) = self.look(&**driver, &call, made, id, None).await?;
             let Some(seen) = &found else {
                 return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
             };

@@ -72,6 +72,8 @@ pub(crate) struct Scripted {
     pub(crate) finds_oldest: Mutex<bool>,
     /// Whether `read` by a name finds whatever there is.
     pub(crate) finds_any: Mutex<bool>,
+    /// Whether `read` by a name finds only what was made with the idempotency key of the call.
+    pub(crate) marks: Mutex<bool>,
     drawn: AtomicU64,
 }
 
@@ -120,6 +122,7 @@ impl Scripted {
             changes: Mutex::default(),
             finds_oldest: Mutex::new(false),
             finds_any: Mutex::new(false),
+            marks: Mutex::new(false),
             drawn: AtomicU64::default(),
         })
     }
@@ -239,6 +242,9 @@ impl Driver for Scripted {
         None
     }
 
+    fn longest(&self) -> Option<Duration> {
+        Some(Duration::from_secs(30))
+    }
     async fn check(&self, _: &Call, inputs: &Inputs, before: Option<&Inputs>) -> Result<Checked, CallError> {
         if text(inputs, "fail").as_deref() == Some("check") {
             let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };
@@ -303,6 +309,9 @@ impl Driver for Scripted {
             Some(id) => world.get_key_value(id.trim_start_matches("./")),
             None if *locked(&self.finds_any) => {
                 world.iter().find(|(_, thing)| thing.key.contains("#shared."))
+            }
+            None if *locked(&self.marks) => {
+                world.iter().find(|(_, thing)| thing.made_with == call.idempotency_key)
             }
             None if *locked(&self.finds_oldest) => world.iter().find(|(_, thing)| thing.name == look.name),
             None => world.iter().rfind(|(_, thing)| thing.name == look.name),

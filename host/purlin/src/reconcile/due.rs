@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use purlin_engine::fits;
 use purlin_model::{Drift, Reconcile, Urn};
+use purlin_sandbox::clock::millis;
 
 /// How often a resource is read where nothing is written.
 const INTERVAL: Duration = Duration::from_secs(600);
@@ -110,7 +111,7 @@ impl Schedule {
             let interval = millis(read.own.unwrap_or(interval).max(SHORTEST));
             // Between 95 and 105 per cent.
             let spread = interval / 10;
-            read.at = now + interval - spread / 2 + scaled(spread, jitter);
+            read.at = now.saturating_add(interval - spread / 2).saturating_add(scaled(spread, jitter));
         }
     }
 
@@ -135,7 +136,7 @@ impl Schedule {
         let own = own.max(SHORTEST);
         if read.own != Some(own) {
             if own < read.own.unwrap_or(usual) {
-                read.at = read.at.min(now + millis(own));
+                read.at = read.at.min(now.saturating_add(millis(own)));
             }
             read.own = Some(own);
         }
@@ -204,10 +205,6 @@ impl Schedule {
 
 fn scaled(whole: u64, part: u64) -> u64 {
     whole.saturating_mul(part) / 1_023
-}
-
-pub(super) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 4)
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use crate::{Deployment, Environment, Holder, Outcome};
 pub(super) const CREATE: u8 = 1;
 pub(super) const UPDATE: u8 = 2;
 pub(super) const DELETE: u8 = 3;
+/// Beside one of these: a deadline follows.
+pub(super) const DEADLINE: u8 = 1 << 7;
 
 /// Beside the outcome of a deployment: it is a rollback, and the number of the deployment whose documents
 /// it took comes next. Programs that do not know it reject the outcome.

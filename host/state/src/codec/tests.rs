@@ -174,12 +174,14 @@ fn change() -> impl Strategy<Value = Change> {
         record().prop_map(|record| Operation::Update(record.into())),
         id().prop_map(Operation::Delete),
     ];
-    let intent = (operation, ".{0,9}", proptest::option::of(label()), any::<u64>()).prop_map(
-        |(operation, idempotency_key, checkpoint, since)| Intent {
+    let times = (any::<u64>(), proptest::option::of(any::<u64>()));
+    let intent = (operation, ".{0,9}", proptest::option::of(label()), times).prop_map(
+        |(operation, idempotency_key, checkpoint, (since, deadline))| Intent {
             operation,
             idempotency_key,
             checkpoint,
             since,
+            deadline,
         },
     );
     prop_oneof![
@@ -434,6 +436,7 @@ fn with_a_key_everything_is_sealed() {
         idempotency_key: "a-key-of-a-call".into(),
         checkpoint: Some("a-checkpoint".into()),
         since: 1,
+        deadline: Some(2),
     };
     let bytes = encode_intent(&intent, &keys).expect("writes");
     for part in hidden.into_iter().chain([&b"a-key-of-a-call"[..], b"a-checkpoint"]) {

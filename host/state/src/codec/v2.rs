@@ -126,5 +126,5 @@ pub(super) fn get_intent(source: &mut Source<'_>) -> Result<Intent, Fault> {
         DELETE => Operation::Delete(get_id(clear)?),
         _ => return Err("it holds an operation of an unknown kind"),
     };
-    Ok(Intent { operation, idempotency_key, checkpoint, since })
+    Ok(Intent { operation, idempotency_key, checkpoint, since, deadline: None })
 }

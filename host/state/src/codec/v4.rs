@@ -5,7 +5,7 @@ use purlin_model::Unfinished;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 
 use super::Fault;
-use super::entries::{CREATE, DELETE, UPDATE};
+use super::entries::{CREATE, DEADLINE, DELETE, UPDATE};
 use super::value::{self, Part, Source};
 use super::wire::{
     Reader, get_label, get_urn, put_bytes, put_label, put_number, put_optional, put_text, put_urn,
@@ -219,19 +219,18 @@ pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Fault
     put_text(out, &intent.idempotency_key);
     put_optional(out, intent.checkpoint.as_ref(), put_label);
     put_number(out, intent.since);
+    let kind = match &intent.operation {
+        Operation::Create(_) => CREATE,
+        Operation::Update(_) => UPDATE,
+        Operation::Delete(_) => DELETE,
+    };
+    out.push(kind | if intent.deadline.is_some() { DEADLINE } else { 0 });
+    if let Some(deadline) = intent.deadline {
+        put_number(out, deadline.wrapping_sub(intent.since));
+    }
     match &intent.operation {
-        Operation::Create(record) => {
-            out.push(CREATE);
-            put(out, record)
-        }
-        Operation::Update(record) => {
-            out.push(UPDATE);
-            put(out, record)
-        }
-        Operation::Delete(_) => {
-            out.push(DELETE);
-            Ok(())
-        }
+        Operation::Create(record) | Operation::Update(record) => put(out, record),
+        Operation::Delete(_) => Ok(()),
     }
 }
 
@@ -250,11 +249,14 @@ pub(super) fn get_intent_with(
     let idempotency_key = reader.text()?.into();
     let checkpoint = reader.optional(get_label)?;
     let since = reader.number()?;
-    let operation = match reader.byte()? {
+    let kind = reader.byte()?;
+    let has_deadline = kind & DEADLINE != 0;
+    let deadline = if has_deadline { Some(since.wrapping_add(reader.number()?)) } else { None };
+    let operation = match kind & !DEADLINE {
         CREATE => Operation::Create(Box::new(get_with(source, id, unfinished)?)),
         UPDATE => Operation::Update(Box::new(get_with(source, id, unfinished)?)),
         DELETE => Operation::Delete(id),
         _ => return Err("it holds an operation of an unknown kind"),
     };
-    Ok(Intent { operation, idempotency_key, checkpoint, since })
+    Ok(Intent { operation, idempotency_key, checkpoint, since, deadline })
 }
