@@ -60,7 +60,7 @@ pub(crate) fn list(items: Vec<Template>) -> Template {
 pub(crate) fn map(entries: impl Iterator<Item = (Arc<str>, Template)>) -> Template {
     let entries: IndexMap<Arc<str>, Template> = entries.collect();
     if !entries.values().all(|item| matches!(item, Template::Constant(_))) {
-        return Template::Map(entries);
+        return Template::Map(Box::new(entries));
     }
     let values = entries.into_iter().filter_map(|(key, item)| match item {
         Template::Constant(value) => Some((key, value)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
-use purlin_state::{Intent, Operation, Record, RecordId, Snapshot, Status, Unmet};
+use purlin_state::{Intent, Operation, Pool, Record, RecordId, Snapshot, Status, Unmet};
 
 use crate::circles::Dependence;
 use crate::error::Error;
@@ -19,6 +19,7 @@ pub(crate) struct Recorded {
     unmet: BTreeMap<Urn, Arc<Unmet>>,
     /// The records by driver and provider id.
     things: HashMap<String, Vec<Arc<Record>>>,
+    pool: Pool,
 }
 
 impl Recorded {
@@ -223,7 +224,8 @@ impl Recorded {
     pub(crate) fn apply(&mut self, change: purlin_state::Change) {
         use purlin_state::Change;
         match change {
-            Change::Put(record) => {
+            Change::Put(mut record) => {
+                self.pool.share(&mut record);
                 let id = record.id();
                 self.set(&id, Some(Arc::new(*record)));
             }

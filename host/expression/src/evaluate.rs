@@ -51,7 +51,7 @@ fn fill(template: &Template, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) ->
         }
         Template::Map(entries) => {
             let mut map = Map::with_capacity(entries.len());
-            for (key, entry) in entries {
+            for (key, entry) in &**entries {
                 if let Some(value) = fill(entry, scope, faults) {
                     map.insert(key.clone(), value);
                 }
@@ -215,7 +215,9 @@ mod tests {
         let list = Template::List(vec![template("${params.no?}"), template("${params.s?}")]);
         assert_eq!(evaluate(&list, &scope()), Ok(Some(json!(["x"]).into())));
         let map = [("a", "${params.no?}"), ("b", "${params.n?}")];
-        let map = Template::Map(map.into_iter().map(|(key, text)| (key.into(), template(text))).collect());
+        let map = Template::Map(Box::new(
+            map.into_iter().map(|(key, text)| (key.into(), template(text))).collect(),
+        ));
         assert_eq!(evaluate(&map, &scope()), Ok(Some(json!({"b": 5432}).into())));
 
         assert_eq!(eval("${params.n ?? 7}"), json!(5432).into());

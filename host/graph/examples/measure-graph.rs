@@ -85,7 +85,7 @@ fn deployment(shape: Shape, count: usize) -> Result<Deployment> {
             type_name: type_name.clone(),
             class: class.clone(),
             id: None,
-            params: Some(Arc::new(Template::Map(params.into_iter().collect()))),
+            params: Some(Arc::new(Template::Map(Box::new(params.into_iter().collect())))),
             location: at(5),
         });
     }
@@ -110,7 +110,7 @@ fn definition() -> Result<Definition> {
         name: Some("node".into()),
         driver,
         account: None,
-        values: Template::Map(values.into_iter().collect()),
+        values: Template::Map(Box::new(values.into_iter().collect())),
         secrets: Template::default(),
         secret_refs: None,
         provision: Vec::new(),

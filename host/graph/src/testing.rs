@@ -23,9 +23,9 @@ pub(crate) fn template(file: &str, json: &Json, dialect: Dialect) -> Template {
         Json::Array(items) => {
             Template::List(items.iter().map(|item| template(file, item, dialect)).collect())
         }
-        Json::Object(map) => Template::Map(
+        Json::Object(map) => Template::Map(Box::new(
             map.iter().map(|(key, item)| (key.as_str().into(), template(file, item, dialect))).collect(),
-        ),
+        )),
         other => Template::Constant(Value::from(other.clone())),
     }
 }

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
+use indexmap::map::MutableKeys as _;
 
 use crate::Value;
 
@@ -31,6 +32,19 @@ impl Map {
     /// The entries, where nobody else has them.
     pub(crate) fn alone(&mut self) -> Option<&mut Entries> {
         self.0.as_mut().and_then(Arc::get_mut)
+    }
+
+    pub(crate) fn share_names(&mut self, share: &mut dyn FnMut(&mut Arc<str>)) {
+        let Some(entries) = self.alone() else { return };
+        for (name, value) in entries.iter_mut2() {
+            let mut shared = Arc::clone(name);
+            share(&mut shared);
+            // Another text would be found in the wrong place.
+            if shared == *name {
+                *name = shared;
+            }
+            value.share_names(share);
+        }
     }
 
     /// The entries for somebody who takes them.

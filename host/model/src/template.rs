@@ -20,7 +20,7 @@ pub enum Template {
     /// A list with a placeholder somewhere below.
     List(Vec<Template>),
     /// A map with a placeholder somewhere below.
-    Map(IndexMap<Arc<str>, Template>),
+    Map(Box<IndexMap<Arc<str>, Template>>),
 }
 
 impl Default for Template {

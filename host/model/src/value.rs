@@ -159,6 +159,16 @@ impl Value {
         }
     }
 
+    /// Lets somebody put an equal text, shared with others, in the place of each name in it. What is secret is
+    /// left alone.
+    pub fn share_names(&mut self, share: &mut dyn FnMut(&mut Arc<str>)) {
+        match self {
+            Self::List(items) => items.iter_mut().for_each(|item| item.share_names(share)),
+            Self::Map(map) => map.share_names(share),
+            _ => {}
+        }
+    }
+
     /// The text of a string that is not secret.
     pub fn as_str(&self) -> Option<&str> {
         match self {

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use purlin_model::{Map, Value};
+use purlin_model::{Entries, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
@@ -92,11 +92,12 @@ impl<'de> Visitor<'de> for Json<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map = Map::default();
+        let mut map = Entries::default();
         while let Some(key) = entries.next_key::<String>()? {
             map.insert(key.into(), entries.next_value_seed(self)?);
         }
-        Ok(Value::Map(map))
+        map.shrink_to_fit();
+        Ok(Value::Map(map.into()))
     }
 }
 

@@ -4,6 +4,7 @@ use std::thread;
 
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
+use crate::pool::Pool;
 use crate::table::Table;
 use crate::{
     Deployment, Environment, Error, Holder, Intent, Known, Record, RecordId, Revision, Snapshot, Unmet, codec,
@@ -119,15 +120,17 @@ fn read_part(
     keys: &Keyring,
 ) -> Result<Vec<Record>, Error> {
     let prefix = environment.urn_prefix();
+    let mut pool = Pool::default();
     let records = part.iter().map(|(key, value)| {
         let name = || keyspace::describe(key, Some(environment));
         // What to call it matters only where it does not read.
-        let record = codec::decode(value, "", keys).or_else(|_| codec::decode(value, &name(), keys))?;
+        let mut record = codec::decode(value, "", keys).or_else(|_| codec::decode(value, &name(), keys))?;
         // What is in the wrong place was not put there by us.
         let place = keyspace::name(&prefix, &record.id());
         if place.is_none() || place.as_deref() != key.get(17..) {
             return Err(misplaced(name(), &record.id().to_string()));
         }
+        pool.share(&mut record);
         Ok(record)
     });
     records.collect()

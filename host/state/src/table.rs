@@ -107,6 +107,8 @@ impl Table {
                 self.tally.subtract(&key, &old);
             }
             None => {
+                let mut key = key;
+                key.shrink_to_fit();
                 self.entries.insert(key, value);
             }
         }

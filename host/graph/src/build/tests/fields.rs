@@ -83,7 +83,7 @@ fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
         annotations: BTreeMap::new(),
         under: purlin_model::Under::Spec,
         labels: labels(&[("own", own), ("tier", "web")]),
-        params: Arc::new(Template::Map(params.collect::<IndexMap<_, _>>())),
+        params: Arc::new(Template::Map(Box::new(params.collect::<IndexMap<_, _>>()))),
         depends_on: Vec::new(),
         location: Location::new(id, 1, 1),
     }

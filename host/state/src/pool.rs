@@ -1,0 +1,51 @@
+//! Texts that many records have, kept once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use purlin_model::Urn;
+
+use crate::Record;
+
+/// Texts that were seen so far, for records that have the same.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    texts: HashSet<Arc<str>>,
+    urns: HashSet<Urn>,
+}
+
+impl Pool {
+    /// Has a record share what others have too: the names of what made it, the resources it depends on, and the
+    /// names of its inputs and outputs. Their values may be secret, and stay its own.
+    pub fn share(&mut self, record: &mut Record) {
+        let driver = &mut record.driver;
+        for text in [&mut driver.name, &mut driver.version, &mut driver.digest, &mut record.deployment] {
+            self.text(text);
+        }
+        for text in [&mut record.definition, &mut record.holds_data].into_iter().flatten() {
+            self.text(text);
+        }
+        let others = record.dependencies.iter_mut().chain(&mut record.deleted_with);
+        for urn in std::iter::once(&mut record.urn).chain(others) {
+            match self.urns.get(urn) {
+                Some(known) => urn.clone_from(known),
+                None => {
+                    self.urns.insert(urn.clone());
+                }
+            }
+        }
+        let inputs = &mut record.inputs;
+        for value in [&mut inputs.values, &mut inputs.params, &mut record.state.outputs] {
+            value.share_names(&mut |name| self.text(name));
+        }
+    }
+
+    fn text(&mut self, text: &mut Arc<str>) {
+        match self.texts.get(text) {
+            Some(known) => text.clone_from(known),
+            None => {
+                self.texts.insert(Arc::clone(text));
+            }
+        }
+    }
+}
