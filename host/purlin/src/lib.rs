@@ -50,6 +50,7 @@ mod saved;
 mod secrets;
 mod session;
 mod settle;
+mod stored;
 mod values;
 mod vanished;
 mod written;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use purlin_host::Purlin;
 use purlin_host::documents::SourceMap;
-use purlin_host::model::Workspace;
-use purlin_host::state::{self, Environment};
+use purlin_host::state::Environment;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
@@ -14,7 +13,6 @@ use crate::input;
 use crate::render;
 use crate::report::status::Report;
 use crate::surroundings;
-use crate::text;
 use crate::ui::Level;
 
 /// How often `--watch` looks.
@@ -77,49 +75,20 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     // Found once: what the documents have wrong is told once, too.
     let place = input::place_as_written(&args.place.documents(), app).await?;
-    let (environment, workspace) = (place.environment(), place.workspace);
-    place.purlin.close().await.map_err(fail)?;
+    let environment = place.environment();
     let mut screen = Screen::new();
     let mut last: Option<Report> = None;
     loop {
-        // The state is let go of between two looks, so that others can work.
-        match watched(&environment, &workspace, app).await {
-            Ok(report) => {
-                let changed = last.as_ref() != Some(&report);
-                match args.format.format {
-                    Format::Json if changed => app.ui.json_line(&report),
-                    Format::Json => {}
-                    Format::Text => screen.show(&report, None, changed, app),
-                }
-                last = Some(report);
-            }
-            Err(Looked::Busy(message)) => {
-                if let (Format::Text, Some(report)) = (args.format.format, &last) {
-                    screen.show(report, Some(&message), false, app);
-                }
-            }
-            Err(Looked::Failed(failure)) => return Err(*failure),
+        let report = look(&place.purlin, &environment).await.map_err(fail)?;
+        let changed = last.as_ref() != Some(&report);
+        match args.format.format {
+            Format::Json if changed => app.ui.json_line(&report),
+            Format::Json => {}
+            Format::Text => screen.show(&report, changed, app),
         }
+        last = Some(report);
         tokio::time::sleep(EVERY).await;
     }
-}
-
-enum Looked {
-    /// Somebody else has the state; that passes.
-    Busy(String),
-    Failed(Box<Failure>),
-}
-
-async fn watched(environment: &Environment, workspace: &Workspace, app: &App) -> Result<Report, Looked> {
-    let failed = |failure: Failure| Looked::Failed(Box::new(failure));
-    let fail = |error: purlin_host::Error| match error {
-        purlin_host::Error::State(busy @ state::Error::Busy { .. }) => Looked::Busy(busy.to_string()),
-        error => failed(Failure::host(error, &SourceMap::default())),
-    };
-    let purlin = input::orchestrator(workspace, app).map_err(failed)?;
-    let report = look(&purlin, environment).await.map_err(fail)?;
-    purlin.close().await.map_err(fail)?;
-    Ok(report)
 }
 
 async fn look(purlin: &Purlin, environment: &Environment) -> Result<Report, purlin_host::Error> {
@@ -148,7 +117,7 @@ impl Screen {
         Self { lines: 0 }
     }
 
-    fn show(&mut self, report: &Report, busy: Option<&str>, changed: bool, app: &App) {
+    fn show(&mut self, report: &Report, changed: bool, app: &App) {
         let Some(rows) = app.ui.rows() else {
             // No terminal: each change is told once.
             if changed {
@@ -156,11 +125,7 @@ impl Screen {
             }
             return;
         };
-        let mut text = shown(report, app, Some(rows.saturating_sub(2)));
-        if let Some(busy) = busy {
-            let columns = app.ui.columns().unwrap_or(80).saturating_sub(1);
-            text.push_str(&format!("{}\n", text::fit(&text::line(busy), columns)));
-        }
+        let text = shown(report, app, Some(rows.saturating_sub(2)));
         // Up to the first line, then clear to the end of the screen.
         let up = if self.lines > 0 { format!("\u{1b}[{}A", self.lines) } else { String::new() };
         self.lines = text.lines().count();

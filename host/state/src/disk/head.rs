@@ -39,20 +39,11 @@ pub(crate) fn read(folder: &Path) -> Option<Noted> {
         return None;
     }
     let (magic, rest) = body.split_first_chunk::<8>()?;
-    let (generation, rest) = rest.split_first_chunk()?;
-    let (id, rest) = rest.split_first_chunk()?;
-    let (number, rest) = rest.split_first_chunk()?;
-    let (check, rest) = rest.split_first_chunk()?;
+    let (position, rest) = Position::split(rest)?;
     let identity = u64::from_le_bytes(rest.try_into().ok()?);
     if magic != MAGIC {
         return None;
     }
-    let position = Position {
-        generation: u64::from_le_bytes(*generation),
-        id: *id,
-        number: u64::from_le_bytes(*number),
-        check: u32::from_le_bytes(*check),
-    };
     let now = std::fs::metadata(&path).map(|metadata| identity_of(&metadata)).unwrap_or_default();
     Some(Noted { position, original: identity == now })
 }
@@ -75,10 +66,7 @@ impl Head {
     pub(crate) fn note(&self, position: Position) -> Result<(), Error> {
         let mut bytes = Vec::with_capacity(LENGTH);
         bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&position.generation.to_le_bytes());
-        bytes.extend_from_slice(&position.id);
-        bytes.extend_from_slice(&position.number.to_le_bytes());
-        bytes.extend_from_slice(&position.check.to_le_bytes());
+        bytes.extend_from_slice(&position.to_bytes());
         bytes.extend_from_slice(&self.identity.to_le_bytes());
         let check = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&check.to_le_bytes());

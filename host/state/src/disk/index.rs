@@ -2,7 +2,7 @@
 //! in it is in the journals too, so whatever happens to it costs time only.
 //!
 //! ```text
-//! e │ environment, 16 bytes   position in its journal, 44 bytes │ summary
+//! e │ environment, 16 bytes   position in its journal, 36 bytes │ summary
 //! ```
 //!
 //! sled lets one process in at a time, so it is open only for the moment of a question or a note.
@@ -42,7 +42,7 @@ fn key(place: &Place) -> Vec<u8> {
 
 /// Notes the summary of an environment as of a position.
 pub(crate) fn publish(root: &Root, place: &Place, position: Position, summary: &[u8]) -> Result<(), Error> {
-    let mut value = bytes_of(position);
+    let mut value = position.to_bytes().to_vec();
     value.extend_from_slice(summary);
     within(root, |db| {
         match value.len() {
@@ -62,7 +62,9 @@ pub(crate) fn all(root: &Root) -> Result<BTreeMap<Vec<u8>, Noted>, Error> {
         let mut all = BTreeMap::new();
         for entry in db.scan_prefix([ENVIRONMENT]) {
             let (key, value) = entry?;
-            if let (Some((_, place)), Some((position, summary))) = (key.split_first(), read(&value)) {
+            if let (Some((_, place)), Some((position, summary))) =
+                (key.split_first(), Position::split(&value))
+            {
                 all.insert(place.to_vec(), (position, summary.to_vec()));
             }
         }
@@ -93,7 +95,8 @@ fn within<T>(root: &Root, call: impl Fn(&Db) -> Result<T, sled::Error>) -> Resul
     }
 }
 
-fn open(root: &Root, path: &Path) -> Result<Db, Error> {
+/// Opens sled, waiting for another process for a moment.
+pub(super) fn open(root: &Root, path: &Path) -> Result<Db, Error> {
     let start = Instant::now();
     files::private_folder(path)?;
     loop {
@@ -114,7 +117,7 @@ fn is_taken(error: &std::io::Error) -> bool {
 }
 
 /// Opens sled in a folder, at once or not at all.
-pub(super) fn open_sled(path: &Path) -> Result<Db, Error> {
+fn open_sled(path: &Path) -> Result<Db, Error> {
     // Durability is the journal's business, and memory is better spent elsewhere.
     let config = sled::Config::new().path(path).cache_capacity(4 << 20).flush_every_ms(None);
     let folder = path.to_owned();
@@ -128,7 +131,7 @@ pub(super) fn open_sled(path: &Path) -> Result<Db, Error> {
 }
 
 /// Moves away what a kill left; says whether there was any.
-pub(super) fn set_torn_snapshots_aside(root: &Root, path: &Path) -> Result<bool, Error> {
+fn set_torn_snapshots_aside(root: &Root, path: &Path) -> Result<bool, Error> {
     let mut found = false;
     for entry in fs::read_dir(path).map_err(Error::io("list", path))? {
         let entry = entry.map_err(Error::io("list", path))?;
@@ -139,27 +142,4 @@ pub(super) fn set_torn_snapshots_aside(root: &Root, path: &Path) -> Result<bool,
         }
     }
     Ok(found)
-}
-
-fn bytes_of(position: Position) -> Vec<u8> {
-    let Position { generation, id, number, check } = position;
-    let mut bytes = generation.to_le_bytes().to_vec();
-    bytes.extend_from_slice(&id);
-    bytes.extend_from_slice(&number.to_le_bytes());
-    bytes.extend_from_slice(&check.to_le_bytes());
-    bytes
-}
-
-fn read(value: &[u8]) -> Option<(Position, &[u8])> {
-    let (generation, rest) = value.split_first_chunk()?;
-    let (id, rest) = rest.split_first_chunk()?;
-    let (number, rest) = rest.split_first_chunk()?;
-    let (check, summary) = rest.split_first_chunk()?;
-    let position = Position {
-        generation: u64::from_le_bytes(*generation),
-        id: *id,
-        number: u64::from_le_bytes(*number),
-        check: u32::from_le_bytes(*check),
-    };
-    Some((position, summary))
 }

@@ -37,6 +37,36 @@ pub(crate) struct Position {
     pub(crate) check: u32,
 }
 
+impl Position {
+    /// How many bytes it takes.
+    pub(crate) const LENGTH: usize = 36;
+
+    pub(crate) fn to_bytes(self) -> [u8; Self::LENGTH] {
+        let Self { generation, id, number, check } = self;
+        let mut bytes = [0; Self::LENGTH];
+        let parts = [&generation.to_le_bytes()[..], &id, &number.to_le_bytes(), &check.to_le_bytes()];
+        for (byte, part) in bytes.iter_mut().zip(parts.concat()) {
+            *byte = part;
+        }
+        bytes
+    }
+
+    /// Reads one from the front of bytes, and gives the rest.
+    pub(crate) fn split(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (generation, rest) = bytes.split_first_chunk()?;
+        let (id, rest) = rest.split_first_chunk()?;
+        let (number, rest) = rest.split_first_chunk()?;
+        let (check, rest) = rest.split_first_chunk()?;
+        let position = Self {
+            generation: u64::from_le_bytes(*generation),
+            id: *id,
+            number: u64::from_le_bytes(*number),
+            check: u32::from_le_bytes(*check),
+        };
+        Some((position, rest))
+    }
+}
+
 /// A journal that is open at its end.
 pub(crate) struct Journal {
     file: File,

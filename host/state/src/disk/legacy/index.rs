@@ -1,20 +1,16 @@
 //! The index as the formats before the fifth kept it: every entry, in sled.
 
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use sled::{Db, IVec};
 
 use super::cut::{self, Stored};
 use crate::disk::Root;
 use crate::disk::guard::guarded;
-use crate::disk::index::{open_sled, set_torn_snapshots_aside};
+use crate::disk::index;
 use crate::table::{Table, Tally};
 use crate::{Error, keyspace};
 
-/// How long sled may take to let go of a database that was closed in this very process.
-const LINGER: Duration = Duration::from_secs(2);
 /// So many entries are read at once.
 const AT_ONCE: usize = 1000;
 
@@ -48,18 +44,7 @@ impl Index {
     /// Opens sled in a folder that is ours.
     pub(super) fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder_in(folder);
-        set_torn_snapshots_aside(&Root::at(folder), &path)?;
-        let start = Instant::now();
-        loop {
-            match open_sled(&path) {
-                Err(Error::Io { source, .. })
-                    if source.to_string().contains("could not acquire lock") && start.elapsed() < LINGER =>
-                {
-                    thread::sleep(Duration::from_millis(2));
-                }
-                db => return Ok(Self { db: db?, path }),
-            }
-        }
+        Ok(Self { db: index::open(&Root::at(folder), &path)?, path })
     }
 
     fn guarded<T>(&self, call: impl FnOnce() -> Result<T, sled::Error>) -> Result<T, Error> {
