@@ -270,10 +270,9 @@ impl Writing {
             && let Some(journal) = &mut self.journal
             && (written || !journal.was_closed())
         {
-            let closed = journal.close();
+            journal.close()?;
             let position = journal.position();
             self.note(position);
-            closed?;
         }
         self.probe.at("close: before the index is told");
         if written {

@@ -299,14 +299,15 @@ impl Journal {
     }
 
     /// Notes that the store was closed, so that damage to the last batch can be told from what a
-    /// crash leaves. It need not last.
+    /// crash leaves. It is made durable: what says where the journal ends must not say more than the
+    /// journal has.
     pub(crate) fn close(&mut self) -> Result<(), Error> {
         let mut frame = Vec::new();
         let at = frame::begin(&mut frame);
         let check = sealed(&mut frame, at, Kind::Closed, self.check, self.number + 1)?;
         self.put(&frame, check)?;
         self.probe.at("journal: before it is cut to its length");
-        self.cut().map_err(Error::io("cut", &self.path))
+        self.cut().and_then(|()| self.file.sync_data()).map_err(Error::io("cut", &self.path))
     }
 
     fn put(&mut self, frame: &[u8], check: u32) -> Result<(), Error> {
