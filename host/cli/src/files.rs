@@ -1,7 +1,7 @@
 //! Files that commands write: whole or not at all, and never outside their folder.
 
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes a file so that nobody ever sees half of it: beside it, then renamed over it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
@@ -15,9 +15,37 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, folder_of(path), bytes, false).map_err(plain)
 }
 
-/// Writes a new file; one that is there is an error and stays as it is.
-pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(plain)
+/// Writes a new file, whole or not at all; one that is there is an error and stays as it is.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let folder = folder_of(path);
+    let write = || {
+        let file = beside(folder, text.as_bytes(), true)?;
+        file.persist_noclobber(path).map_err(|error| error.error)?;
+        sync_folder(folder)
+    };
+    write().map_err(plain)
+}
+
+/// Which of the files that a command is about to write stand in its way. One with the same content does
+/// not: a run that was cut off wrote it. Where every file is there, the command was run before, and all of
+/// them do.
+pub(crate) fn in_the_way(files: &[(PathBuf, impl AsRef<str>)]) -> Vec<&Path> {
+    let there = files.iter().filter(|(path, _)| path.symlink_metadata().is_ok());
+    let there: Vec<_> = there.map(|(path, text)| (path.as_path(), is_written(path, text.as_ref()))).collect();
+    let any = there.len() == files.len() || there.iter().any(|(_, written)| !written);
+    there.into_iter().filter(|_| any).map(|(path, _)| path).collect()
+}
+
+/// Writes such a file where it is not there yet.
+pub(crate) fn write_once(path: &Path, text: &str) -> io::Result<()> {
+    if is_written(path, text) { Ok(()) } else { write_new(path, text) }
+}
+
+fn is_written(path: &Path, text: &str) -> bool {
+    let is_file = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == text.len() as u64);
+    is_file && std::fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
 /// A command overwrites only what such a command wrote: whether a file may be written, because
@@ -65,13 +93,27 @@ fn replace(path: &Path, folder: &Path, bytes: &[u8], readable: bool) -> io::Resu
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
+    beside(folder, bytes, readable)?.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// A durable file in a folder, which has no name of its own yet.
+fn beside(folder: &Path, bytes: &[u8], readable: bool) -> io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     if readable {
         readable_by_umask(file.as_file())?;
     }
-    file.persist(path).map_err(|error| error.error)?;
+    Ok(file)
+}
+
+/// Makes the names in a folder last, so that a file outlives a power cut once the command has ended.
+/// Systems whose folders cannot be synced do it themselves.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
     Ok(())
 }
 
@@ -158,6 +200,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_run_wrote_that_was_cut_off_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = ["a", "b"].map(|name| (folder.path().join(name), name));
+        assert!(in_the_way(&files).is_empty());
+        write_once(&files[0].0, "a").expect("written");
+        assert!(in_the_way(&files).is_empty());
+        std::fs::write(&files[0].0, "theirs").expect("written");
+        assert_eq!(in_the_way(&files), [&files[0].0]);
+        std::fs::write(&files[0].0, "a").expect("written");
+        write_once(&files[1].0, "b").expect("written");
+        assert_eq!(in_the_way(&files).len(), 2);
+    }
+
+    #[test]
     fn only_what_is_ours_is_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a");
@@ -191,7 +247,8 @@ mod tests {
         write(&path, "one").expect("written");
         write(&path, "two").expect("written again");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "two");
-        assert!(write_new(&path, "three").is_err());
+        assert!(write_once(&path, "three").is_err());
+        write_once(&path, "two").expect("it is there");
         assert_eq!(std::fs::read_dir(folder.path().join("a")).expect("listing").count(), 1);
     }
 }

@@ -48,27 +48,24 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         None => application(&folder_name(&app.folder.join(&args.folder))),
     };
-    let there: Vec<String> = FILES
+    let files: Vec<(PathBuf, String)> = FILES
         .iter()
-        .map(|(file, _)| args.folder.join(file))
+        .map(|(file, content)| (args.folder.join(file), content.replace("APPLICATION", &name)))
         // One's own list of what git passes over is kept.
-        .filter(|path| path.symlink_metadata().is_ok() && !path.ends_with(".gitignore"))
-        .map(|path| format!("`{}`", path.display()))
+        .filter(|(path, _)| path.symlink_metadata().is_err() || !path.ends_with(".gitignore"))
         .collect();
+    let there: Vec<String> =
+        files::in_the_way(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
     if !there.is_empty() {
         return Err(Failure::input(format!("{} there already; nothing was written", is_or_are(&there)))
             .hint("`purlin init DIR` writes into another folder"));
     }
-    for (file, content) in FILES {
-        let path = args.folder.join(file);
-        if path.ends_with(".gitignore") && path.symlink_metadata().is_ok() {
-            continue;
-        }
+    for (path, content) in &files {
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         written
-            .and_then(|()| files::write_new(&path, &content.replace("APPLICATION", &name)))
+            .and_then(|()| files::write_once(path, content))
             .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
-        app.ui.data(&format!("{}\n", text::line(&input::short(&path, Path::new(".")).display().to_string())));
+        app.ui.data(&format!("{}\n", text::line(&input::short(path, Path::new(".")).display().to_string())));
     }
     let steps = if args.folder == Path::new(".") {
         String::new()

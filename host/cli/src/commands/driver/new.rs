@@ -63,13 +63,10 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         None => Name::of(&app.folder.join(&args.folder)),
     };
     let kit = kits::kit(args.lang);
-    let files = files_of(&kit, &name);
-    let taken: Vec<String> = files
-        .iter()
-        .map(|(path, _)| args.folder.join(path))
-        .filter(|path| path.symlink_metadata().is_ok())
-        .map(|path| format!("`{}`", path.display()))
-        .collect();
+    let files = files_of(&kit, &name).into_iter();
+    let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
+    let taken: Vec<String> =
+        files::in_the_way(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
     if let Some(first) = taken.first() {
         let others = match taken.len() {
             1 => " is".to_owned(),
@@ -79,12 +76,11 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             .hint("`purlin driver new DIR` writes into another folder"));
     }
     for (path, content) in &files {
-        let path = args.folder.join(path);
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         written
-            .and_then(|()| files::write_new(&path, content))
+            .and_then(|()| files::write_once(path, content))
             .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
-        app.ui.data(&format!("{}\n", text::line(&input::short(&path, Path::new(".")).display().to_string())));
+        app.ui.data(&format!("{}\n", text::line(&input::short(path, Path::new(".")).display().to_string())));
     }
     app.ui.note(&format!("{name} needs {}", kit.needs));
     let file = name.file();
