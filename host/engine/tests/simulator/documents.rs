@@ -9,6 +9,8 @@ use crate::rng::Rng;
 /// What the documents ask for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Documents {
+    /// Number of the environment that they are for.
+    pub(crate) place: u8,
     /// By slot. A slot is what a resource is, whatever its name.
     pub(crate) resources: BTreeMap<u8, Resource>,
     /// Between two slots, the lower first. Who depends on whom follows from `order`, so that there
@@ -140,9 +142,9 @@ pub(crate) fn name(slot: u8, number: u8) -> String {
     }
 }
 
-/// The id of what somebody made by hand for a slot.
-pub(crate) fn made_by_hand(slot: u8) -> String {
-    format!("p{slot}")
+/// The id of what somebody made by hand for a slot of an environment.
+pub(crate) fn made_by_hand(place: u8, slot: u8) -> String {
+    format!("p{}", u32::from(place) * SLOTS + u32::from(slot))
 }
 
 /// The key of a resource with this name.
@@ -337,8 +339,8 @@ impl Documents {
             wishes.push(format!("deleted_with: {host}"));
         }
         match resource.by_hand {
-            Some(ByHand::Import) => wishes.push(format!("import: {}", made_by_hand(own))),
-            Some(ByHand::Observe) => wishes.push(format!("observe: {}", made_by_hand(own))),
+            Some(ByHand::Import) => wishes.push(format!("import: {}", made_by_hand(self.place, own))),
+            Some(ByHand::Observe) => wishes.push(format!("observe: {}", made_by_hand(self.place, own))),
             None => {}
         }
         if let Some(number) = resource.alias {

@@ -94,7 +94,7 @@ impl SimDriver {
     async fn begin(&self, what: &str, call: &Call, id: &str) -> Result<Under, CallError> {
         let (number, fault) = self.sim.call();
         let with = fault.map_or_else(String::new, |fault| format!(" ({fault:?})"));
-        self.sim.world().say(format!("{number}: {what} {} {id}{with}", call.subject.key));
+        self.sim.say(format!("{number}: {what} {} {id}{with}", call.subject.key));
         self.sim.point().await;
         let time = match fault {
             Some(Fault::Slow) => 5_000,
@@ -141,7 +141,7 @@ impl SimDriver {
             }
             _ => {}
         }
-        self.sim.world().say(format!("{}: answered", under.number));
+        self.sim.say(format!("{}: answered", under.number));
         self.sim.point().await;
         Ok(answer)
     }
@@ -197,8 +197,9 @@ impl Driver for SimDriver {
         self.answer(under, checked).await
     }
 
+    /// All environments are in one account, where names tell them apart.
     async fn name(&self, call: &Call, _: &Inputs) -> Result<Label, CallError> {
-        Ok(call.subject.key.id().into())
+        Ok(format!("{}-{}", call.subject.context.env.id, call.subject.key.id()).into())
     }
 
     async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
@@ -216,7 +217,7 @@ impl Driver for SimDriver {
             had: std::collections::BTreeSet::new(),
             released: false,
         };
-        if !self.sim.world().has_room(&thing.values) {
+        if !self.sim.world().has_room(&thing.values, &thing.urn) {
             return Err(self.gone("what it is to live in"));
         }
         if self.kind.deletes_first && self.kind.implements.update_impact {
@@ -245,11 +246,12 @@ impl Driver for SimDriver {
         let what = look.id.map_or_else(|| format!("named {}", look.name), str::to_owned);
         let under = self.begin("read", call, &what).await?;
         let found = {
-            let world = self.sim.world();
+            let mut world = self.sim.world();
             let id = look
                 .id
                 .map(str::to_owned)
                 .or_else(|| world.by_name(self.number, look.name, self.kind.finds_oldest));
+            id.iter().for_each(|id| world.is_at_home(id, call.subject.urn.as_str()));
             id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
         };
         // What can be told, and is not there, is told to be nothing.
@@ -286,11 +288,12 @@ impl Driver for SimDriver {
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose().to_owned();
         let under = self.begin("update", call, &id).await?;
-        if !self.sim.world().has_room(&values(change.after)) {
+        if !self.sim.world().has_room(&values(change.after), call.subject.urn.as_str()) {
             return Err(self.gone("what it is to live in"));
         }
         let state = {
             let mut world = self.sim.world();
+            world.is_at_home(&id, call.subject.urn.as_str());
             world.was_ever(&id, &values(change.before));
             let mut after = values(change.after);
             if under.fault == Some(Fault::Half)
@@ -310,7 +313,11 @@ impl Driver for SimDriver {
 
     async fn delete(&self, call: &Call, state: &ResourceState, _: &Inputs) -> Result<(), CallError> {
         let under = self.begin("delete", call, state.id.expose()).await?;
-        let was_there = self.sim.world().delete(state.id.expose());
+        let was_there = {
+            let mut world = self.sim.world();
+            world.is_at_home(state.id.expose(), call.subject.urn.as_str());
+            world.delete(state.id.expose())
+        };
         self.answer(under, ()).await?;
         if was_there || !self.kind.strict { Ok(()) } else { Err(self.gone(state.id.expose())) }
     }

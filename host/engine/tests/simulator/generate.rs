@@ -15,19 +15,48 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     let drivers: Vec<Kind> = (0..1 + rng.below(4)).map(|_| kind(&mut rng)).collect();
     // One life in four refers by fields, whatever else is drawn.
     let manifests = seed.is_multiple_of(4);
+    let (start, many) = documents(&mut rng, &drivers, manifests);
+    let rough = rng.chance(85);
+    let steps = (0..2 + rng.below(6)).map(|number| step(&mut rng, &drivers, many, number, rough)).collect();
+    let mut scenario = Scenario { drivers, starts: vec![start], steps };
+    // Drawn apart, so that a seed keeps the rest of its life when something is added to this.
+    let mut rng = Rng::mixed(seed, 1);
+    for place in 1..*rng.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 2, 3]) {
+        add_place(&mut rng, &mut scenario, place, many, rough);
+    }
+    scenario
+}
+
+/// Documents, and how many names they use.
+fn documents(rng: &mut Rng, drivers: &[Kind], manifests: bool) -> (Documents, u32) {
     let mut start = Documents { order: rng.next(), manifests, ..Documents::default() };
     let many = 1 + rng.below(SLOTS);
     for slot in 0..many {
-        start.edit(&Edit::Put(slot as u8, resource(&mut rng, &drivers)));
+        start.edit(&Edit::Put(slot as u8, resource(rng, drivers)));
     }
     // Some graphs are dense, some have no edges at all.
     let links = rng.below(2 * many + 1);
     for _ in 0..links {
-        start.edit(&link(&mut rng, many));
+        start.edit(&link(rng, many));
     }
-    let rough = rng.chance(85);
-    let steps = (0..2 + rng.below(6)).map(|number| step(&mut rng, &drivers, many, number, rough)).collect();
-    Scenario { drivers, start, steps }
+    (start, many)
+}
+
+/// Adds an environment, with the same documents as the first or with others of the same names, and what is
+/// done there.
+fn add_place(rng: &mut Rng, scenario: &mut Scenario, place: u8, many: u32, rough: bool) {
+    let same = rng.chance(50);
+    let (start, many) = match same {
+        true => (scenario.starts[0].clone(), many),
+        false => documents(rng, &scenario.drivers, scenario.starts[0].manifests),
+    };
+    scenario.starts.push(Documents { place, ..start });
+    for number in 0..1 + rng.below(4) {
+        let step =
+            Step { place, beside: rng.chance(60), ..step(rng, &scenario.drivers, many, number, rough) };
+        let at = rng.below(scenario.steps.len() as u32 + 1) as usize;
+        scenario.steps.insert(at, step);
+    }
 }
 
 fn kind(rng: &mut Rng) -> Kind {

@@ -1,441 +1,99 @@
-//! One simulated life: the commands of a scenario one after the other, and what has to hold.
+//! One simulated life: environments over one store and in one world, and their commands, one after the other
+//! or at the same time.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard};
 
-use futures::StreamExt as _;
-use purlin_documents::{Input, load};
-use purlin_engine::{
-    Action, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions,
-    Scope, Summary,
-};
-use purlin_graph::{Catalogue, Graph};
-use purlin_model::{Context, EnvironmentId, Reason};
-use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
+use purlin_state::{Revision, Snapshot};
 
-use crate::documents::{self, Documents, Resource, key};
-use crate::drivers::Shelf;
-use crate::scenario::{Behind, Command, Part, Scenario, Step};
-use crate::sim::{Shared, Sim};
+use crate::disk::Disk;
+use crate::documents::{Documents, made_by_hand};
+pub(crate) use crate::place::{Ended, Fault};
+use crate::place::{Place, environment};
+use crate::scenario::{Scenario, Step};
+use crate::sim::Sim;
 use crate::store::SimStore;
-use crate::world::Planned;
+use crate::world::World;
 
-/// Drivers, a store, a world.
+/// Environments, a store, a world.
 pub(crate) struct Life {
-    pub(crate) sim: Shared,
-    pub(crate) store: SimStore,
-    shelf: Shelf,
-    scenario: Scenario,
-    pub(crate) documents: Documents,
-    graph: Option<(Documents, Arc<Graph>)>,
-    runs: u64,
-    clock: Arc<AtomicU64>,
+    pub(crate) places: Vec<Place>,
+    /// What was recorded in each of them when its last command had ended.
+    left: Vec<Option<Revision>>,
 }
-
-/// How a command ended.
-#[derive(Debug, Default)]
-pub(crate) struct Ended {
-    pub(crate) summaries: Vec<Summary>,
-    /// Keys that warnings of the plan name.
-    pub(crate) warned: BTreeSet<String>,
-    /// Codes of what the plan was refused for; a driver that could not be asked is `driver`.
-    pub(crate) refused: Vec<String>,
-    pub(crate) crashed: bool,
-}
-
-impl Ended {
-    pub(crate) fn calls(&self) -> usize {
-        self.summaries.iter().map(|summary| summary.calls).sum()
-    }
-
-    /// Whether all is done but what waits for others.
-    pub(crate) fn only_waits(&self) -> bool {
-        let waits = |summary: &Summary| summary.is_success() || summary.only_waits();
-        !self.crashed && self.refused.is_empty() && self.summaries.iter().all(waits)
-    }
-
-    pub(crate) fn is_success(&self) -> bool {
-        !self.crashed && self.refused.is_empty() && self.summaries.iter().all(Summary::is_success)
-    }
-}
-
-pub(crate) type Fault = String;
 
 impl Life {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let sim = Arc::new(Sim::default());
-        for (slot, resource) in scenario.resources() {
-            if resource.by_hand.is_some() {
-                sim.world().made_by_hand(&documents::made_by_hand(slot), usize::from(resource.driver));
+        Self::with(scenario, scenario.starts.iter().cloned().enumerate().collect())
+    }
+
+    /// One of its environments, with other documents and alone in the world.
+    pub(crate) fn alone(scenario: &Scenario, number: usize, documents: &Documents) -> Self {
+        Self::with(&Scenario { steps: Vec::new(), ..scenario.clone() }, vec![(number, documents.clone())])
+    }
+
+    fn with(scenario: &Scenario, starts: Vec<(usize, Documents)>) -> Self {
+        let world = Arc::default();
+        let disk = Arc::new(Disk::new());
+        let several = starts.len() > 1;
+        let places = starts.into_iter().map(|(number, documents)| {
+            let sim = Arc::new(Sim::new(&world, environment(number).env.as_ref(), several));
+            let store = SimStore::new(Arc::clone(&sim), &disk, &environment(number));
+            Place::new(number, (sim, store), &scenario.drivers, documents)
+        });
+        let life = Self { places: places.collect(), left: vec![None; scenario.starts.len()] };
+        for place in &life.places {
+            for (slot, resource) in scenario.resources(place.number, &place.documents) {
+                if resource.by_hand.is_some() {
+                    let id = made_by_hand(place.documents.place, slot);
+                    let prefix = place.environment.urn_prefix();
+                    life.world().made_by_hand(&id, &prefix, usize::from(resource.driver));
+                }
             }
         }
-        Self {
-            store: SimStore::new(
-                Arc::clone(&sim),
-                &Environment { org: "acme".into(), app: "shop".into(), env: "dev".into() },
-            ),
-            shelf: Shelf::new(&scenario.drivers, &sim),
-            scenario: scenario.clone(),
-            documents: scenario.start.clone(),
-            graph: None,
-            runs: 0,
-            clock: Arc::new(AtomicU64::new(1)),
-            sim,
-        }
+        life
     }
 
-    pub(crate) fn context(&self) -> Context {
-        Context {
-            org: "acme".into(),
-            app: "shop".into(),
-            env: EnvironmentId { id: "dev".into(), kind: "development".into() },
-            namespace: "dev".into(),
-            deployment: self.runs.to_string().into(),
-        }
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        self.places[0].world()
     }
 
-    pub(crate) fn urn(&self, slot: u8) -> Option<String> {
-        let id = self.documents.resources.get(&slot)?.id(slot);
-        let key = purlin_model::Key::parse(&key(&id)).ok()?;
-        Some(purlin_model::Urn::new(&self.context(), &key).as_str().to_owned())
+    /// The environment that a step is about.
+    pub(crate) fn place_of(&self, step: &Step) -> usize {
+        usize::from(step.place) % self.places.len()
     }
 
-    /// The URNs of the resources that have a wish.
-    fn wishing(&self, wish: impl Fn(&Resource) -> bool) -> BTreeSet<String> {
-        let wishing = self.documents.resources.iter().filter(|(_, resource)| wish(resource));
-        wishing.filter_map(|(slot, _)| self.urn(*slot)).collect()
-    }
-
-    fn graph(&mut self) -> Result<Arc<Graph>, Fault> {
-        if let Some((of, graph)) = &self.graph
-            && *of == self.documents
-        {
-            return Ok(Arc::clone(graph));
-        }
-        let text = self.documents.text();
-        let loaded = load(&[Input::Text { name: "simulated.yaml".into(), text: text.clone() }]);
-        if loaded.has_errors() {
-            return Err(format!("the documents are wrong: {:#?}\n{text}", loaded.diagnostics));
-        }
-        let catalogue =
-            Catalogue::new(loaded.definitions).map_err(|errors| format!("{errors:#?}\n{text}"))?;
-        let input = purlin_graph::Input {
-            context: Arc::new(self.context()),
-            catalogue: Arc::new(catalogue),
-            deployment: Arc::new(loaded.deployment),
-            outputs: &KnownOutputs::default(),
-            recorded: &|_| false,
-        };
-        let graph = purlin_graph::build(&input).map_err(|errors| format!("{errors:#?}\n{text}"))?;
-        let graph = Arc::new(graph);
-        self.graph = Some((self.documents.clone(), Arc::clone(&graph)));
-        Ok(graph)
-    }
-
-    /// What is durable, which has to be whole whatever happened.
-    pub(crate) async fn snapshot(&self) -> Result<Snapshot, Fault> {
-        self.store.durable().await.map_err(|error| format!("the state cannot be read: {error}"))
-    }
-
-    pub(crate) async fn base(&self) -> Result<Base, Fault> {
-        let snapshot = self.snapshot().await?;
-        Base::new(snapshot).map_err(|error| format!("the state is not whole: {error}"))
-    }
-
-    /// Runs one step in a process of its own.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<Ended, Fault> {
-        self.runs += 1;
-        for edit in &step.edits {
-            self.documents.edit(edit);
-        }
+    /// Runs steps of different environments at the same time, each in a process of its own.
+    pub(crate) fn together(&mut self, steps: &[(usize, &Step)]) -> Result<Vec<Ended>, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
             .map_err(|error| error.to_string())?;
-        let token = self.sim.begin(step);
-        self.store.open(step.disk_full);
-        let sim = Arc::clone(&self.sim);
-        let ended = runtime.block_on(async {
-            let before = self.snapshot().await?;
-            {
-                let mut world = self.sim.world();
-                world.retained = self.wishing(|resource| resource.retain);
-                world.view = before.records.iter().map(|record| (record.id(), record.clone())).collect();
-                world.say(format!("{:?}", step.command));
-            }
-            self.change_behind(step, &before);
-            tokio::select! {
-                biased;
-                () = sim.gone.notified() => Ok(Ended { crashed: true, ..Ended::default() }),
-                ended = self.command(step, &token) => ended,
-            }
-        });
-        // With the runtime goes everything that was under way.
+        let is_about = |number: usize| steps.iter().find(|(place, _)| *place == number);
+        let about = self.places.iter_mut().enumerate();
+        let about = about.filter_map(|(number, place)| Some((place, is_about(number)?)));
+        let processes =
+            about.map(|(place, (number, step))| async move { (*number, place.process(step).await) });
+        let mut ended = runtime.block_on(futures::future::join_all(processes));
         drop(runtime);
-        let ended = ended?;
-        futures::executor::block_on(async {
-            if ended.crashed {
-                self.store.crash(step.crash.map_or(0, |(_, kept)| kept)).await;
-            } else if self.store.has_waiting() && !self.store.has_failed() {
-                return Err("the run ended before all was durable".to_owned());
-            }
-            self.base().await.map(drop)
-        })?;
-        Ok(ended)
+        // As the steps are given.
+        ended.sort_by_key(|(number, _)| steps.iter().position(|(place, _)| place == number));
+        ended.into_iter().map(|(_, ended)| ended).collect()
     }
 
-    /// Others can only do what the driver could see: nothing else could ever be found out.
-    fn change_behind(&self, step: &Step, before: &Snapshot) {
-        for (slot, what) in &step.behind {
-            let Some(urn) = self.urn(*slot) else { continue };
-            let mut world = self.sim.world();
-            let ids: Vec<String> = before
-                .records
-                .iter()
-                .filter(|record| record.urn.as_str() == urn && record.superseded.is_none())
-                .map(|record| record.state.id.expose().to_owned())
-                .filter(|id| {
-                    let is_seen = |id: &String| {
-                        let driver = world.things.get(id).and_then(|t| self.scenario.drivers.get(t.driver));
-                        driver.is_some_and(|driver| driver.implements.read)
-                    };
-                    is_seen(id) && world.inside(id).iter().all(is_seen)
-                })
-                .collect();
-            ids.iter().for_each(|id| world.behind(id, *what));
-            drop(world);
-            if *what == Behind::Vanish && !ids.is_empty() {
-                self.sim.world().say("  (behind our back)".into());
+    /// What is recorded in each environment. Those that no command was about are as they were left.
+    pub(crate) fn snapshots(&mut self, about: &[usize]) -> Result<Vec<Snapshot>, Fault> {
+        let snapshots: Result<Vec<_>, _> = self.places.iter().map(Place::snapshot).collect();
+        let snapshots = snapshots?;
+        for (number, snapshot) in snapshots.iter().enumerate() {
+            let Some(left) = self.left.get_mut(number) else { continue };
+            let now = Some(snapshot.revision);
+            if !about.contains(&number) && left.is_some() && *left != now {
+                let place = &self.places[number].environment;
+                return Err(format!("the state of {place} was changed by a command in another environment"));
             }
+            *left = now;
         }
-    }
-
-    async fn command(&mut self, step: &Step, token: &CancelToken) -> Result<Ended, Fault> {
-        let mut ended = Ended::default();
-        if step.command == Command::Resolve {
-            self.resolve().await?;
-            return Ok(ended);
-        }
-        let base = self.base().await?;
-        if base.has_pending() {
-            let plan = match purlin_engine::recover(&self.context(), base, &self.shelf, false).await {
-                Ok(plan) => plan,
-                Err(error) => return Err(format!("no recovery: {error:?}")),
-            };
-            let summary = self.apply(plan, step, token, true).await?;
-            ended.summaries.push(summary);
-            if token.is_requested() || self.store.has_failed() {
-                return Ok(ended);
-            }
-        }
-        let base = self.base().await?;
-        let pending: Vec<String> = base
-            .snapshot()
-            .pending
-            .iter()
-            .filter(|intent| matches!(intent.operation, Operation::Create(_)))
-            .filter_map(|intent| Some(intent.id().urn.key()?.to_string()))
-            .collect();
-        let plan = match self.plan(&step.command, base).await? {
-            Ok(plan) => plan,
-            Err(refused) => {
-                ended.refused = refused;
-                return Ok(ended);
-            }
-        };
-        ended.warned = plan.warnings.iter().map(|warning| warning.key.to_string()).collect();
-        if !matches!(step.command, Command::Refresh(_))
-            && let Some(silent) = pending.iter().find(|key| {
-                !ended.warned.contains(*key) && !ended.warned.contains(&self.renamed(key.to_string()))
-            })
-        {
-            return Err(format!("the plan says nothing of the undecided `{silent}`"));
-        }
-        ended.summaries.push(self.apply(plan, step, token, false).await?);
-        Ok(ended)
-    }
-
-    /// The key that a resource has now, where it is recorded under one that it had before.
-    pub(crate) fn renamed(&self, key: String) -> String {
-        let old = |(slot, resource): (&u8, &Resource)| {
-            let old = documents::key(&resource.alias.map(|number| documents::name(*slot, number))?);
-            (old == key).then(|| documents::key(&resource.id(*slot)))
-        };
-        self.documents.resources.iter().find_map(old).unwrap_or(key)
-    }
-
-    async fn plan(&mut self, command: &Command, base: Base) -> Result<Result<Plan, Vec<String>>, Fault> {
-        let context = self.context();
-        let plan = match command {
-            Command::Up { full, keep_removed, scope, replace } => {
-                let graph = self.graph()?;
-                let name = |slot: &u8| self.documents.resources.get(slot).map(|r| key(&r.id(*slot)));
-                let options = PlanOptions {
-                    full: *full,
-                    keep_removed: *keep_removed,
-                    scope: self.scope(scope),
-                    replace: replace.iter().filter_map(name).collect(),
-                    ..PlanOptions::default()
-                };
-                purlin_engine::plan(graph, &context, base, &self.shelf, options).await
-            }
-            Command::Refresh(part) => {
-                purlin_engine::refresh(&context, base, &self.shelf, &self.scope(part)).await
-            }
-            Command::Destroy(part) => {
-                let options = DestroyOptions { scope: self.scope(part) };
-                purlin_engine::destroy(&context, base, &self.shelf, options).await
-            }
-            Command::Resolve => return Ok(Err(Vec::new())),
-        };
-        match plan {
-            Ok(plan) => Ok(Ok(plan)),
-            Err(Error::Driver { key, cause }) => {
-                self.sim.world().say(format!("  no plan: {key}: {cause}"));
-                Ok(Err(vec!["driver".into()]))
-            }
-            Err(Error::Documents(faults)) => {
-                let mut codes = Vec::new();
-                for fault in faults.iter().filter(|fault| fault.is_error()) {
-                    self.sim.world().say(format!("  refused: {}", fault.message));
-                    codes.push(fault.code.to_owned());
-                }
-                Ok(Err(codes))
-            }
-            // A name of a resource that is not there any more.
-            Err(Error::Names(names)) => {
-                for (_, name) in &names {
-                    self.sim.world().say(format!("  refused: {name}"));
-                }
-                Ok(Err(vec!["no-such-resource".into()]))
-            }
-            Err(error) => Err(format!("no plan: {error}")),
-        }
-    }
-
-    fn scope(&self, part: &Part) -> Scope {
-        let names = |slots: &[u8]| {
-            let named = |slot: &u8| {
-                let resource = self.documents.resources.get(slot);
-                key(&resource.map_or_else(|| format!("r{slot}"), |resource| resource.id(*slot)))
-            };
-            slots.iter().map(named).collect()
-        };
-        Scope { targets: names(&part.targets), exclude: names(&part.exclude), dependents: part.dependents }
-    }
-
-    async fn apply(
-        &mut self,
-        plan: Plan,
-        step: &Step,
-        token: &CancelToken,
-        finds_out: bool,
-    ) -> Result<Summary, Fault> {
-        self.runs += 1;
-        let pending = self.snapshot().await?.pending;
-        let pending = pending.iter().map(|intent| intent.id().urn.as_str().to_owned()).collect();
-        self.announce(&plan, &pending, finds_out);
-        let mut seed = [0; 32];
-        seed[..8].copy_from_slice(&self.runs.to_le_bytes());
-        let clock = Arc::clone(&self.clock);
-        let options = ApplyOptions {
-            parallelism: usize::from(step.parallelism),
-            cancel: token.clone(),
-            clock: Arc::new(move || clock.fetch_add(1, Ordering::Relaxed)),
-            seed,
-        };
-        let writer: Arc<dyn Writer> = Arc::new(self.store.clone());
-        let mut run = purlin_engine::apply(plan, writer, options).map_err(|error| error.to_string())?;
-        let mut last = None;
-        while let Some(event) = run.next().await {
-            if let Event::Resource { key, action, phase } = &event {
-                self.sim.world().say(format!("  event {} {key} {phase:?}", action.as_str()));
-            }
-            last = Some(event);
-        }
-        match last {
-            Some(Event::Summary(summary)) => match &summary.integrity {
-                None => Ok(summary),
-                Some(wrong) => Err(format!("after the run the records contradict each other: {wrong}")),
-            },
-            other => Err(format!("the last event is not the summary but {other:?}")),
-        }
-    }
-
-    /// Tells the world what is to happen, so that it can object.
-    fn announce(&self, plan: &Plan, pending: &BTreeSet<String>, finds_out: bool) {
-        let protected = self.wishing(|resource| resource.protect);
-        let mut planned: BTreeMap<String, Planned> = BTreeMap::new();
-        let mut world = self.sim.world();
-        // A call that is pending was made for what an earlier plan said.
-        planned.extend(
-            world
-                .planned
-                .iter()
-                .filter(|(urn, _)| finds_out || pending.contains(*urn))
-                .map(|(urn, planned)| (urn.clone(), *planned)),
-        );
-        for step in &plan.steps {
-            let urn = step.urn.as_str();
-            if step.action != Action::None {
-                let why: Vec<&str> = step.reasons.iter().map(Reason::code).collect();
-                let why = why.join(", ");
-                let first = if step.delete_before_replace { " (first the old one)" } else { "" };
-                world.say(format!("  plan {} {}{first}: {why}", step.action.as_str(), step.key));
-            }
-            let entry = planned.entry(urn.to_owned()).or_default();
-            entry.replaced |= step.action == Action::Replace;
-            entry.deletes_first |= step.delete_before_replace;
-            if !finds_out {
-                entry.protected = protected.contains(urn);
-            }
-        }
-        for warning in &plan.warnings {
-            world.say(format!("  warning {}: {}", warning.key, warning.message));
-        }
-        world.planned = planned;
-    }
-
-    /// What a person does who is told that it is not known whether something was made: looks for it, and
-    /// says what it is, or deletes it by hand and says that there is nothing.
-    pub(crate) async fn resolve(&self) -> Result<(), Fault> {
-        for intent in self.snapshot().await?.pending {
-            if !matches!(intent.operation, Operation::Create(_)) {
-                continue;
-            }
-            let made = {
-                let mut world = self.sim.world();
-                let made = world.things.iter().find(|(_, thing)| thing.made_with == intent.idempotency_key);
-                let made = made.map(|(id, _)| id.clone());
-                let keeps = self.sim.draw(2) == 0;
-                if let Some(id) = made.as_ref().filter(|_| !keeps) {
-                    world.vanish(id);
-                }
-                made.filter(|_| keeps)
-            };
-            let urn = intent.id().urn;
-            let changes = purlin_engine::settle(self.snapshot().await?, &urn, made.as_deref());
-            let changes = changes.map_err(|error| format!("nothing is settled: {error}"))?;
-            self.sim.world().submitted(&changes);
-            self.store.write(changes).await.map_err(|error| error.to_string())?;
-        }
-        Ok(())
-    }
-
-    /// What a person does where nothing but protection is in the way, or that something which others
-    /// manage would be replaced: says that it may go.
-    pub(crate) async fn unprotect(&self) -> Result<(), Fault> {
-        let records = self.snapshot().await?.records.into_iter();
-        let records = records.filter(|record| record.protect || record.external);
-        let changes = records.map(|mut record| {
-            if record.external {
-                record.digest = [0; 32];
-            }
-            (record.protect, record.external) = (false, false);
-            Change::Put(Box::new(record))
-        });
-        self.store.write(changes.collect()).await.map_err(|error| error.to_string())
+        Ok(snapshots)
     }
 }

@@ -1,10 +1,10 @@
 //! A simulator: the real engine with a virtual clock, a disk that loses what was not synced, and
 //! drivers that fail in every way that their contract allows (SPEC §10).
 //!
-//! Each seed is a life of an environment: random resources, random edits, random commands, random
-//! faults. After each command the promises are checked, and at the end that it comes to what it
-//! would have come to without faults. A seed gives the same life each time; one that fails is made
-//! smaller and printed.
+//! Each seed is a life of one to three environments over one store and in one world: random resources, random
+//! edits, random commands, random faults. Commands in different environments may run at the same time. After
+//! each command the promises are checked, and at the end that each environment comes to what it would have
+//! come to without faults. A seed gives the same life each time; one that fails is made smaller and printed.
 //!
 //! `cargo xtask simulate --runs N --seed S` runs as many as there is time for.
 #![allow(
@@ -15,10 +15,12 @@
     clippy::print_stdout
 )]
 
+mod disk;
 mod documents;
 mod drivers;
 mod generate;
 mod life;
+mod place;
 mod promises;
 mod rng;
 mod scenario;
@@ -33,7 +35,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use life::{Fault, Life};
-use scenario::Scenario;
+use scenario::{Scenario, Step};
 
 /// What happened in a life.
 #[derive(Default)]
@@ -51,13 +53,15 @@ fn live(scenario: &Scenario) -> (Story, Result<(), Fault>) {
     let mut life = Life::new(scenario);
     let mut story = Story::default();
     let result = catch_unwind(AssertUnwindSafe(|| {
-        for step in &scenario.steps {
-            let ended = life.step(step)?;
-            story.crashes += u64::from(ended.crashed);
-            story.commands += 1;
-            story.calls += u64::from(life.sim.reached().1);
-            let snapshot = futures::executor::block_on(life.snapshot())?;
-            promises::after(&life, &snapshot, &step.command, &ended)?;
+        for round in scenario.rounds() {
+            let steps = round.iter().map(|number| &scenario.steps[*number]);
+            let steps: Vec<(usize, &Step)> = steps.map(|step| (life.place_of(step), step)).collect();
+            let ended = life.together(&steps)?;
+            story.crashes += ended.iter().filter(|ended| ended.crashed).count() as u64;
+            story.commands += ended.len() as u64;
+            let calls = steps.iter().map(|(place, _)| u64::from(life.places[*place].sim.reached().1));
+            story.calls += calls.sum::<u64>();
+            promises::after(&mut life, &steps, &ended)?;
         }
         story.runs_to_rest = promises::at_last(&mut life, scenario)?;
         Ok(())
@@ -67,7 +71,7 @@ fn live(scenario: &Scenario) -> (Story, Result<(), Fault>) {
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
         Err(format!("panic: {}", text.unwrap_or_default()))
     });
-    story.trace = std::mem::take(&mut life.sim.world().trace);
+    story.trace = std::mem::take(&mut life.world().trace);
     (story, result)
 }
 
@@ -82,9 +86,10 @@ fn explain(seed: u64, scenario: &Scenario, fault: &Fault) -> String {
     let (small, tries) = shrink::shrink(scenario, is_same);
     let (story, result) = live(&small);
     let fault = result.err().unwrap_or_else(|| fault.clone());
+    let documents = small.starts.iter().map(|start| start.text()).collect::<Vec<_>>();
     format!(
         "seed {seed}: {fault}\n\nmade smaller in {tries} tries:\n{small}\nthe first documents:\n{}\nwhat happened:\n{}\n\nagain: cargo xtask simulate --seed {seed} --runs 1",
-        small.start.text(),
+        documents.join("\nof the next environment:\n"),
         story.trace.join("\n"),
     )
 }

@@ -6,32 +6,38 @@ use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
 use crate::life::{Ended, Fault, Life};
+use crate::place::Place;
 use crate::scenario::{Command, Part, Scenario, Step};
-use crate::world::{World, is_there, show, values};
+use crate::world::{World, is_there, place_of, show, values};
 
 /// So many runs of the same documents may have something to do once nothing goes wrong any more.
 const RUNS_TO_CONVERGE: u32 = 3;
 
-/// After a command.
-pub(crate) fn after(life: &Life, snapshot: &Snapshot, command: &Command, ended: &Ended) -> Result<(), Fault> {
-    let mut world = life.sim.world();
-    if let Some(violation) = world.violations.first() {
+/// After commands that ran at the same time, each in its environment.
+pub(crate) fn after(life: &mut Life, steps: &[(usize, &Step)], ended: &[Ended]) -> Result<(), Fault> {
+    let about: Vec<usize> = steps.iter().map(|(place, _)| *place).collect();
+    if let Some(violation) = life.world().violations.first() {
         return Err(violation.clone());
     }
-    nothing_is_forgotten(&mut world, snapshot)?;
-    nothing_is_imagined(&world, snapshot)?;
-    if !ended.crashed {
-        what_went_is_gone(&world, snapshot)?;
-    }
-    if !ended.crashed && *command != Command::Resolve {
-        all_that_is_pending_is_told(life, snapshot, ended)?;
+    let snapshots = life.snapshots(&about)?;
+    for ((number, step), ended) in steps.iter().zip(ended) {
+        let (place, snapshot) = (&life.places[*number], &snapshots[*number]);
+        let mut world = place.world();
+        nothing_is_forgotten(&mut world, snapshot, &place.environment.urn_prefix())?;
+        nothing_is_imagined(&world, snapshot)?;
+        if !ended.crashed {
+            what_went_is_gone(&world, snapshot)?;
+        }
+        if !ended.crashed && step.command != Command::Resolve {
+            all_that_is_pending_is_told(place, snapshot, ended)?;
+        }
     }
     Ok(())
 }
 
 /// Every thing is recorded, or on its way to be, or was let go of as the documents wished; and no
 /// two records are of the same thing.
-fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fault> {
+fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot, prefix: &str) -> Result<(), Fault> {
     let mut recorded: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
         if let Some(other) = recorded.insert(record.state.id.expose(), record)
@@ -53,7 +59,8 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fa
         .map(|intent| &*intent.idempotency_key)
         .collect();
     let mut let_go = Vec::new();
-    for (id, thing) in &world.things {
+    let of_place = world.things.iter().filter(|(_, thing)| thing.urn.starts_with(prefix));
+    for (id, thing) in of_place {
         if thing.released || recorded.contains_key(&**id) || on_their_way.contains(&*thing.made_with) {
             continue;
         }
@@ -73,11 +80,16 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot) -> Result<(), Fa
     Ok(())
 }
 
-/// What is recorded is there, unless others took it away or a call that is pending may have.
+/// What is recorded is there and of the same environment, unless others took it away or a call that is pending may have.
 fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
         let id = record.state.id.expose();
         let is_pending = || snapshot.pending.iter().any(|intent| intent.id() == record.id());
+        let other =
+            world.things.get(id).filter(|thing| place_of(&thing.urn) != place_of(record.urn.as_str()));
+        if let Some(other) = other {
+            return Err(format!("{} is recorded as {id}, which is that of {}", record.id(), other.urn));
+        }
         if !world.things.contains_key(id) && !world.lost.contains(id) && !is_pending() {
             return Err(format!("{} is recorded as {id}, which was deleted", record.id()));
         }
@@ -102,7 +114,7 @@ fn what_went_is_gone(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
 }
 
 /// A call whose outcome is not known is never passed over in silence.
-fn all_that_is_pending_is_told(life: &Life, snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
+fn all_that_is_pending_is_told(place: &Place, snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
     let mut told = ended.warned.clone();
     for summary in &ended.summaries {
         told.extend(summary.unknown.iter().map(ToString::to_string));
@@ -110,7 +122,7 @@ fn all_that_is_pending_is_told(life: &Life, snapshot: &Snapshot, ended: &Ended) 
         told.extend(summary.skipped.iter().map(|(key, _)| key.to_string()));
     }
     // What was told of by the name that it had before was told of.
-    told.extend(told.clone().into_iter().map(|key| life.renamed(key)));
+    told.extend(told.clone().into_iter().map(|key| place.renamed(key)));
     for intent in &snapshot.pending {
         let key = intent.id().urn.key().map(|key| key.to_string()).unwrap_or_default();
         if !told.contains(&key) {
@@ -120,26 +132,36 @@ fn all_that_is_pending_is_told(life: &Life, snapshot: &Snapshot, ended: &Ended) 
     Ok(())
 }
 
-/// Once nothing goes wrong any more: the same end as without faults, soon, and then rest.
+/// Once nothing goes wrong any more, in each environment: the same end as without faults, soon, and then
+/// rest.
 pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault> {
-    life.sim.world().say("== from here on nothing goes wrong".into());
-    run(life, &Step::calm(Command::Refresh(Part::default())))?;
-    run(life, &Step::calm(Command::Resolve))?;
+    life.world().say("== from here on nothing goes wrong".into());
+    let mut runs = 0;
+    for number in 0..life.places.len() {
+        runs = runs.max(settles(life, number, scenario)?);
+    }
+    Ok(runs)
+}
+
+fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, Fault> {
+    run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
+    run(life, number, &Step::calm(Command::Resolve))?;
     // What was undecided could not be read before.
-    run(life, &Step::calm(Command::Refresh(Part::default())))?;
-    let mut runs = converge(life)?;
-    life.documents = life.documents.settled();
-    runs = runs.max(converge(life)?);
-    let snapshot = now(life)?;
-    as_wanted(life, &snapshot)?;
-    let mut other =
-        Life::new(&Scenario { start: life.documents.clone(), steps: Vec::new(), ..scenario.clone() });
-    let ended = run(&mut other, &Step::calm(Command::up()))?;
+    run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
+    let mut runs = converge(life, number)?;
+    let place = &mut life.places[number];
+    place.documents = place.documents.settled();
+    runs = runs.max(converge(life, number)?);
+    let place = &life.places[number];
+    let snapshot = place.snapshot()?;
+    as_wanted(place, &snapshot)?;
+    let mut other = Life::alone(scenario, place.number, &place.documents);
+    let ended = run(&mut other, 0, &Step::calm(Command::up()))?;
     if !ended.is_success() {
         return Err(format!("without any history it does not succeed: {ended:?}"));
     }
-    let expected = end(&other, &now(&other)?);
-    let found = end(life, &snapshot);
+    let expected = end(&other.places[0], &other.places[0].snapshot()?);
+    let found = end(place, &snapshot);
     for (urn, expected) in &expected {
         match found.get(urn) {
             Some(found) if found == expected => {}
@@ -156,21 +178,19 @@ pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault
     }
 }
 
-fn now(life: &Life) -> Result<Snapshot, Fault> {
-    futures::executor::block_on(life.snapshot())
-}
-
-fn run(life: &mut Life, step: &Step) -> Result<Ended, Fault> {
-    let ended = life.step(step)?;
-    after(life, &now(life)?, &step.command, &ended)?;
-    Ok(ended)
+fn run(life: &mut Life, number: usize, step: &Step) -> Result<Ended, Fault> {
+    let steps = [(number, step)];
+    let mut ended = life.together(&steps)?;
+    after(life, &steps, &ended)?;
+    ended.pop().ok_or_else(|| "nothing ran".to_owned())
 }
 
 /// Runs the same documents until there is nothing to do, and once more.
-fn converge(life: &mut Life) -> Result<u32, Fault> {
-    for number in 0..=RUNS_TO_CONVERGE {
-        life.sim.world().say(format!("== run {number} towards rest"));
-        let ended = run(life, &Step::calm(Command::up()))?;
+fn converge(life: &mut Life, number: usize) -> Result<u32, Fault> {
+    for turn in 0..=RUNS_TO_CONVERGE {
+        life.places[number].sim.say(format!("== run {turn} towards rest"));
+        let ended = run(life, number, &Step::calm(Command::up()))?;
+        let place = &mut life.places[number];
         if !ended.refused.is_empty() {
             let by_hand = [
                 "protected",
@@ -184,17 +204,17 @@ fn converge(life: &mut Life) -> Result<u32, Fault> {
             if ended.refused.iter().any(|code| !by_hand.contains(&&**code)) {
                 return Err(format!("refused though nothing goes wrong: {:?}", ended.refused));
             }
-            futures::executor::block_on(life.unprotect())?;
-            for resource in life.documents.resources.values_mut() {
+            place.unprotect()?;
+            for resource in place.documents.resources.values_mut() {
                 resource.protect = false;
                 resource.by_hand = None;
             }
             continue;
         }
         if ended.calls() == 0 {
-            let waits = life.documents.lack_targets() && ended.only_waits();
+            let waits = place.documents.lack_targets() && ended.only_waits();
             return match ended.is_success() || waits {
-                true => Ok(number),
+                true => Ok(turn),
                 false => Err(format!("at rest, but not done: {:?}", ended.summaries)),
             };
         }
@@ -203,13 +223,13 @@ fn converge(life: &mut Life) -> Result<u32, Fault> {
 }
 
 /// Every resource of the documents is there once, as its record says, and nothing else is.
-fn as_wanted(life: &Life, snapshot: &Snapshot) -> Result<(), Fault> {
+fn as_wanted(place: &Place, snapshot: &Snapshot) -> Result<(), Fault> {
     if let Some(intent) = snapshot.pending.first() {
         return Err(format!("a call on {} is pending at the end", intent.id()));
     }
-    let world = life.sim.world();
+    let world = place.world();
     let mut wanted: BTreeSet<String> =
-        life.documents.resources.keys().filter_map(|slot| life.urn(*slot)).collect();
+        place.documents.resources.keys().filter_map(|slot| place.urn(*slot)).collect();
     for record in &snapshot.records {
         if record.superseded.is_some() {
             return Err(format!("{} is left over at the end", record.id()));
@@ -238,8 +258,8 @@ fn as_wanted(life: &Life, snapshot: &Snapshot) -> Result<(), Fault> {
 }
 
 /// What a life came to, without ids and times.
-fn end(life: &Life, snapshot: &Snapshot) -> BTreeMap<String, String> {
-    let world = life.sim.world();
+fn end(place: &Place, snapshot: &Snapshot) -> BTreeMap<String, String> {
+    let world = place.world();
     let names: BTreeMap<&str, &str> =
         snapshot.records.iter().map(|record| (record.state.id.expose(), record.urn.as_str())).collect();
     let plain = |record: &Record| {

@@ -6,12 +6,14 @@ use std::fmt;
 use purlin_model::driver::Implements;
 
 use crate::documents::{Documents, Edit, Resource};
+use crate::place::environment;
 
 /// Drivers, documents, and what is done with them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scenario {
     pub(crate) drivers: Vec<Kind>,
-    pub(crate) start: Documents,
+    /// The first documents of each environment.
+    pub(crate) starts: Vec<Documents>,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -43,6 +45,10 @@ pub(crate) enum Checkpoint {
 /// One command, and what goes wrong meanwhile.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
+    /// Number of the environment.
+    pub(crate) place: u8,
+    /// It runs at the same time as the step before, which is about another environment.
+    pub(crate) beside: bool,
     /// The documents change before.
     pub(crate) edits: Vec<Edit>,
     /// Others change real things before.
@@ -119,13 +125,34 @@ pub(crate) enum Fault {
 }
 
 impl Scenario {
-    /// Every resource that the documents ever ask for, with its slot.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = (u8, &Resource)> {
-        let later = self.steps.iter().flat_map(|step| &step.edits).filter_map(|edit| match edit {
+    /// Every resource that the documents of an environment ever ask for, with its slot.
+    pub(crate) fn resources<'a>(
+        &'a self,
+        place: usize,
+        start: &'a Documents,
+    ) -> impl Iterator<Item = (u8, &'a Resource)> {
+        let steps =
+            self.steps.iter().filter(move |step| usize::from(step.place) % self.starts.len() == place);
+        let later = steps.flat_map(|step| &step.edits).filter_map(|edit| match edit {
             Edit::Put(slot, resource) => Some((*slot, resource)),
             _ => None,
         });
-        self.start.resources.iter().map(|(slot, resource)| (*slot, resource)).chain(later)
+        start.resources.iter().map(|(slot, resource)| (*slot, resource)).chain(later)
+    }
+
+    /// The steps that run at the same time, by their numbers.
+    pub(crate) fn rounds(&self) -> Vec<Vec<usize>> {
+        let mut rounds: Vec<Vec<usize>> = Vec::new();
+        let place = |number: usize| usize::from(self.steps[number].place) % self.starts.len();
+        for (number, step) in self.steps.iter().enumerate() {
+            match rounds.last_mut() {
+                Some(round) if step.beside && round.iter().all(|other| place(*other) != place(number)) => {
+                    round.push(number);
+                }
+                _ => rounds.push(vec![number]),
+            }
+        }
+        rounds
     }
 }
 
@@ -133,6 +160,8 @@ impl Step {
     /// Nothing goes wrong.
     pub(crate) fn calm(command: Command) -> Self {
         Self {
+            place: 0,
+            beside: false,
             edits: Vec::new(),
             behind: Vec::new(),
             command,
@@ -174,11 +203,18 @@ impl fmt::Display for Scenario {
             let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
             writeln!(f, "driver d{number}: {}", flags.join(", "))?;
         }
-        if self.start.manifests {
+        if self.starts.iter().any(|start| start.manifests) {
             writeln!(f, "resources are manifests")?;
         }
+        let several = self.starts.len() > 1;
         for (number, step) in self.steps.iter().enumerate() {
-            write!(f, "step {}: {:?}, {} at a time", number + 1, step.command, step.parallelism)?;
+            write!(f, "step {}", number + 1)?;
+            if several {
+                let at = if step.beside { ", at the same time," } else { "" };
+                let place = environment(usize::from(step.place) % self.starts.len());
+                write!(f, "{at} in {}", place.env)?;
+            }
+            write!(f, ": {:?}, {} at a time", step.command, step.parallelism)?;
             if let Some((at, kept)) = step.crash {
                 write!(f, ", killed at point {at} keeping {kept}")?;
             }

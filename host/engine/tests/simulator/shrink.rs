@@ -48,13 +48,16 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
             }
         });
     }
-    for slot in slots(scenario) {
-        with(&|s| without(s, slot));
-    }
-    for pair in scenario.start.links.keys() {
-        with(&|s| {
-            s.start.links.remove(pair);
-        });
+    for place in 0..scenario.starts.len() {
+        with(&|s| without_place(s, place));
+        for slot in slots(scenario, place) {
+            with(&|s| without(s, place, slot));
+        }
+        for pair in scenario.starts[place].links.keys() {
+            with(&|s| {
+                s.starts[place].links.remove(pair);
+            });
+        }
     }
     for (index, step) in scenario.steps.iter().enumerate() {
         let mut step_with = |change: &dyn Fn(&mut Step)| with(&|s| change(&mut s.steps[index]));
@@ -68,6 +71,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
                 s.faults.remove(fault);
             });
         }
+        step_with(&|s| s.beside = false);
         step_with(&|s| s.behind.clear());
         step_with(&|s| s.crash = None);
         step_with(&|s| s.cancel = None);
@@ -94,11 +98,13 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
             });
         }
     }
-    with(&|s| s.start.manifests = false);
-    for slot in scenario.start.resources.keys() {
-        with(&|s| {
-            s.start.resources.entry(*slot).and_modify(plainer);
-        });
+    for (place, start) in scenario.starts.iter().enumerate() {
+        with(&|s| s.starts[place].manifests = false);
+        for slot in start.resources.keys() {
+            with(&|s| {
+                s.starts[place].resources.entry(*slot).and_modify(plainer);
+            });
+        }
     }
     for index in 0..scenario.drivers.len() {
         with(&|s| s.drivers[index].checkpoint = Checkpoint::Never);
@@ -116,22 +122,50 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
     found
 }
 
-fn slots(scenario: &Scenario) -> Vec<u8> {
-    let put = scenario.steps.iter().flat_map(|step| &step.edits).filter_map(|edit| match edit {
+/// Whether a step is about an environment.
+fn is_about(scenario: &Scenario, step: &Step, place: usize) -> bool {
+    usize::from(step.place) % scenario.starts.len() == place
+}
+
+fn slots(scenario: &Scenario, place: usize) -> Vec<u8> {
+    let steps = scenario.steps.iter().filter(|step| is_about(scenario, step, place));
+    let put = steps.flat_map(|step| &step.edits).filter_map(|edit| match edit {
         Edit::Put(slot, _) => Some(*slot),
         _ => None,
     });
-    let mut slots: Vec<u8> = scenario.start.resources.keys().copied().chain(put).collect();
+    let mut slots: Vec<u8> = scenario.starts[place].resources.keys().copied().chain(put).collect();
     slots.sort_unstable();
     slots.dedup();
     slots
 }
 
-fn without(scenario: &mut Scenario, slot: u8) {
-    let Documents { resources, links, .. } = &mut scenario.start;
+/// Without an environment and all that is about it. The others keep their numbers, but for the last, which
+/// takes its place.
+fn without_place(scenario: &mut Scenario, place: usize) {
+    let last = scenario.starts.len() - 1;
+    if last == 0 {
+        return;
+    }
+    let gone: Vec<bool> = scenario.steps.iter().map(|step| is_about(scenario, step, place)).collect();
+    let mut gone = gone.into_iter();
+    scenario.steps.retain(|_| !gone.next().unwrap_or_default());
+    for step in &mut scenario.steps {
+        if usize::from(step.place) == last {
+            step.place = place as u8;
+        }
+    }
+    scenario.starts.swap_remove(place);
+    if let Some(start) = scenario.starts.get_mut(place) {
+        start.place = place as u8;
+    }
+}
+
+fn without(scenario: &mut Scenario, place: usize, slot: u8) {
+    let Documents { resources, links, .. } = &mut scenario.starts[place];
     resources.remove(&slot);
     links.retain(|(a, b), _| *a != slot && *b != slot);
-    for step in &mut scenario.steps {
+    let all = scenario.starts.len();
+    for step in scenario.steps.iter_mut().filter(|step| usize::from(step.place) % all == place) {
         step.edits.retain(|edit| match edit {
             Edit::Put(own, _) | Edit::Remove(own) | Edit::Forget(own) | Edit::Rename { slot: own, .. } => {
                 *own != slot
@@ -162,15 +196,18 @@ mod tests {
     #[test]
     fn what_does_not_matter_goes() {
         let guilty = |s: &Scenario| {
-            s.steps.iter().any(|step| step.crash.is_some()) && s.start.resources.contains_key(&0)
+            s.steps.iter().any(|step| step.crash.is_some()) && s.starts[0].resources.contains_key(&0)
         };
         let seed = (0..).find(|seed| {
             let scenario = generate::scenario(*seed);
-            guilty(&scenario) && scenario.steps.len() > 4 && scenario.start.resources.len() > 8
+            let large = scenario.steps.len() > 4 && scenario.starts[0].resources.len() > 8;
+            guilty(&scenario) && large && scenario.starts.len() == 3
         });
         let scenario = generate::scenario(seed.expect("there is one"));
         let (small, _) = shrink(&scenario, guilty);
-        assert_eq!((small.steps.len(), small.start.resources.len(), small.start.links.len()), (1, 1, 0));
+        let start = &small.starts[0];
+        assert_eq!((small.starts.len(), small.steps.len()), (1, 1));
+        assert_eq!((start.resources.len(), start.links.len()), (1, 0));
         assert!(small.steps[0].edits.is_empty() && small.steps[0].faults.is_empty());
     }
 }

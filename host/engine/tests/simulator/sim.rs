@@ -11,10 +11,14 @@ use crate::rng::Rng;
 use crate::scenario::{Fault, Step};
 use crate::world::World;
 
-/// Everything that outlives a process.
-#[derive(Default)]
+/// What all environments of a life share.
+pub(crate) type Worlds = Arc<Mutex<World>>;
+
+/// The world, and the process that runs in one environment.
 pub(crate) struct Sim {
-    world: Mutex<World>,
+    world: Worlds,
+    /// The environment, where there are several.
+    name: Option<String>,
     process: Mutex<Process>,
     /// The process is gone.
     pub(crate) gone: Notify,
@@ -55,6 +59,25 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Sim {
+    pub(crate) fn new(world: &Worlds, name: &str, several: bool) -> Self {
+        Self {
+            world: Arc::clone(world),
+            name: several.then(|| name.to_owned()),
+            process: Mutex::default(),
+            gone: Notify::new(),
+            cut: Notify::new(),
+        }
+    }
+
+    /// Notes what happens in this process.
+    pub(crate) fn say(&self, line: String) {
+        let line = match &self.name {
+            Some(name) => format!("[{name}] {line}"),
+            None => line,
+        };
+        self.world().say(line);
+    }
+
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
         locked(&self.world)
     }
@@ -90,7 +113,7 @@ impl Sim {
         if process.crash == Some(now) {
             process.is_gone = true;
             drop(process);
-            self.world().say("  -- the process is killed".into());
+            self.say("  -- the process is killed".into());
             self.gone.notify_one();
             return false;
         }
@@ -98,13 +121,13 @@ impl Sim {
             Some((first, _)) if first == now => {
                 process.token.request();
                 drop(process);
-                self.world().say("  -- an end is asked for".into());
+                self.say("  -- an end is asked for".into());
             }
             Some((_, Some(second))) if second == now && process.token.is_requested() => {
                 process.token.cut();
                 process.is_cut = true;
                 drop(process);
-                self.world().say("  -- calls are cut off".into());
+                self.say("  -- calls are cut off".into());
                 self.cut.notify_waiters();
             }
             _ => {}

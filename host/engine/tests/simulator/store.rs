@@ -5,21 +5,23 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use futures::FutureExt as _;
-use purlin_state::{Change, Durable, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store, Writer};
+use purlin_state::{Change, Durable, Environment, Error, Lock, Snapshot, Writer};
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
+use crate::disk::Disk;
 use crate::sim::Shared;
 
-/// The simulated store. Clones are the same store.
+/// The store of one environment. Clones are the same store.
 #[derive(Clone)]
 pub(crate) struct SimStore(Arc<Inner>);
 
 struct Inner {
     sim: Shared,
-    /// What is durable.
-    disk: MemoryStore,
-    lock: Lock,
+    /// What is durable, of all environments.
+    disk: Arc<Disk>,
+    environment: Environment,
+    lock: Mutex<Option<Lock>>,
     queue: Mutex<Queue>,
 }
 
@@ -30,6 +32,8 @@ type Submission = (Vec<Change>, oneshot::Sender<Result<(), Error>>);
 struct Queue {
     waiting: VecDeque<Submission>,
     is_syncing: bool,
+    /// What makes it durable.
+    sync: Option<AbortHandle>,
     writes: u32,
     fails_at: Option<(u32, bool)>,
     has_failed: bool,
@@ -40,11 +44,21 @@ fn disk_full() -> Error {
 }
 
 impl SimStore {
-    pub(crate) fn new(sim: Shared, environment: &Environment) -> Self {
-        let disk = MemoryStore::new();
-        let holder = Holder { user: "s".into(), host: "s".into(), pid: 1, command: "life".into(), since: 0 };
-        let lock = disk.lock(environment, holder).now_or_never().expect("ready").expect("free");
-        Self(Arc::new(Inner { sim, disk, lock, queue: Mutex::default() }))
+    pub(crate) fn new(sim: Shared, disk: &Arc<Disk>, environment: &Environment) -> Self {
+        let (disk, environment) = (Arc::clone(disk), environment.clone());
+        let this =
+            Self(Arc::new(Inner { sim, disk, environment, lock: Mutex::default(), queue: Mutex::default() }));
+        this.lock();
+        this
+    }
+
+    /// Takes the lock of the environment.
+    pub(crate) fn lock(&self) {
+        *self.held() = Some(self.0.disk.lock(&self.0.environment));
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Lock>> {
+        self.0.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -57,11 +71,17 @@ impl SimStore {
     }
 
     /// The process is gone. `kept` of what waits had reached the disk.
-    pub(crate) async fn crash(&self, kept: u8) {
-        let waiting = std::mem::take(&mut self.queue().waiting);
+    pub(crate) fn crash(&self, kept: u8) {
+        let waiting = {
+            let mut queue = self.queue();
+            if let Some(sync) = queue.sync.take() {
+                sync.abort();
+            }
+            std::mem::take(&mut queue.waiting)
+        };
         let kept = usize::from(kept) % (waiting.len() + 1);
         for (changes, _) in waiting.into_iter().take(kept) {
-            let _ = self.0.lock.writer().commit(changes).await;
+            let _ = self.write(changes);
         }
     }
 
@@ -75,13 +95,16 @@ impl SimStore {
     }
 
     /// What is durable.
-    pub(crate) async fn durable(&self) -> Result<Snapshot, Error> {
-        self.0.disk.load(self.0.lock.environment()).await
+    pub(crate) fn durable(&self) -> Result<Snapshot, Error> {
+        self.0.disk.load(&self.0.environment)
     }
 
-    /// Writes past the simulation, as a person does with a command.
-    pub(crate) async fn write(&self, changes: Vec<Change>) -> Result<(), Error> {
-        self.0.lock.writer().commit(changes).await
+    /// Writes at once, as a person does with a command.
+    pub(crate) fn write(&self, changes: Vec<Change>) -> Result<(), Error> {
+        match &*self.held() {
+            Some(lock) => self.0.disk.commit(lock, changes),
+            None => Err(Error::Closed),
+        }
     }
 
     async fn sync(self) {
@@ -101,11 +124,11 @@ impl SimStore {
                 (batch, failing)
             };
             if let Some((_, reached)) = failing {
-                sim.world().say("  -- the disk fails".into());
+                sim.say("  -- the disk fails".into());
                 let rest = std::mem::take(&mut self.queue().waiting);
                 for (changes, told) in batch {
                     if reached {
-                        let _ = self.0.lock.writer().commit(changes).await;
+                        let _ = self.write(changes);
                     }
                     let _ = told.send(Err(disk_full()));
                 }
@@ -116,7 +139,7 @@ impl SimStore {
             }
             let mut acknowledged = Vec::with_capacity(batch.len());
             for (changes, told) in batch {
-                acknowledged.push((self.0.lock.writer().commit(changes).await, told));
+                acknowledged.push((self.write(changes), told));
             }
             sim.point().await;
             for (result, told) in acknowledged {
@@ -145,7 +168,7 @@ impl Writer for SimStore {
         let (told, heard) = oneshot::channel();
         queue.waiting.push_back((changes, told));
         if !std::mem::replace(&mut queue.is_syncing, true) {
-            tokio::spawn(self.clone().sync());
+            queue.sync = Some(tokio::spawn(self.clone().sync()).abort_handle());
         }
         Ok(Box::pin(async move { heard.await.unwrap_or(Err(Error::Closed)) }))
     }

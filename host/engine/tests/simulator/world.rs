@@ -70,6 +70,22 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// A process begins in an environment, with what is recorded there.
+    pub(crate) fn begin(&mut self, prefix: &str, records: &[Record], retained: BTreeSet<String>) {
+        self.view.retain(|id, _| !id.urn.as_str().starts_with(prefix));
+        self.view.extend(records.iter().map(|record| (record.id(), record.clone())));
+        self.retained.retain(|urn| !urn.starts_with(prefix));
+        self.retained.extend(retained);
+    }
+
+    /// A driver found something for a resource, or is to change it: then it is of the same environment.
+    pub(crate) fn is_at_home(&mut self, id: &str, urn: &str) {
+        if let Some(thing) = self.things.get(id).filter(|thing| place_of(&thing.urn) != place_of(urn)) {
+            let of = thing.urn.clone();
+            self.violated(format!("{id} of {of} was taken for that of {urn}"));
+        }
+    }
+
     pub(crate) fn say(&mut self, line: String) {
         self.trace.push(line);
     }
@@ -141,7 +157,7 @@ impl World {
         }
         self.refers_to_what_is_there(id, &thing.values);
         self.say(format!("  made {id} for {} {}", thing.urn, show(&thing.values)));
-        let home = self.home(&thing.values);
+        let home = self.home(&thing.values, &thing.urn);
         self.things.insert(id.to_owned(), Thing { home, ..thing.noted() });
     }
 
@@ -170,16 +186,15 @@ impl World {
     }
 
     /// Somebody makes a thing that a driver can see.
-    pub(crate) fn made_by_hand(&mut self, id: &str, driver: usize) {
+    pub(crate) fn made_by_hand(&mut self, id: &str, prefix: &str, driver: usize) {
         let mut values = Map::default();
         for (name, value) in [("v", "v1"), ("fixed", "f1")] {
             values.insert(name.into(), value.into());
         }
-        let (urn, name, made_with) = ("nobody", "made by hand", format!("by hand {id}"));
+        let (urn, name, made_with) = (format!("{prefix}nobody"), "made by hand", format!("by hand {id}"));
         let had = BTreeSet::new();
         let (home, released) = (None, true);
-        let thing =
-            Thing { urn: urn.into(), name: name.into(), values, made_with, driver, home, had, released };
+        let thing = Thing { urn, name: name.into(), values, made_with, driver, home, had, released };
         self.things.entry(id.to_owned()).or_insert(thing.noted());
     }
 
@@ -199,7 +214,8 @@ impl World {
         let changed: Map = changed.map(|(name, value)| (name.clone(), value.clone())).collect();
         self.refers_to_what_is_there(id, &changed);
         self.say(format!("  changed {id} to {}", show(values)));
-        let home = self.home(values);
+        let urn = self.things.get(id).map(|thing| thing.urn.clone()).unwrap_or_default();
+        let home = self.home(values, &urn);
         if let Some(thing) = self.things.get_mut(id) {
             // A change of anything else moves it nowhere.
             if thing.values.get("inside") != values.get("inside") {
@@ -250,19 +266,21 @@ impl World {
         true
     }
 
-    /// Whether what something is to live in is there.
-    pub(crate) fn has_room(&self, values: &Map) -> bool {
-        let has_home = !values.contains_key("inside") || self.home(values).is_some();
+    /// Whether what a resource is to live in is there.
+    pub(crate) fn has_room(&self, values: &Map, urn: &str) -> bool {
+        let has_home = !values.contains_key("inside") || self.home(values, urn).is_some();
         has_home
             && host(values).is_none_or(|host| self.things.contains_key(host) || !self.lost.contains(host))
     }
 
-    /// What now has the name that values give, which something is put into when it is made.
-    fn home(&self, values: &Map) -> Option<String> {
+    /// What now has the name that values give in the environment of a resource, which is put into it when it
+    /// is made.
+    fn home(&self, values: &Map, urn: &str) -> Option<String> {
         let name = values.get("inside").and_then(Value::as_str)?;
         let is_it = |record: &&Record| {
             let is_named = record.urn.as_str().rsplit('.').next() == Some(name);
-            is_named && record.superseded.is_none() && is_there(record)
+            let is_beside = place_of(record.urn.as_str()) == place_of(urn);
+            is_named && is_beside && record.superseded.is_none() && is_there(record)
         };
         let id = self.view.values().find(is_it)?.state.id.expose().to_owned();
         self.things.contains_key(&id).then_some(id)
@@ -380,6 +398,12 @@ impl World {
         outputs.insert("id".into(), id.into());
         Some(ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() })
     }
+}
+
+/// What the URNs of everything in an environment begin with.
+pub(crate) fn place_of(urn: &str) -> &str {
+    let end = urn.match_indices("::").nth(1).map_or(urn.len(), |(at, found)| at + found.len());
+    &urn[..end]
 }
 
 pub(crate) fn is_there(record: &Record) -> bool {

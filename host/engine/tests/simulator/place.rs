@@ -1,0 +1,441 @@
+//! One environment of a simulated life: its documents, its drivers, its state, and the process that runs a
+//! command in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard};
+
+use futures::StreamExt as _;
+use purlin_documents::{Input, load};
+use purlin_engine::{
+    Action, ApplyOptions, Base, CancelToken, DestroyOptions, Error, Event, KnownOutputs, Plan, PlanOptions,
+    Scope, Summary,
+};
+use purlin_graph::{Catalogue, Graph};
+use purlin_model::{Context, EnvironmentId, Reason};
+use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
+
+use crate::documents::{self, Documents, Resource, key};
+use crate::drivers::Shelf;
+use crate::scenario::{Behind, Command, Kind, Part, Step};
+use crate::sim::Shared;
+use crate::store::SimStore;
+use crate::world::{Planned, World};
+
+/// An environment, and the process that runs a command in it.
+pub(crate) struct Place {
+    pub(crate) environment: Environment,
+    pub(crate) sim: Shared,
+    pub(crate) store: SimStore,
+    pub(crate) drivers: Vec<Kind>,
+    pub(crate) documents: Documents,
+    pub(crate) number: usize,
+    shelf: Shelf,
+    graph: Option<(Documents, Arc<Graph>)>,
+    runs: u64,
+    clock: Arc<AtomicU64>,
+}
+
+/// The environments of a life, by number.
+const NAMES: [&str; 3] = ["dev", "test", "prod"];
+
+/// How a command ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) summaries: Vec<Summary>,
+    /// Keys that warnings of the plan name.
+    pub(crate) warned: BTreeSet<String>,
+    /// Codes of what the plan was refused for; a driver that could not be asked is `driver`.
+    pub(crate) refused: Vec<String>,
+    pub(crate) crashed: bool,
+}
+
+impl Ended {
+    pub(crate) fn calls(&self) -> usize {
+        self.summaries.iter().map(|summary| summary.calls).sum()
+    }
+
+    /// Whether all is done but what waits for others.
+    pub(crate) fn only_waits(&self) -> bool {
+        let waits = |summary: &Summary| summary.is_success() || summary.only_waits();
+        !self.crashed && self.refused.is_empty() && self.summaries.iter().all(waits)
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        !self.crashed && self.refused.is_empty() && self.summaries.iter().all(Summary::is_success)
+    }
+}
+
+pub(crate) type Fault = String;
+
+/// The environment of a number.
+pub(crate) fn environment(number: usize) -> Environment {
+    Environment { org: "acme".into(), app: "shop".into(), env: NAMES[number % NAMES.len()].into() }
+}
+
+impl Place {
+    pub(crate) fn new(
+        number: usize,
+        (sim, store): (Shared, SimStore),
+        drivers: &[Kind],
+        documents: Documents,
+    ) -> Self {
+        Self {
+            environment: environment(number),
+            shelf: Shelf::new(drivers, &sim),
+            drivers: drivers.to_vec(),
+            documents,
+            number,
+            graph: None,
+            runs: 0,
+            clock: Arc::new(AtomicU64::new(1)),
+            sim,
+            store,
+        }
+    }
+
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        self.sim.world()
+    }
+
+    pub(crate) fn context(&self) -> Context {
+        let Environment { org, app, env } = self.environment.clone();
+        Context {
+            org,
+            app,
+            namespace: env.clone(),
+            env: EnvironmentId { id: env, kind: "development".into() },
+            deployment: self.runs.to_string().into(),
+        }
+    }
+
+    pub(crate) fn urn(&self, slot: u8) -> Option<String> {
+        let id = self.documents.resources.get(&slot)?.id(slot);
+        let key = purlin_model::Key::parse(&key(&id)).ok()?;
+        Some(purlin_model::Urn::new(&self.context(), &key).as_str().to_owned())
+    }
+
+    /// The URNs of the resources that have a wish.
+    fn wishing(&self, wish: impl Fn(&Resource) -> bool) -> BTreeSet<String> {
+        let wishing = self.documents.resources.iter().filter(|(_, resource)| wish(resource));
+        wishing.filter_map(|(slot, _)| self.urn(*slot)).collect()
+    }
+
+    fn graph(&mut self) -> Result<Arc<Graph>, Fault> {
+        if let Some((of, graph)) = &self.graph
+            && *of == self.documents
+        {
+            return Ok(Arc::clone(graph));
+        }
+        let text = self.documents.text();
+        let loaded = load(&[Input::Text { name: "simulated.yaml".into(), text: text.clone() }]);
+        if loaded.has_errors() {
+            return Err(format!("the documents are wrong: {:#?}\n{text}", loaded.diagnostics));
+        }
+        let catalogue =
+            Catalogue::new(loaded.definitions).map_err(|errors| format!("{errors:#?}\n{text}"))?;
+        let input = purlin_graph::Input {
+            context: Arc::new(self.context()),
+            catalogue: Arc::new(catalogue),
+            deployment: Arc::new(loaded.deployment),
+            outputs: &KnownOutputs::default(),
+            recorded: &|_| false,
+        };
+        let graph = purlin_graph::build(&input).map_err(|errors| format!("{errors:#?}\n{text}"))?;
+        let graph = Arc::new(graph);
+        self.graph = Some((self.documents.clone(), Arc::clone(&graph)));
+        Ok(graph)
+    }
+
+    /// What is durable, which has to be whole whatever happened.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, Fault> {
+        self.store.durable().map_err(|error| format!("the state cannot be read: {error}"))
+    }
+
+    pub(crate) fn base(&self) -> Result<Base, Fault> {
+        Base::new(self.snapshot()?).map_err(|error| format!("the state is not whole: {error}"))
+    }
+
+    /// Runs one step in a process of its own.
+    pub(crate) async fn process(&mut self, step: &Step) -> Result<Ended, Fault> {
+        self.runs += 1;
+        for edit in &step.edits {
+            self.documents.edit(edit);
+        }
+        let token = self.sim.begin(step);
+        self.store.open(step.disk_full);
+        let sim = Arc::clone(&self.sim);
+        let before = self.snapshot()?;
+        {
+            let retained = self.wishing(|resource| resource.retain);
+            self.world().begin(&self.environment.urn_prefix(), &before.records, retained);
+            self.sim.say(format!("{:?}", step.command));
+        }
+        self.change_behind(step, &before);
+        let ended = tokio::select! {
+            biased;
+            () = sim.gone.notified() => Ok(Ended { crashed: true, ..Ended::default() }),
+            ended = self.command(step, &token) => ended,
+        };
+        // With the command everything goes that was under way.
+        let ended = ended?;
+        if ended.crashed {
+            self.store.crash(step.crash.map_or(0, |(_, kept)| kept));
+        } else if self.store.has_waiting() && !self.store.has_failed() {
+            return Err("the run ended before all was durable".to_owned());
+        }
+        self.base()?;
+        Ok(ended)
+    }
+
+    /// Others can only do what the driver could see: nothing else could ever be found out.
+    fn change_behind(&self, step: &Step, before: &Snapshot) {
+        for (slot, what) in &step.behind {
+            let Some(urn) = self.urn(*slot) else { continue };
+            let mut world = self.world();
+            let ids: Vec<String> = before
+                .records
+                .iter()
+                .filter(|record| record.urn.as_str() == urn && record.superseded.is_none())
+                .map(|record| record.state.id.expose().to_owned())
+                .filter(|id| {
+                    let is_seen = |id: &String| {
+                        let driver = world.things.get(id).and_then(|t| self.drivers.get(t.driver));
+                        driver.is_some_and(|driver| driver.implements.read)
+                    };
+                    is_seen(id) && world.inside(id).iter().all(is_seen)
+                })
+                .collect();
+            ids.iter().for_each(|id| world.behind(id, *what));
+            drop(world);
+            if *what == Behind::Vanish && !ids.is_empty() {
+                self.sim.say("  (behind our back)".into());
+            }
+        }
+    }
+
+    async fn command(&mut self, step: &Step, token: &CancelToken) -> Result<Ended, Fault> {
+        let mut ended = Ended::default();
+        if step.command == Command::Resolve {
+            self.resolve()?;
+            return Ok(ended);
+        }
+        let base = self.base()?;
+        if base.has_pending() {
+            let plan = match purlin_engine::recover(&self.context(), base, &self.shelf, false).await {
+                Ok(plan) => plan,
+                Err(error) => return Err(format!("no recovery: {error:?}")),
+            };
+            let summary = self.apply(plan, step, token, true).await?;
+            ended.summaries.push(summary);
+            if token.is_requested() || self.store.has_failed() {
+                return Ok(ended);
+            }
+        }
+        let base = self.base()?;
+        let pending: Vec<String> = base
+            .snapshot()
+            .pending
+            .iter()
+            .filter(|intent| matches!(intent.operation, Operation::Create(_)))
+            .filter_map(|intent| Some(intent.id().urn.key()?.to_string()))
+            .collect();
+        let plan = match self.plan(&step.command, base).await? {
+            Ok(plan) => plan,
+            Err(refused) => {
+                ended.refused = refused;
+                return Ok(ended);
+            }
+        };
+        ended.warned = plan.warnings.iter().map(|warning| warning.key.to_string()).collect();
+        if !matches!(step.command, Command::Refresh(_))
+            && let Some(silent) = pending.iter().find(|key| {
+                !ended.warned.contains(*key) && !ended.warned.contains(&self.renamed(key.to_string()))
+            })
+        {
+            return Err(format!("the plan says nothing of the undecided `{silent}`"));
+        }
+        ended.summaries.push(self.apply(plan, step, token, false).await?);
+        Ok(ended)
+    }
+
+    /// The key that a resource has now, where it is recorded under one that it had before.
+    pub(crate) fn renamed(&self, key: String) -> String {
+        let old = |(slot, resource): (&u8, &Resource)| {
+            let old = documents::key(&resource.alias.map(|number| documents::name(*slot, number))?);
+            (old == key).then(|| documents::key(&resource.id(*slot)))
+        };
+        self.documents.resources.iter().find_map(old).unwrap_or(key)
+    }
+
+    async fn plan(&mut self, command: &Command, base: Base) -> Result<Result<Plan, Vec<String>>, Fault> {
+        let context = self.context();
+        let plan = match command {
+            Command::Up { full, keep_removed, scope, replace } => {
+                let graph = self.graph()?;
+                let name = |slot: &u8| self.documents.resources.get(slot).map(|r| key(&r.id(*slot)));
+                let options = PlanOptions {
+                    full: *full,
+                    keep_removed: *keep_removed,
+                    scope: self.scope(scope),
+                    replace: replace.iter().filter_map(name).collect(),
+                    ..PlanOptions::default()
+                };
+                purlin_engine::plan(graph, &context, base, &self.shelf, options).await
+            }
+            Command::Refresh(part) => {
+                purlin_engine::refresh(&context, base, &self.shelf, &self.scope(part)).await
+            }
+            Command::Destroy(part) => {
+                let options = DestroyOptions { scope: self.scope(part) };
+                purlin_engine::destroy(&context, base, &self.shelf, options).await
+            }
+            Command::Resolve => return Ok(Err(Vec::new())),
+        };
+        match plan {
+            Ok(plan) => Ok(Ok(plan)),
+            Err(Error::Driver { key, cause }) => {
+                self.sim.say(format!("  no plan: {key}: {cause}"));
+                Ok(Err(vec!["driver".into()]))
+            }
+            Err(Error::Documents(faults)) => {
+                let mut codes = Vec::new();
+                for fault in faults.iter().filter(|fault| fault.is_error()) {
+                    self.sim.say(format!("  refused: {}", fault.message));
+                    codes.push(fault.code.to_owned());
+                }
+                Ok(Err(codes))
+            }
+            // A name of a resource that is not there any more.
+            Err(Error::Names(names)) => {
+                for (_, name) in &names {
+                    self.sim.say(format!("  refused: {name}"));
+                }
+                Ok(Err(vec!["no-such-resource".into()]))
+            }
+            Err(error) => Err(format!("no plan: {error}")),
+        }
+    }
+
+    fn scope(&self, part: &Part) -> Scope {
+        let names = |slots: &[u8]| {
+            let named = |slot: &u8| {
+                let resource = self.documents.resources.get(slot);
+                key(&resource.map_or_else(|| format!("r{slot}"), |resource| resource.id(*slot)))
+            };
+            slots.iter().map(named).collect()
+        };
+        Scope { targets: names(&part.targets), exclude: names(&part.exclude), dependents: part.dependents }
+    }
+
+    async fn apply(
+        &mut self,
+        plan: Plan,
+        step: &Step,
+        token: &CancelToken,
+        finds_out: bool,
+    ) -> Result<Summary, Fault> {
+        self.runs += 1;
+        let pending = self.snapshot()?.pending;
+        let pending = pending.iter().map(|intent| intent.id().urn.as_str().to_owned()).collect();
+        self.announce(&plan, &pending, finds_out);
+        let mut seed = [0; 32];
+        // In truth it is random, and another one in each process.
+        seed[..8].copy_from_slice(&self.runs.to_le_bytes());
+        seed[8] = self.documents.place;
+        let clock = Arc::clone(&self.clock);
+        let options = ApplyOptions {
+            parallelism: usize::from(step.parallelism),
+            cancel: token.clone(),
+            clock: Arc::new(move || clock.fetch_add(1, Ordering::Relaxed)),
+            seed,
+        };
+        let writer: Arc<dyn Writer> = Arc::new(self.store.clone());
+        let mut run = purlin_engine::apply(plan, writer, options).map_err(|error| error.to_string())?;
+        let mut last = None;
+        while let Some(event) = run.next().await {
+            if let Event::Resource { key, action, phase } = &event {
+                self.sim.say(format!("  event {} {key} {phase:?}", action.as_str()));
+            }
+            last = Some(event);
+        }
+        match last {
+            Some(Event::Summary(summary)) => match &summary.integrity {
+                None => Ok(summary),
+                Some(wrong) => Err(format!("after the run the records contradict each other: {wrong}")),
+            },
+            other => Err(format!("the last event is not the summary but {other:?}")),
+        }
+    }
+
+    /// Tells the world what is to happen, so that it can object.
+    fn announce(&self, plan: &Plan, pending: &BTreeSet<String>, finds_out: bool) {
+        let protected = self.wishing(|resource| resource.protect);
+        let mut planned: BTreeMap<String, Planned> = BTreeMap::new();
+        // A call that is pending was made for what an earlier plan said.
+        let prefix = self.environment.urn_prefix();
+        let stays = |urn: &String| finds_out || pending.contains(urn) || !urn.starts_with(&prefix);
+        let earlier = self.world().planned.clone().into_iter().filter(|(urn, _)| stays(urn));
+        planned.extend(earlier);
+        for step in &plan.steps {
+            let urn = step.urn.as_str();
+            if step.action != Action::None {
+                let why: Vec<&str> = step.reasons.iter().map(Reason::code).collect();
+                let why = why.join(", ");
+                let first = if step.delete_before_replace { " (first the old one)" } else { "" };
+                self.sim.say(format!("  plan {} {}{first}: {why}", step.action.as_str(), step.key));
+            }
+            let entry = planned.entry(urn.to_owned()).or_default();
+            entry.replaced |= step.action == Action::Replace;
+            entry.deletes_first |= step.delete_before_replace;
+            if !finds_out {
+                entry.protected = protected.contains(urn);
+            }
+        }
+        for warning in &plan.warnings {
+            self.sim.say(format!("  warning {}: {}", warning.key, warning.message));
+        }
+        self.world().planned = planned;
+    }
+
+    /// What a person does who is told that it is not known whether something was made: looks for it, and
+    /// says what it is, or deletes it by hand and says that there is nothing.
+    pub(crate) fn resolve(&self) -> Result<(), Fault> {
+        for intent in self.snapshot()?.pending {
+            if !matches!(intent.operation, Operation::Create(_)) {
+                continue;
+            }
+            let made = {
+                let mut world = self.world();
+                let made = world.things.iter().find(|(_, thing)| thing.made_with == intent.idempotency_key);
+                let made = made.map(|(id, _)| id.clone());
+                let keeps = self.sim.draw(2) == 0;
+                if let Some(id) = made.as_ref().filter(|_| !keeps) {
+                    world.vanish(id);
+                }
+                made.filter(|_| keeps)
+            };
+            let urn = intent.id().urn;
+            let changes = purlin_engine::settle(self.snapshot()?, &urn, made.as_deref());
+            let changes = changes.map_err(|error| format!("nothing is settled: {error}"))?;
+            self.world().submitted(&changes);
+            self.store.write(changes).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// What a person does where nothing but protection is in the way, or that something which others
+    /// manage would be replaced: says that it may go.
+    pub(crate) fn unprotect(&self) -> Result<(), Fault> {
+        let records = self.snapshot()?.records.into_iter();
+        let records = records.filter(|record| record.protect || record.external);
+        let changes = records.map(|mut record| {
+            if record.external {
+                record.digest = [0; 32];
+            }
+            (record.protect, record.external) = (false, false);
+            Change::Put(Box::new(record))
+        });
+        self.store.write(changes.collect()).map_err(|error| error.to_string())
+    }
+}
