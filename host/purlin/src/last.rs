@@ -4,7 +4,7 @@
 use purlin_documents::SourceText;
 use purlin_engine::Base;
 use purlin_model::Context;
-use purlin_state::{Deployment, Environment};
+use purlin_state::{Deployment, Environment, Known};
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::Archive;
@@ -111,6 +111,17 @@ impl Purlin {
             return Ok(None);
         }
         self.last_from_documents(environment).await
+    }
+
+    /// The same, where this is what a list of all environments says of one. Reads no record.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read.
+    pub async fn last_deployed_of(&self, known: &Known) -> Result<Option<LastDeployed>, Error> {
+        if known.records == 0 {
+            return Ok(None);
+        }
+        self.last_from_documents(&known.environment).await
     }
 
     pub(crate) async fn last_from_documents(

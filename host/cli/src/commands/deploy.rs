@@ -96,13 +96,13 @@ pub(super) async fn up(
     }
     let environment = documents.environment();
     let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
-    if refresh || !session.open_calls().await.map_err(fail)?.is_empty() {
+    let doubt = session.doubt().await.map_err(fail)?;
+    if refresh || doubt.is_some() || !session.open_calls().await.map_err(fail)?.is_empty() {
         session.know(documents, &documents.context).await;
     }
     if settle(&session, &documents.context, shown, app, fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }
-    let doubt = session.doubt().await.map_err(fail)?;
     if let Some(doubt) = doubt {
         say_doubt(doubt, &environment, app);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use purlin_host::Documents;
 use purlin_host::model::{Piece, Template, ValueOrigin};
-use purlin_host::state::{Deployment, Environment, Snapshot};
+use purlin_host::state::{Deployment, Environment, Known, Snapshot};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -93,12 +93,18 @@ pub(crate) struct Type {
 
 impl Entry {
     /// What is declared and recorded about an environment.
-    pub(crate) async fn of(environment: &Environment, place: &Place) -> Result<Self, purlin_host::Error> {
-        let purlin = &place.purlin;
+    pub(crate) async fn of(
+        environment: &Environment,
+        known: Option<&Known>,
+        place: &Place,
+    ) -> Result<Self, purlin_host::Error> {
         let declared = place.workspace.environments.get(&environment.env);
-        let snapshot = purlin.snapshot(environment).await?;
-        let recorded = purlin.last_deployed(environment).await?.map(|last| last.context()).transpose()?;
-        let history = purlin.history(environment).await?;
+        let (last, held) = match known {
+            Some(known) => (place.purlin.last_deployed_of(known).await?, known.held.clone()),
+            // Somebody may have closed it before the first deployment.
+            None => (None, place.purlin.snapshot(environment).await?.held),
+        };
+        let recorded = last.map(|last| last.context()).transpose()?;
         let (kind, namespace) = match &recorded {
             Some(recorded) => (Some(recorded.env.kind.clone()), Some(recorded.namespace.clone())),
             None => (
@@ -114,9 +120,9 @@ impl Entry {
             namespace: namespace.map(|namespace| namespace.to_string()),
             declared: declared.is_some(),
             protected: declared.is_some_and(|declared| declared.protect.is_some()),
-            resources: snapshot.records.len(),
-            closed: snapshot.held.as_ref().map(Holder::new),
-            last: history.last().map(Last::new),
+            resources: known.map_or(0, |known| known.records),
+            closed: held.as_ref().map(Holder::new),
+            last: known.and_then(|known| known.last.as_ref()).map(Last::new),
             others_declared: !place.workspace.environments.is_empty(),
         })
     }

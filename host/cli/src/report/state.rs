@@ -1,5 +1,7 @@
 //! What is recorded, as plain data.
 
+use std::path::Path;
+
 use purlin_host::engine::{Standing, standings};
 use purlin_host::model::driver::Inputs as HostInputs;
 use purlin_host::model::{Condition, Unfinished, Urn, Value};
@@ -171,8 +173,25 @@ pub(crate) struct Held {
     pub(crate) changed: bool,
 }
 
-/// An environment.
+/// What `state export` wrote or `state import` read.
 #[derive(Debug, Serialize)]
+pub(crate) struct Transfer {
+    format: u8,
+    file: String,
+    environment: Place,
+    /// How many.
+    resources: usize,
+}
+
+impl Transfer {
+    pub(crate) fn new(file: &Path, environment: &Environment, resources: usize) -> Self {
+        let environment = Place::new(environment);
+        Self { format: FORMAT, file: file.display().to_string(), environment, resources }
+    }
+}
+
+/// An environment.
+#[derive(Clone, Debug, Serialize, PartialEq)]
 pub(crate) struct Place {
     pub(crate) org: String,
     pub(crate) app: String,

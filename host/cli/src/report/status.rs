@@ -7,6 +7,7 @@ use purlin_host::model::{Awaited, Condition, Obstacle};
 use purlin_host::state::{Deployment, Environment, Snapshot};
 use serde::Serialize;
 
+use super::state::Place;
 use super::worded::Worded;
 use super::{FORMAT, condition};
 
@@ -20,14 +21,6 @@ pub(crate) struct Report {
     /// How many resources stand in which way; only those that occur.
     pub(crate) summary: BTreeMap<Stand, usize>,
     pub(crate) resources: Vec<Resource>,
-}
-
-/// Which environment.
-#[derive(Clone, Debug, Serialize, PartialEq)]
-pub(crate) struct Place {
-    pub(crate) org: String,
-    pub(crate) app: String,
-    pub(crate) env: String,
 }
 
 /// The latest deployment.
@@ -98,14 +91,7 @@ impl Report {
             user: last.holder.user.clone(),
             at: last.ended.unwrap_or(last.holder.since),
         });
-        let Environment { org, app, env } = environment;
-        Self {
-            format: FORMAT,
-            environment: Place { org: org.to_string(), app: app.to_string(), env: env.to_string() },
-            deployment,
-            summary,
-            resources,
-        }
+        Self { format: FORMAT, environment: Place::new(environment), deployment, summary, resources }
     }
 }
 

@@ -190,11 +190,10 @@ impl Task<'_> {
         let look = Look { id: None, name: record.name.expose(), inputs, state: None };
         let found = look_at(driver, &self.call(), look).await.ok()??;
         let recorded = &self.shared.plan.recorded;
-        let is_it = |other: &&Arc<Record>| {
-            other.id() != record.id()
-                && other.driver.name == record.driver.name
-                && (other.urn == record.urn || other.state.id == found.state.id.expose())
-        };
-        recorded.records().find(is_it).is_none().then_some(found)
+        let seen = Record { state: found.state.clone(), ..record.clone() };
+        let copies = recorded.copies(&record.urn).chain(recorded.current(&record.urn));
+        let mut others = copies.filter(|copy| copy.driver.name == record.driver.name);
+        let is_it = |other: &Arc<Record>| other.id() == record.id();
+        (others.all(is_it) && recorded.holders(&seen).all(is_it)).then_some(found)
     }
 }

@@ -1,6 +1,8 @@
 //! `purlin env list`
 
-use purlin_host::state::Environment;
+use std::collections::{BTreeMap, BTreeSet};
+
+use purlin_host::state::{Environment, Known};
 
 use super::failure;
 use crate::app::App;
@@ -41,18 +43,17 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place_as_written(&args.place.documents(), app).await?;
-    let recorded = place.purlin.environments().await.map_err(failure)?;
+    let recorded = place.purlin.known_environments().await.map_err(failure)?;
+    let recorded: BTreeMap<Environment, Known> =
+        recorded.into_iter().map(|known| (known.environment.clone(), known)).collect();
     let here = place.environment();
     // One that nothing was deployed in yet is of the organisation and application at hand.
     let declared = place.workspace.environments.keys();
     let declared = declared.map(|env| Environment { env: env.clone(), ..here.clone() });
-    let mut environments: Vec<Environment> = recorded;
-    environments.extend(declared);
-    environments.sort();
-    environments.dedup();
+    let environments: BTreeSet<Environment> = recorded.keys().cloned().chain(declared).collect();
     let mut entries = Vec::with_capacity(environments.len());
     for environment in &environments {
-        entries.push(Entry::of(environment, &place).await.map_err(failure)?);
+        entries.push(Entry::of(environment, recorded.get(environment), &place).await.map_err(failure)?);
     }
     match args.format.format {
         Format::Json => app.ui.json(&List { format: FORMAT, environments: entries }),

@@ -62,12 +62,14 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Some(name) => Environment { env: name.as_str().into(), ..here.clone() },
         None => here.clone(),
     };
-    let recorded = place.purlin.environments().await.map_err(failure)?;
+    let known = place.purlin.known_environments().await.map_err(failure)?;
+    let recorded: Vec<Environment> = known.iter().map(|known| known.environment.clone()).collect();
+    let known = known.iter().find(|known| known.environment == environment);
     let declared = place.workspace.environments.contains_key(&environment.env);
     if !declared && !recorded.contains(&environment) {
         return Err(unknown(&environment, &recorded, &place));
     }
-    let entry = Entry::of(&environment, &place).await.map_err(failure)?;
+    let entry = Entry::of(&environment, known, &place).await.map_err(failure)?;
     let snapshot = place.purlin.snapshot(&environment).await.map_err(failure)?;
     let last = place.purlin.last_deployed(&environment).await.map_err(failure)?;
     let given: Option<Documents> = match &last {

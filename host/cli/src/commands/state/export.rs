@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
-
 use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
-use crate::report::FORMAT;
+use crate::report::state::Transfer;
 use crate::text;
 
 /// Write what is recorded in an environment to a file.
@@ -42,30 +40,6 @@ pub(super) struct Args {
     pub(super) format: FormatArg,
 }
 
-/// What was written or read.
-#[derive(Debug, Serialize)]
-pub(super) struct Report {
-    pub(super) format: u8,
-    pub(super) file: String,
-    pub(super) environment: Place,
-    pub(super) resources: usize,
-}
-
-/// An environment, by its parts.
-#[derive(Debug, Serialize)]
-pub(super) struct Place {
-    pub(super) org: String,
-    pub(super) app: String,
-    pub(super) env: String,
-}
-
-impl Place {
-    pub(super) fn of(environment: &purlin_host::state::Environment) -> Self {
-        let purlin_host::state::Environment { org, app, env } = environment;
-        Self { org: org.to_string(), app: app.to_string(), env: env.to_string() }
-    }
-}
-
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.exported);
     if args.exported.symlink_metadata().is_ok() {
@@ -90,12 +64,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     })?;
     place.purlin.close().await.map_err(subject::failure)?;
     match args.format.format {
-        Format::Json => app.ui.json(&Report {
-            format: FORMAT,
-            file: args.exported.display().to_string(),
-            environment: Place::of(&environment),
-            resources,
-        }),
+        Format::Json => app.ui.json(&Transfer::new(&args.exported, &environment, resources)),
         Format::Text => {
             app.ui.say(&format!("Wrote {environment} to `{path}`: {}.", text::count(resources, "resource")));
             if args.recipient.is_none() {

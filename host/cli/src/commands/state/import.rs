@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use purlin_host::state;
 
-use super::export::{Place, Report};
 use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
-use crate::report::FORMAT;
+use crate::report::state::Transfer;
 use crate::text;
 
 /// Record what a file of `purlin state export` holds.
@@ -53,12 +52,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         purlin.import_state(&args.exported, args.replace).await.map_err(failure)?;
     super::super::deploy::close(purlin, app).await?;
     match args.format.format {
-        Format::Json => app.ui.json(&Report {
-            format: FORMAT,
-            file: args.exported.display().to_string(),
-            environment: Place::of(&environment),
-            resources,
-        }),
+        Format::Json => app.ui.json(&Transfer::new(&args.exported, &environment, resources)),
         Format::Text => {
             app.ui.say(&format!(
                 "Recorded {environment} from `{path}`: {}.",
