@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::root::{self, Hold, Root, SMALL};
+use super::root::{self, HOLDER, Hold, Root, SMALL};
 use super::{files, journal};
 use crate::probe::Probed;
 use crate::{Environment, Error, Holder, keyspace};
@@ -109,6 +109,13 @@ impl Claimed {
             if !file.is_there() {
                 continue;
             }
+            // The last holder was killed. What it wrote may not be durable yet, and everything that is
+            // written from now on relies on it.
+            if place.folder.join(HOLDER).exists() {
+                journal::settle(&place.folder)?;
+                files::sync_folder(&place.folder)?;
+                root.settle_names()?;
+            }
             let fence = next_fence(&mut lock).map_err(Error::io("write", &path))?;
             root::announce(&place.folder, holder)?;
             probe.at("open: after the folder is locked");
@@ -123,8 +130,7 @@ impl Claimed {
     /// Makes the folder itself durable, now that there is something in it.
     pub(crate) fn settle_folder(&self) -> Result<(), Error> {
         files::sync_folder(self.folder())?;
-        files::sync_folder(&self.root.environments())?;
-        files::sync_folder(self.root.path())
+        self.root.settle_names()
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -165,7 +171,7 @@ impl Drop for Claimed {
         if self.is_lost() {
             return;
         }
-        let _ = fs::remove_file(self.place.folder.join("holder.json"));
+        let _ = fs::remove_file(self.place.folder.join(HOLDER));
         // What only was looked at leaves no trace.
         let path = self.place.folder.join("lock");
         let alone = fs::read_dir(&self.place.folder)

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::files;
 use super::place::Place;
+use super::{files, journal};
 use crate::probe::Probed;
 use crate::{Environment, Error, Holder};
 
@@ -16,6 +16,9 @@ pub(crate) const FORMAT: u32 = 5;
 
 /// No small file of the folder is larger, in bytes.
 pub(super) const SMALL: u64 = 1 << 16;
+
+/// The file that names the holder of a folder. It is removed with the lock, unless the holder is killed.
+pub(super) const HOLDER: &str = "holder.json";
 
 /// How often to look whether another process is done.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -127,7 +130,11 @@ impl Root {
         let path = self.path.join("lock");
         let file = open_lock(&path)?;
         match take(&file, &path, Hold::Shared, wait)? {
-            true => Ok(file),
+            true => {
+                self.settle()?;
+                let _ = fs::remove_file(self.path.join(HOLDER));
+                Ok(file)
+            }
             false => Err(Error::Busy { folder: self.path.clone(), holder: self.holder() }),
         }
     }
@@ -138,11 +145,33 @@ impl Root {
         let lock = open_lock(&path)?;
         match take(&lock, &path, Hold::Alone, wait)? {
             true => {
+                self.settle()?;
                 announce(&self.path, holder)?;
                 Ok(Alone { path: self.path.clone(), lock })
             }
             false => Err(Error::Busy { folder: self.path.clone(), holder: self.holder() }),
         }
+    }
+
+    /// Syncs what a killed process left while it had the store alone. Its files may be complete and not yet
+    /// durable, and everything that is written from now on relies on them.
+    fn settle(&self) -> Result<(), Error> {
+        if !self.path.join(HOLDER).exists() {
+            return Ok(());
+        }
+        for folder in self.folders()? {
+            journal::settle(&folder)?;
+            files::sync_folder(&folder)?;
+        }
+        self.settle_names()
+    }
+
+    /// Makes the names of the environments, the format and the keys durable.
+    pub(super) fn settle_names(&self) -> Result<(), Error> {
+        if self.environments().exists() {
+            files::sync_folder(&self.environments())?;
+        }
+        files::sync_folder(&self.path)
     }
 
     /// Who has it alone, or writes to one of its environments.
@@ -188,7 +217,7 @@ pub(crate) struct Alone {
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        let _ = fs::remove_file(self.path.join("holder.json"));
+        let _ = fs::remove_file(self.path.join(HOLDER));
         let _ = self.lock.unlock();
     }
 }
@@ -225,7 +254,7 @@ pub(super) fn take(file: &File, path: &Path, hold: Hold, wait: Duration) -> Resu
 
 /// Writes down who holds a folder.
 pub(super) fn announce(folder: &Path, holder: &Holder) -> Result<(), Error> {
-    let path = folder.join("holder.json");
+    let path = folder.join(HOLDER);
     let text = serde_json::to_vec(holder).unwrap_or_default();
     // Readers take a torn file for none; it need not survive a crash.
     fs::write(&path, text).map_err(Error::io("write", &path))
@@ -233,6 +262,6 @@ pub(super) fn announce(folder: &Path, holder: &Holder) -> Result<(), Error> {
 
 /// Who holds a folder, where that can be read.
 pub(super) fn holder_in(folder: &Path) -> Option<Box<Holder>> {
-    let text = purlin_files::read(&folder.join("holder.json"), SMALL).ok()?;
+    let text = purlin_files::read(&folder.join(HOLDER), SMALL).ok()?;
     serde_json::from_slice(&text).ok()
 }

@@ -183,6 +183,8 @@ impl Writing {
         if !self.key_noted
             && let Some(key) = self.keys.stored().first()
         {
+            // The process that made the key may have been killed before the key's name was durable.
+            self.claimed.root().settle_names()?;
             entries.push((keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(key))));
             self.key_noted = true;
         }
@@ -243,6 +245,7 @@ impl Writing {
 
     /// Puts a table in place of what is there, in one step that a crash cannot tear.
     pub(crate) fn replace(&mut self, table: Table) -> Result<(), Error> {
+        self.claimed.root().settle_names()?;
         self.shared.write().table = table;
         if self.journal.is_some() {
             return self.renew();

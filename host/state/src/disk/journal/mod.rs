@@ -139,6 +139,16 @@ pub(crate) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
     Ok(newest)
 }
 
+/// Syncs the journals of an environment and their names, whoever wrote them.
+pub(crate) fn settle(folder: &Path) -> Result<(), Error> {
+    let journals = list(folder)?.journals;
+    for (_, path) in &journals {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        file.sync_all().map_err(Error::io("make durable", path))?;
+    }
+    if journals.is_empty() { Ok(()) } else { files::sync_folder(&folder_in(folder)) }
+}
+
 impl Journal {
     /// Opens the journal of a store and reads it into an empty table.
     pub(crate) fn open(
@@ -299,8 +309,8 @@ impl Journal {
     }
 
     /// Notes that the store was closed, so that damage to the last batch can be told from what a
-    /// crash leaves. It is made durable: what says where the journal ends must not say more than the
-    /// journal has.
+    /// crash leaves. The note is durable before `head` counts it: after a power cut `head` must not be
+    /// ahead of the journal.
     pub(crate) fn close(&mut self) -> Result<(), Error> {
         let mut frame = Vec::new();
         let at = frame::begin(&mut frame);
