@@ -26,17 +26,17 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     write().map_err(plain)
 }
 
-/// Which of the files that a command is about to write stand in its way. One with the same content does
-/// not: a run that was cut off wrote it. Where every file is there, the command was run before, and all of
-/// them do.
-pub(crate) fn in_the_way(files: &[(PathBuf, impl AsRef<str>)]) -> Vec<&Path> {
+/// The existing files that conflict with those that a command is about to write. A file with the same
+/// content does not conflict: an interrupted run wrote it. If every file exists, the command has been run
+/// before, and all of them conflict.
+pub(crate) fn conflicts(files: &[(PathBuf, impl AsRef<str>)]) -> Vec<&Path> {
     let there = files.iter().filter(|(path, _)| path.symlink_metadata().is_ok());
     let there: Vec<_> = there.map(|(path, text)| (path.as_path(), is_written(path, text.as_ref()))).collect();
     let any = there.len() == files.len() || there.iter().any(|(_, written)| !written);
     there.into_iter().filter(|_| any).map(|(path, _)| path).collect()
 }
 
-/// Writes such a file where it is not there yet.
+/// Writes a new file unless it exists with the same content.
 pub(crate) fn write_once(path: &Path, text: &str) -> io::Result<()> {
     if is_written(path, text) { Ok(()) } else { write_new(path, text) }
 }
@@ -108,8 +108,8 @@ fn beside(folder: &Path, bytes: &[u8], readable: bool) -> io::Result<tempfile::N
     Ok(file)
 }
 
-/// Makes the names in a folder last, so that a file outlives a power cut once the command has ended.
-/// Systems whose folders cannot be synced do it themselves.
+/// Makes the names in a folder durable, so that a file survives a power cut once the command has ended.
+/// Systems that cannot sync folders do it themselves.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         std::fs::File::open(folder)?.sync_all()?;
@@ -200,17 +200,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_wrote_that_was_cut_off_is_in_nobodys_way() {
+    fn files_of_an_interrupted_run_do_not_conflict() {
         let folder = tempfile::tempdir().expect("a folder");
         let files = ["a", "b"].map(|name| (folder.path().join(name), name));
-        assert!(in_the_way(&files).is_empty());
+        assert!(conflicts(&files).is_empty());
         write_once(&files[0].0, "a").expect("written");
-        assert!(in_the_way(&files).is_empty());
+        assert!(conflicts(&files).is_empty());
         std::fs::write(&files[0].0, "theirs").expect("written");
-        assert_eq!(in_the_way(&files), [&files[0].0]);
+        assert_eq!(conflicts(&files), [&files[0].0]);
         std::fs::write(&files[0].0, "a").expect("written");
         write_once(&files[1].0, "b").expect("written");
-        assert_eq!(in_the_way(&files).len(), 2);
+        assert_eq!(conflicts(&files).len(), 2);
     }
 
     #[test]

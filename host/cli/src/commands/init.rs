@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         .filter(|(path, _)| path.symlink_metadata().is_err() || !path.ends_with(".gitignore"))
         .collect();
     let there: Vec<String> =
-        files::in_the_way(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
+        files::conflicts(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
     if !there.is_empty() {
         return Err(Failure::input(format!("{} there already; nothing was written", is_or_are(&there)))
             .hint("`purlin init DIR` writes into another folder"));

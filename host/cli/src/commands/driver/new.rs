@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let files = files_of(&kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
     let taken: Vec<String> =
-        files::in_the_way(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
+        files::conflicts(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
     if let Some(first) = taken.first() {
         let others = match taken.len() {
             1 => " is".to_owned(),
