@@ -4,6 +4,7 @@
 mod bench;
 mod build;
 mod ci;
+mod crash;
 mod deny;
 mod docs;
 mod drivers;
@@ -45,6 +46,8 @@ enum Command {
     Docs(docs::Arguments),
     /// Lives many simulated lives of an environment, with every fault there is.
     Simulate(simulate::Arguments),
+    /// Cuts every command that writes off at each of its system calls, by kills and by power cuts.
+    Crash(crash::Arguments),
     /// Feeds every reader of untrusted bytes with what a fuzzer makes up.
     Fuzz(fuzz::Arguments),
     /// Measures the released program, next to its peers.
@@ -70,6 +73,7 @@ fn main() -> anyhow::Result<()> {
         Command::Shop(arguments) => shop::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Crash(arguments) => crash::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Tools(arguments) => tools::run_all(&arguments),

@@ -25,6 +25,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("node", "nodejs"),
     ("npm", "npm"),
     ("kubectl", "kubernetes-client"),
+    ("strace", "strace"),
     ("python3", "python3"),
 ];
 

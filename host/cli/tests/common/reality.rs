@@ -39,17 +39,27 @@ pub(crate) fn complete(documents: &str) -> String {
 #[track_caller]
 pub(crate) fn real(project: &Path) -> Real {
     let mut real = Real::new();
-    let Ok(files) = std::fs::read_dir(project.join("data/things")) else { return real };
+    for (name, value, fixed) in things(project) {
+        let twice = real.insert(name.clone(), (value, fixed));
+        assert_eq!(twice, None, "`{name}` is there twice");
+    }
+    real
+}
+
+/// What is real in a project: name, value and what is fixed of each thing, sorted.
+pub(crate) fn things(project: &Path) -> Vec<(String, String, String)> {
+    let mut things = Vec::new();
+    let Ok(files) = std::fs::read_dir(project.join("data/things")) else { return things };
     for file in files {
         let text = std::fs::read(file.expect("a file").path()).expect("read");
         let thing: Value = serde_json::from_slice(&text).expect("JSON");
         let urn = thing["urn"].as_str().expect("a URN");
         let name = urn.rsplit("shared.").next().unwrap_or(urn).to_owned();
         let text = |field: &str| thing["values"][field].as_str().unwrap_or_default().to_owned();
-        let twice = real.insert(name.clone(), (text("value"), text("fixed")));
-        assert_eq!(twice, None, "`{name}` is there twice");
+        things.push((name, text("value"), text("fixed")));
     }
-    real
+    things.sort();
+    things
 }
 
 /// Ids of what is real, sorted.

@@ -1,12 +1,18 @@
-//! The real program, killed at every place where it could matter, and run again: nothing is made
-//! twice, nothing is forgotten, and every state opens (SPEC §10, §12).
-//!
-//! All places by default. `PURLIN_KILLS=N` sets how many kills come at random times instead of at
-//! places; `PURLIN_SEED` where they begin.
+//! The real program, killed or without power at every place where it could matter, and run again: nothing
+//! is made twice, nothing is forgotten, and every state opens (SPEC §10, §12).
+#![cfg(unix)]
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
-mod places;
+mod cases;
+mod choice;
+mod cuts;
+mod disk;
+mod heads;
+mod promises;
 mod random;
+mod reads;
 #[path = "../common/reality.rs"]
 mod reality;
+mod record;
 mod scene;
+mod trace;

@@ -3,19 +3,11 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::choice::next;
 use crate::scene::{AFTER, BEFORE, Scene};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-/// The next of a sequence of numbers that look random.
-fn next(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *seed;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// One scene, changed to and fro, each run killed at a random time and run again until it gets

@@ -1,0 +1,276 @@
+//! The commands that write, and how each is prepared, run and compared. `reads.rs` fails if one is missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::disk::Tree;
+use crate::scene::{AFTER, BEFORE, Scene};
+
+/// What comes before the command in question.
+pub(crate) enum Before {
+    /// A command that runs to its end. Its last writes may not be synced.
+    Run(&'static [&'static str]),
+    /// A command that is killed at a seeded place. Its last writes may not be synced.
+    Killed(&'static [&'static str]),
+    /// What somebody else does. All of it is durable.
+    Do(fn(&Scene)),
+}
+use Before::{Do, Killed, Run};
+
+/// What is compared with the end of an undisturbed run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// What is recorded, what is real, and what a plan would do.
+    Project,
+    /// The same, and this file or folder. A command that uses the file proves that it is good, because what
+    /// is encrypted differs each time.
+    With(&'static str, Option<&'static [&'static str]>),
+    /// Only what is recorded: there are no documents and no real things.
+    State,
+    /// Only the files of the folder: there is no project yet.
+    Files,
+}
+
+/// A command that is cut off.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// What is there at first.
+    pub(crate) scene: fn() -> Scene,
+    pub(crate) before: &'static [Before],
+    pub(crate) command: &'static [&'static str],
+    pub(crate) look: Look,
+}
+
+impl Case {
+    /// What a person runs afterwards: the same command with output for people.
+    pub(crate) fn again(&self) -> Vec<&'static str> {
+        self.command.iter().copied().filter(|argument| !["--format", "json"].contains(argument)).collect()
+    }
+
+    /// Whether the command only writes files that it can write again at any time. They need not survive a
+    /// power cut.
+    pub(crate) fn only_writes_files(&self) -> bool {
+        self.name == "export" || self.look == Look::Files
+    }
+}
+
+const UP: &[&str] = &["up", "--yes"];
+const LIST: &[&str] = &["state", "list", "--app", "shop", "--org", "acme", "--env", "dev"];
+const OLD: &str = "dns.default#modules.web";
+const ROTATE: &[&str] = &["state", "key", "rotate"];
+const A: &str = "thing.default#shared.a";
+const G: &str = "thing.default#shared.g";
+
+/// A command in the project with the documents `BEFORE`.
+const fn case(name: &'static str, before: &'static [Before], command: &'static [&'static str]) -> Case {
+    Case { name, scene: || Scene::new(BEFORE), before, command, look: Look::Project }
+}
+
+const fn migration(name: &'static str, scene: fn() -> Scene) -> Case {
+    Case { name, scene, before: &[], command: LIST, look: Look::State }
+}
+
+const fn repair(name: &'static str, before: &'static [Before]) -> Case {
+    case(name, before, &["state", "repair"])
+}
+
+/// A command that writes files into an empty folder.
+const fn writer(name: &'static str, command: &'static [&'static str]) -> Case {
+    Case { name, scene: || Scene::of(&Tree::new()), before: &[], command, look: Look::Files }
+}
+
+/// All of them.
+pub(crate) const CASES: &[Case] = &[
+    case("up", &[], &["up", "--yes", "--format", "json"]),
+    case("up-change", &[Run(UP), Do(|scene| scene.write(AFTER))], &["up", "--yes", "--format", "json"]),
+    case("up-after-kill", &[Killed(UP)], &["up", "--yes", "--format", "json"]),
+    case(
+        "up-change-after-kill",
+        &[Run(UP), Do(|scene| scene.write(AFTER)), Killed(UP)],
+        &["up", "--yes", "--format", "json"],
+    ),
+    case("state-key-rotate-after-kill", &[Run(UP), Killed(ROTATE)], ROTATE),
+    case("up-after-killed-rotation", &[Run(UP), Killed(ROTATE), Do(|scene| scene.write(AFTER))], UP),
+    case("destroy", &[Run(UP)], &["destroy", "--yes", "--format", "json"]),
+    case("refresh", &[Run(UP), Do(drift), Do(vanish)], &["refresh", "--format", "json"]),
+    case("reconcile", &[Run(UP), Do(drift)], &["reconcile", "--yes", "--format", "json"]),
+    case(
+        "rollback",
+        &[Run(UP), Do(|scene| scene.write(AFTER)), Run(UP)],
+        &["rollback", "1", "--yes", "--format", "json"],
+    ),
+    Case {
+        look: Look::With("plan", Some(&["apply", "plan", "--yes"])),
+        ..case("plan-out", &[Run(UP), Do(|scene| scene.write(AFTER))], &["plan", "--out", "plan"])
+    },
+    case(
+        "apply",
+        &[Run(UP), Do(|scene| scene.write(AFTER)), Run(&["plan", "--out", "plan"])],
+        &["apply", "plan", "--yes", "--format", "json"],
+    ),
+    case("import", &[Do(existing)], &["import", A, "by-hand", "--yes", "--format", "json"]),
+    Case { look: Look::With("out", None), ..case("export", &[Do(workload), Run(UP)], &["export", "out"]) },
+    case("state-rename", &[Run(UP)], &["state", "rename", G, "thing.default#shared.z"]),
+    case("state-forget", &[Run(UP)], &["state", "forget", G, "--yes"]),
+    case("state-settle", &[Do(interrupted)], &["state", "settle", A, "--not-made"]),
+    case("state-protect", &[Run(UP)], &["state", "protect", A]),
+    case("state-taint", &[Run(UP)], &["state", "taint", A]),
+    case("state-lock", &[Run(UP)], &["state", "lock"]),
+    case("state-unlock", &[Run(UP), Run(&["state", "lock"])], &["state", "unlock"]),
+    Case {
+        look: Look::With("exported", Some(&["state", "import", "exported", "--replace"])),
+        ..case("state-export", &[Run(UP)], &["state", "export", "exported"])
+    },
+    case(
+        "state-import",
+        &[Run(UP), Run(&["state", "export", "exported"]), Do(forget)],
+        &["state", "import", "exported"],
+    ),
+    case(
+        "state-import-replace",
+        &[Run(UP), Run(&["state", "export", "exported"]), Run(&["state", "protect", A])],
+        &["state", "import", "exported", "--replace"],
+    ),
+    Case {
+        look: Look::With("new-key", Some(&["state", "key", "rotate", "--to", "new-key"])),
+        ..case("state-key-new", &[Run(UP)], &["state", "key", "new", "new-key"])
+    },
+    case("state-key-rotate", &[Run(UP)], ROTATE),
+    case(
+        "state-key-rotate-to",
+        &[Run(UP), Run(&["state", "key", "new", "new-key"])],
+        &["state", "key", "rotate", "--to", "new-key"],
+    ),
+    repair("state-repair-journal", &[Run(UP), Run(&["state", "protect", A]), Do(damage_journal)]),
+    repair("state-repair-end", &[Run(UP), Run(&["state", "protect", A]), Do(shorten_journal)]),
+    case(
+        "state-repair-after-kill",
+        &[Run(UP), Run(&["state", "protect", A]), Do(damage_journal), Killed(&["state", "repair"])],
+        &["state", "repair"],
+    ),
+    repair("state-repair-format", &[Run(UP), Do(|scene| remove(scene, ".purlin/format"))]),
+    repair("state-repair-data-key", &[Run(UP), Do(|scene| remove(scene, ".purlin/data-key"))]),
+    repair("state-repair-name", &[Run(UP), Do(forget_name)]),
+    Case { before: &[Killed(LIST)], ..migration("migrate-4-after-kill", || Scene::of_state("v4")) },
+    Case {
+        command: &["state", "protect", OLD, "--app", "shop", "--org", "acme", "--env", "prod"],
+        before: &[Killed(LIST)],
+        ..migration("state-protect-after-killed-migration", || Scene::of_state("v4"))
+    },
+    case("up-after-killed-plan", &[Killed(&["plan", "--out", "plan"])], &["up", "--yes", "--format", "json"]),
+    migration("migrate-1", || Scene::of_state("v1")),
+    migration("migrate-2", || Scene::of_state("v2")),
+    migration("migrate-3", || Scene::of_state("v3")),
+    migration("migrate-4", || Scene::of_state("v4")),
+    Case {
+        command: &["state", "repair"],
+        before: &[Do(damage_old_journal)],
+        ..migration("state-repair-4", || Scene::of_state("v4"))
+    },
+    writer("init", &["init", "--app", "shop"]),
+    writer("driver-new", &["driver", "new", "--lang", "rust", "new"]),
+    case("driver-add", &[Do(driver)], &["driver", "add", "ledger.wasm", "--name", "acme/other"]),
+    case("driver-approve", &[], &["driver", "approve"]),
+];
+
+/// Somebody changes a thing.
+fn drift(scene: &Scene) {
+    let path = thing(scene, "d");
+    let text = fs::read_to_string(&path).expect("read");
+    fs::write(&path, text.replace("d1", "drifted")).expect("written");
+}
+
+/// Somebody deletes a thing.
+fn vanish(scene: &Scene) {
+    fs::remove_file(thing(scene, "f")).expect("removed");
+}
+
+/// The file of a thing.
+fn thing(scene: &Scene, name: &str) -> PathBuf {
+    let ids = crate::reality::ids_of(scene.path(), name);
+    scene.path().join("data/things").join(&ids[0])
+}
+
+/// A thing that Purlin did not create.
+fn existing(scene: &Scene) {
+    let things = scene.path().join("data/things");
+    fs::create_dir_all(&things).expect("made");
+    let thing =
+        r#"{"urn": "shared.a", "name": "by-hand", "values": {"value": "a1", "fixed": "", "first": false}}"#;
+    fs::write(things.join("by-hand"), thing).expect("written");
+}
+
+/// A first deployment that was killed after it recorded the intent to create `a`, and before it did.
+fn interrupted(scene: &Scene) {
+    for place in 1.. {
+        let _ = fs::remove_dir_all(scene.path().join(".purlin"));
+        let mut command = scene.command(&["up", "--yes", "--parallelism", "1"]);
+        command.env("PURLIN_CRASH_AT", format!("{place}")).stdout(Stdio::null()).stderr(Stdio::null());
+        let status = command.status().expect("run");
+        assert!(crate::scene::was_killed(status), "no place leaves a creation open");
+        let list = scene.run(&["state", "list", "--format", "json"]);
+        if list.contains("\"pending\"") && list.contains(A) {
+            break;
+        }
+    }
+    let _ = fs::remove_dir_all(scene.path().join("data"));
+    fs::create_dir(scene.path().join("data")).expect("made");
+}
+
+/// A workload, so that there is something to export.
+fn workload(scene: &Scene) {
+    let score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: web}}\n";
+    fs::write(scene.path().join("web.yaml"), score).expect("written");
+}
+
+/// A driver to add.
+fn driver(scene: &Scene) {
+    let _ = fs::copy(crate::reality::driver("ledger"), scene.path().join("ledger.wasm")).expect("copied");
+}
+
+fn remove(scene: &Scene, path: &str) {
+    fs::remove_file(scene.path().join(path)).expect("removed");
+}
+
+/// The state is lost, but for its key.
+fn forget(scene: &Scene) {
+    fs::remove_dir_all(scene.path().join(".purlin/environments")).expect("removed");
+    fs::remove_dir_all(scene.path().join(".purlin/index")).expect("removed");
+}
+
+fn forget_name(scene: &Scene) {
+    fs::remove_file(only(&scene.path().join(".purlin/environments")).join("environment.json"))
+        .expect("removed");
+}
+
+/// One byte of the journal is wrong.
+fn damage_journal(scene: &Scene) {
+    damage(&only(&only(&scene.path().join(".purlin/environments")).join("journal")));
+}
+
+fn damage_old_journal(scene: &Scene) {
+    damage(&only(&scene.path().join(".purlin/journal")));
+}
+
+fn damage(path: &Path) {
+    let mut bytes = fs::read(path).expect("read");
+    let middle = bytes.len() * 2 / 3;
+    bytes[middle] ^= 0x55;
+    fs::write(path, bytes).expect("written");
+}
+
+/// The end of the journal is missing.
+fn shorten_journal(scene: &Scene) {
+    let path = only(&only(&scene.path().join(".purlin/environments")).join("journal"));
+    let bytes = fs::read(&path).expect("read");
+    fs::write(&path, &bytes[..bytes.len() - 200]).expect("written");
+}
+
+/// The only entry of a folder.
+fn only(folder: &Path) -> PathBuf {
+    let mut entries = fs::read_dir(folder).expect("a folder");
+    let entry = entries.next().expect("an entry").expect("an entry").path();
+    assert!(entries.next().is_none(), "more than one in {}", folder.display());
+    entry
+}
