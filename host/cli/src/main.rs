@@ -15,6 +15,7 @@ mod files;
 mod input;
 mod json;
 mod logging;
+mod memory;
 mod naming;
 mod progress;
 mod render;

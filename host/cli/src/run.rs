@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::args::{Cli, When};
 use crate::failure::{Failure, Status};
 use crate::logging;
+use crate::memory;
 use crate::surroundings;
 use crate::timings::Timings;
 use crate::ui::{Level, Ui};
@@ -16,6 +17,7 @@ use crate::{complete, usage, worker};
 
 /// Parses the command line, does what it says, and tells how that went.
 pub(crate) fn main() -> ExitCode {
+    memory::keep_little();
     if let Some(status) = worker::answer().or_else(complete::answer) {
         return status;
     }
