@@ -371,6 +371,7 @@ mod tests {
             ],
             cancelled: false,
             calls: 3,
+            ends_doubt: false,
             waiting: Vec::new(),
             unknown: vec![key("s3#shared.a")],
             halted: None,

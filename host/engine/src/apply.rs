@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -101,6 +101,8 @@ pub(crate) struct Shared {
     /// Idempotency keys given out.
     keys: AtomicU64,
     calls: AtomicUsize,
+    /// Whether something was found that was not recorded.
+    found: AtomicBool,
     unknown: Mutex<Vec<Key>>,
     /// Resources that were read and differ from their records.
     drifted: Mutex<Vec<Key>>,
@@ -110,6 +112,11 @@ impl Shared {
     /// Counts a call with effects.
     pub(crate) fn count_call(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that something was found that was not recorded.
+    pub(crate) fn note_found(&self) {
+        self.found.store(true, Ordering::Relaxed);
     }
 
     /// A key that no other call has. Called once for each call with effects.
@@ -274,6 +281,7 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
         sides: Sides::default(),
         keys: AtomicU64::new(0),
         calls: AtomicUsize::new(0),
+        found: AtomicBool::new(false),
         unknown: Mutex::default(),
         drifted: Mutex::default(),
         recorded: RwLock::new(Recorded::clone(&plan.recorded)),
@@ -355,6 +363,8 @@ async fn run(shared: Arc<Shared>) -> Summary {
             Err(error) => summary.halted = Some(Cause::from(error)),
         }
     }
+    let found = shared.found.load(Ordering::Relaxed);
+    summary.ends_doubt = shared.plan.ends_doubt && !found && summary.is_success();
     summary
 }
 

@@ -107,6 +107,9 @@ pub struct Summary {
     pub cancelled: bool,
     /// Calls of drivers that had effects.
     pub calls: usize,
+    /// Whether the records were in doubt, everything succeeded, and nothing was found that was not recorded:
+    /// then the records can be relied on again, where all that they name was read before.
+    pub ends_doubt: bool,
     /// How long it took.
     pub took: Duration,
 }

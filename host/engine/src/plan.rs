@@ -371,6 +371,10 @@ pub struct Plan {
     pub(crate) vault: Arc<Vault>,
     /// Of the state before the prelude.
     pub(crate) fingerprint: [u8; 32],
+    /// Whether more may exist than is recorded: then a resource is looked for before it is created.
+    pub(crate) doubted: bool,
+    /// Whether that is over once everything was carried out.
+    pub(crate) ends_doubt: bool,
 }
 
 /// Drivers by the requirement that they satisfy.

@@ -118,6 +118,7 @@ pub async fn plan(
     drivers: &dyn Drivers,
     options: PlanOptions,
 ) -> Result<Plan, Error> {
+    let (doubted, is_whole) = (base.doubt().is_some(), options.scope.is_everything());
     let Base { mut recorded, mut prelude, fingerprint, protected, .. } = base;
     let names = aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
@@ -266,6 +267,8 @@ pub async fn plan(
         vault,
         fingerprint,
         goes_on: false,
+        doubted,
+        ends_doubt: doubted && is_whole,
     })
 }
 

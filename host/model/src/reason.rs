@@ -294,6 +294,8 @@ pub enum Finding {
     ForgottenShared,
     /// A call with the recorded inputs failed, and one with those of the current documents succeeded.
     CurrentInputs,
+    /// It was not recorded, and its driver found it by its name.
+    FoundByName,
 }
 
 impl From<Unfinished> for Reason {
@@ -379,6 +381,7 @@ impl Finding {
             Self::Forgotten => "forgotten",
             Self::ForgottenShared => "forgotten-shared",
             Self::CurrentInputs => "current-inputs",
+            Self::FoundByName => "found-by-name",
         }
     }
 }

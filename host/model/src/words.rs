@@ -166,6 +166,7 @@ impl fmt::Display for Finding {
             Self::CurrentInputs => {
                 "the call with the recorded inputs failed, and with those of the current documents it succeeded"
             }
+            Self::FoundByName => "it exists and was not recorded",
         })
     }
 }
@@ -363,6 +364,7 @@ mod tests {
             Forgotten,
             ForgottenShared,
             CurrentInputs,
+            FoundByName,
         ] {
             assert_eq!(serde_json::to_value(finding).expect("JSON"), json!({"finding": finding.code()}));
         }

@@ -119,7 +119,7 @@ impl Keeper {
             self.count(&summary, &documents.context, clock());
             // What stays undecided is left alone by the plan below, and named there.
         }
-        self.read(&session, documents, (&cancel, told), &mut pass, clock()).await?;
+        let read = self.read(&session, documents, (&cancel, told), &mut pass, clock()).await?;
         if cancel.is_requested() {
             pass.summary.cancelled = true;
             return Ok(pass);
@@ -145,6 +145,9 @@ impl Keeper {
             }
         }
         self.entry = run.into_entry();
+        if read && summary.ends_doubt {
+            session.trust().await?;
+        }
         self.records = session.records().await?.len();
         let now = clock();
         let failed: HashSet<&Key> = summary.failed.iter().map(|(key, _)| key).collect();
@@ -184,7 +187,7 @@ impl Keeper {
         }
     }
 
-    /// Reads what is due.
+    /// Reads what is due. Says whether all of it could be read.
     async fn read(
         &mut self,
         session: &Session<'_>,
@@ -192,7 +195,7 @@ impl Keeper {
         (cancel, told): (&CancelToken, &mut (dyn FnMut(&Event) + Send)),
         pass: &mut Pass,
         now: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let base = session.base().await?;
         let policy = &session.purlin.workspace().reconcile;
         let environment = documents.environment();
@@ -203,13 +206,12 @@ impl Keeper {
         let exists = |record: &&purlin_state::Record| record.status != Status::Absent;
         let all: Vec<&Urn> = base.all_current().filter(exists).map(|record| &record.urn).collect();
         self.schedule.know(&all, now);
-        let doubted = base.doubt().is_some();
-        let due: HashSet<Urn> = match doubted {
+        let due: HashSet<Urn> = match base.doubt().is_some() {
             true => all.into_iter().cloned().collect(),
             false => self.schedule.due(now, &|urn| due::interval(policy, urn)).into_iter().collect(),
         };
         if due.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let fresh: Vec<(Urn, u64)> = base
             .all_current()
@@ -233,7 +235,7 @@ impl Keeper {
         pass.read = asked.len();
         let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
         if summary.cancelled {
-            return Ok(());
+            return Ok(false);
         }
         // A read that failed is tried again after a short wait. A resource that no driver can read is
         // not looked at again before its time.
@@ -247,10 +249,7 @@ impl Keeper {
             self.schedule.read_by(urn, *over);
         }
         self.count(&summary, &documents.context, now);
-        if doubted && summary.failed.is_empty() && summary.halted.is_none() {
-            session.trust().await?;
-        }
-        Ok(())
+        Ok(summary.failed.is_empty() && summary.halted.is_none())
     }
 
     /// A plan that does nothing a person would have to be asked about.

@@ -124,8 +124,9 @@ impl Session<'_> {
         Ok(open)
     }
 
-    /// Why what is recorded may be older than what is real. Then read every resource before planning:
-    /// carry out [`Self::plan_refresh`], and call [`Self::trust`] once nothing of it failed.
+    /// Why what is recorded may be older than what is real. Then read every resource before planning
+    /// ([`Self::plan_refresh`]), carry out a plan for all of the documents, which looks for each resource by
+    /// its name before it creates it, and call [`Self::trust`] once [`Summary::ends_doubt`] says so.
     ///
     /// # Errors
     /// [`Error::State`] when it cannot be read whole.
@@ -136,7 +137,7 @@ impl Session<'_> {
         Ok(doubt)
     }
 
-    /// Writes down that every resource was read, so that what is recorded can be relied on again. Does
+    /// Writes down that every resource was read or looked for, so that what is recorded can be relied on again. Does
     /// nothing where it was not in doubt.
     ///
     /// # Errors

@@ -111,9 +111,6 @@ pub(super) async fn up(
         if upkeep(&session, plan, shown, app).await.map_err(fail)? == Status::Failed {
             return Ok(Status::Failed);
         }
-        if doubt.is_some() && options.scope.is_everything() {
-            session.trust().await.map_err(fail)?;
-        }
     }
     let plan = match early {
         Some(plan) if session.records().await.map_err(fail)?.is_empty() => plan,
@@ -126,7 +123,7 @@ pub(super) async fn up(
 /// Says why resources are read that nobody asked to read.
 pub(super) fn say_doubt(doubt: Doubt, environment: &Environment, app: &App) {
     app.ui.note(&format!(
-        "the state of {environment} may be older than what is real: {doubt}. So all resources are read before they are planned; `purlin up` and `purlin refresh` end that"
+        "the state of {environment} may be older than what is real: {doubt}. So all resources are read before they are planned, and looked for by name before they are created; an `up` of everything that succeeds ends that"
     ));
 }
 
@@ -217,6 +214,9 @@ pub(super) async fn run(
 ) -> Result<Status, purlin_host::Error> {
     let total = plan.announced();
     let summary = follow(session, plan, documents, true, shown, app).await?;
+    if summary.ends_doubt {
+        session.trust().await?;
+    }
     if total > 0 || !summary.is_success() {
         end(&summary, documents, shown, app);
     }

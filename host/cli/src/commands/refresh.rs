@@ -55,9 +55,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let plan = session.plan_refresh(&place.context, &args.scope.scope()).await.map_err(fail)?;
     let read = plan.steps.len();
     let mut status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;
-    if status == Status::Done && args.scope.scope().is_everything() {
-        session.trust().await.map_err(fail)?;
-    }
     let open = session.open_calls().await.map_err(fail)?;
     if !open.is_empty() {
         status = Status::Failed;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
-use purlin_model::{Reason, Unfinished};
+use purlin_model::{Finding, Reason, Unfinished};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, Status};
 
 use super::call::patiently;
+use super::read::{look_at, refreshed, tells_all};
 use super::{Done, Outcome, Task, Turn, named, nothing};
 use crate::apply::Shared;
-use crate::driver::{Call, Driver};
+use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, Known};
 use crate::fate::{self, Case, Fate};
@@ -66,6 +67,12 @@ impl Task<'_> {
                 // Also where it was deleted to make room.
                 let pinned = there.as_deref().is_some_and(|record| record.pinned);
                 let made = Record { pinned, ..made };
+                if record.is_none()
+                    && instead_of == InsteadOf::Nothing
+                    && let Some(found) = self.found_by_name(&**driver, &made).await?
+                {
+                    return self.take_over(node, &**driver, call, &found, turn).await;
+                }
                 // Until it is recorded what was made.
                 let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
@@ -99,6 +106,50 @@ impl Task<'_> {
                 };
                 self.finished(node, known, action, durable, failure).await
             }
+        }
+    }
+
+    /// A resource that exists and that nothing records, where more may exist than is recorded. By its name a
+    /// driver finds only what is this resource's own.
+    async fn found_by_name(self, driver: &dyn Driver, made: &Record) -> Result<Option<Record>, Cause> {
+        if !self.shared.plan.doubted || !driver.manifest().implements.read {
+            return Ok(None);
+        }
+        let look = Look { id: None, name: made.name.expose(), inputs: &made.inputs, state: None };
+        let Some(found) = look_at(driver, &self.call(), look).await? else { return Ok(None) };
+        // Where it lives is not known before it is as it is wanted.
+        let (state, digest) = (found.state.clone(), [0; 32]);
+        let wanted = Record { state, digest, deleted_with: None, ..made.clone() };
+        let mut record = refreshed(&wanted, &found);
+        let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
+        let is_told = tells_all(&wanted, &found);
+        let can_update = driver.manifest().implements.update;
+        // What it was made with is not known; changing it to what is wanted is. Where it lives must be known.
+        if can_update && (has_params || !is_told) || made.deleted_with.is_some() && !is_told {
+            record.status = Status::Partial(Unfinished::InterruptedCreate);
+        }
+        // What is recorded already is no evidence.
+        let changes = vec![Change::Put(Box::new(record.clone()))];
+        let Ok(durable) = self.shared.claim(&record, |_| true, changes)? else { return Ok(None) };
+        durable.await?;
+        self.shared.note_found();
+        self.observed(Finding::FoundByName, Vec::new());
+        Ok(Some(record))
+    }
+
+    /// Makes a resource that was found what the documents want, as far as that is a change in place.
+    async fn take_over(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        call: Call,
+        found: &Record,
+        turn: Turn,
+    ) -> Outcome {
+        match self.decide(node, driver, &call, Some(found), false, false).await? {
+            Decision::Keep(prepared) => self.keep(prepared.as_ref()),
+            Decision::Update(prepared) => self.change(node, driver, call, found, prepared, turn).await,
+            Decision::Create(_) => Ok(nothing()),
         }
     }
 

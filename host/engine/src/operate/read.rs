@@ -151,7 +151,7 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
 }
 
 /// Whether a driver told every input that is recorded.
-fn tells_all(record: &Record, found: &Observed) -> bool {
+pub(super) fn tells_all(record: &Record, found: &Observed) -> bool {
     let is_empty = |value: &Value| value.as_map().is_none_or(|map| map.is_empty());
     let told = found.values.as_ref().and_then(Value::as_map);
     let values = record.inputs.values.as_map();

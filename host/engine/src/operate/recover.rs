@@ -7,7 +7,7 @@ use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
 use super::inputs::Attempt;
-use super::read::refreshed;
+use super::read::{refreshed, tells_all};
 use super::{Done, Outcome, Task, nothing};
 use crate::driver::{Call, Driver};
 use crate::plan::Action;
@@ -55,7 +55,10 @@ impl Task<'_> {
         if implements.repeat_create && look_only && found.is_none() {
             return self.settled(Vec::new(), intent.id(), Finding::CreateRepeated);
         }
-        if implements.repeat_create && !look_only {
+        // Where the records are older than what is real, the answer may not have been lost, and what was made
+        // then may have been replaced since.
+        let is_repeated = found.is_none() || !self.shared.plan.doubted;
+        if implements.repeat_create && !look_only && is_repeated {
             match self.create_again(&**driver, intent, with(made, other.clone()), there.as_deref()).await {
                 // What was seen is there, whatever asking for it again came to.
                 Err(_) if found.is_some() => {}
@@ -73,6 +76,10 @@ impl Task<'_> {
             || other.is_some();
         let mut record =
             refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
+        if self.shared.plan.doubted && !tells_all(made, &found) {
+            // It may have been moved or replaced since.
+            record.deleted_with = None;
+        }
         if implements.update && unsure {
             // Whether all of it was made is not known; changing it to what is wanted is.
             record.status = Status::Partial(Unfinished::InterruptedCreate);

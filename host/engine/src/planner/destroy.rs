@@ -71,6 +71,8 @@ pub async fn destroy(
         vault: Arc::default(),
         fingerprint,
         goes_on: false,
+        doubted: false,
+        ends_doubt: false,
     })
 }
 

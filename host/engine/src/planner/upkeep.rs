@@ -116,6 +116,7 @@ fn upkeep(context: &Context, base: Base, drivers: DriverSet, works: Vec<(Urn, Re
         steps.push(Step { reasons: vec![why], ..Step::new(key, urn, Action::Read) });
         operations.push(Operation { step, node: None, work, after: Vec::new() });
     }
+    let doubted = base.doubt().is_some();
     Plan {
         context: context.clone(),
         steps,
@@ -133,5 +134,7 @@ fn upkeep(context: &Context, base: Base, drivers: DriverSet, works: Vec<(Urn, Re
         vault: Arc::default(),
         fingerprint: base.fingerprint,
         goes_on: false,
+        doubted,
+        ends_doubt: false,
     }
 }

@@ -1,0 +1,117 @@
+//! Records that are older than what is real: a copy of the state was put back, or a repair lost a part of it.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::{Base, CancelToken, Cause, Event, Phase, PlanOptions, Summary};
+use purlin_model::driver::Implements;
+use purlin_model::{Finding, Value};
+use purlin_state::{Change, Doubt, RecordId, Snapshot};
+use support::{FULL, Lost, Platform, documents, locked, steps};
+
+/// What is recorded, in doubt.
+async fn doubted(platform: &Platform) -> Base {
+    let doubt = Some(Doubt::Copied);
+    Base::new(Snapshot { doubt, ..platform.snapshot().await }).expect("a whole state")
+}
+
+/// An `up` of what is in doubt, and what its plan said.
+async fn up(platform: &Platform, documents: &str) -> (Vec<String>, Vec<Event>, Summary) {
+    let (graph, base) = (platform.graph(documents), doubted(platform).await);
+    let options = PlanOptions::default();
+    let plan = purlin_engine::plan(graph, &platform.context(), base, &platform.shelf, options).await;
+    let plan = plan.expect("a plan");
+    let planned = steps(&plan);
+    let (events, summary) = platform.run(plan, CancelToken::default()).await;
+    (planned, events, summary)
+}
+
+/// The state knows nothing of a resource that exists.
+async fn lose_record(platform: &Platform, id: &str) {
+    let record = platform.record(id).await.expect("recorded");
+    platform.write(vec![Change::Remove(record.id())]).await;
+}
+
+#[tokio::test]
+async fn what_was_forgotten_is_found_by_its_name_and_not_made_twice() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 1")], &[])).await;
+    lose_record(&platform, "shared.a").await;
+    let wanted = documents(&[("a", "v: 2"), ("b", "v: 1")], &[]);
+    let (planned, events, summary) = up(&platform, &wanted).await;
+    assert_eq!(planned, ["create a"]);
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.done(), ["read a", "update a"]);
+    assert_eq!(platform.alive(), ["a", "b"]);
+    let is_found = |event: &Event| {
+        matches!(event, Event::Resource { phase: Phase::Observed { finding: Finding::FoundByName, .. }, .. })
+    };
+    assert!(events.iter().any(is_found), "{events:#?}");
+    assert!(!summary.ends_doubt, "there may be more");
+    let (_, _, summary) = up(&platform, &wanted).await;
+    assert!(summary.ends_doubt, "nothing more was found");
+    assert_eq!(platform.done(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_cannot_become_as_wanted_in_place_is_replaced_by_the_next_run() {
+    // Its driver tells all values, and changes none of them.
+    let platform = Platform::with(Implements { update: false, ..FULL });
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    lose_record(&platform, "shared.a").await;
+    locked(&platform.driver.world).values_mut().for_each(|thing| thing.values = changed(&thing.values));
+    let wanted = documents(&[("a", "v: 1")], &[]);
+    let (_, _, summary) = up(&platform, &wanted).await;
+    assert!(matches!(&summary.failed[..], [(_, Cause::MoreThanPlanned { .. })]), "{summary:#?}");
+    assert!(!summary.ends_doubt);
+    assert_eq!(platform.alive(), ["a"]);
+    let (planned, _, summary) = up(&platform, &wanted).await;
+    assert_eq!((planned, summary.is_success()), (vec!["replace a".to_owned()], true));
+    assert_eq!(platform.alive().len(), 1);
+}
+
+/// Values as somebody else has them.
+fn changed(values: &Value) -> Value {
+    let mut values = values.as_map().cloned().unwrap_or_default();
+    values.insert("defaulted".into(), "no".into());
+    Value::Map(values)
+}
+
+#[tokio::test]
+async fn nothing_is_looked_for_where_the_records_are_not_in_doubt_or_no_driver_can_look() {
+    for (implements, in_doubt) in [(FULL, false), (Implements { read: false, ..FULL }, true)] {
+        let platform = Platform::with(implements);
+        let all = documents(&[("a", "v: 1")], &[]);
+        let summary = match in_doubt {
+            true => up(&platform, &all).await.2,
+            false => platform.up(&all).await,
+        };
+        assert_eq!((summary.is_success(), summary.ends_doubt), (true, in_doubt));
+        assert_eq!(platform.done(), ["create a"]);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_a_copy_says_is_pending_is_not_repeated_where_something_is_found() {
+    let platform = Platform::with(Implements { repeat_create: true, ..FULL });
+    locked(&platform.driver.lost).insert("create thing.default#shared.a".into(), Lost::After);
+    platform.up(&documents(&[("a", "fixed: 1")], &[])).await;
+    let copy = platform.snapshot().await;
+    assert_eq!(copy.pending.len(), 1);
+    platform.up(&documents(&[("a", "fixed: 1")], &[])).await;
+    platform.up(&documents(&[("a", "fixed: 2")], &[])).await;
+    let alive = platform.alive();
+    assert_eq!(alive.len(), 1);
+    // The copy is from before the call was answered.
+    let record = platform.record("shared.a").await.expect("recorded");
+    let intent = Change::Intend(Box::new(copy.pending[0].clone()));
+    platform.write(vec![Change::Remove(RecordId::current(record.urn)), intent]).await;
+    platform.done();
+    let (context, base) = (platform.context(), doubted(&platform).await);
+    let plan = purlin_engine::recover(&context, base, &platform.shelf, false).await.expect("a plan");
+    let (_, summary) = platform.run(plan, CancelToken::default()).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.done(), ["read a"]);
+    assert_eq!(platform.alive(), alive);
+    assert!(platform.record("shared.a").await.is_some());
+}
