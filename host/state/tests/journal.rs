@@ -285,6 +285,56 @@ fn a_repair_that_is_cut_off_goes_on() {
     }
 }
 
+/// A journal is only missed where it is noted that there was one.
+#[test]
+fn a_repair_notes_again_how_far_the_journal_went() {
+    let folder = temporary();
+    let states = history(folder.path());
+    let head = place(folder.path(), &environment()).join("head");
+    fs::write(&head, "torn").expect("written");
+    let report = EmbeddedStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+    assert!(report.is_whole(), "a crash may leave that: {report:?}");
+    assert_eq!(&load(folder.path()).expect("opens"), states.last().expect("some"));
+    fs::remove_file(journal(folder.path())).expect("removed");
+    assert!(load(folder.path()).is_err(), "it is missed");
+}
+
+/// An empty state would say that nothing exists.
+#[test]
+fn a_journal_of_which_no_entry_is_left_is_not_repaired() {
+    let (folder, copied) = (temporary(), temporary());
+    history(folder.path());
+    copy(folder.path(), copied.path());
+    // Whoever takes a copy over begins its journal anew: then it has nothing but what it begins with.
+    let store = open(copied.path()).expect("opens");
+    drop(run(store.writer(&environment())).expect("locks"));
+    run(store.close()).expect("closes");
+    let path = journal(copied.path());
+    let mut bytes = fs::read(&path).expect("a journal");
+    bytes[40 + 24 + 9] ^= 1;
+    fs::write(&path, &bytes).expect("written");
+    let error = EmbeddedStore::repair(copied.path(), &options(copied.path())).expect_err("nothing to save");
+    assert!(error.to_string().contains("bring back a copy"), "{error}");
+    assert_eq!(fs::read(&path).expect("there"), bytes);
+}
+
+/// Where nothing but a doubt is recorded, nothing in it says which environment it is.
+#[test]
+fn an_environment_without_a_name_is_not_in_the_way_of_others() {
+    let folder = temporary();
+    let store = open(folder.path()).expect("opens");
+    run(store.commit(vec![put(record(1))])).expect("commits");
+    run(store.commit(vec![Change::Remove(record(1).id())])).expect("commits");
+    run(store.close()).expect("closes");
+    fs::remove_file(place(folder.path(), &environment()).join("environment.json")).expect("removed");
+    assert!(run(open(folder.path()).expect("opens").environments(None, 9)).is_err());
+    let report = EmbeddedStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+    assert_eq!((report.lost.len(), report.moved.len()), (1, 1), "{report:?}");
+    let report = EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks");
+    assert!(report.is_whole(), "{report:?}");
+    assert!(run(open(folder.path()).expect("opens").environments(None, 9)).expect("lists").is_empty());
+}
+
 #[test]
 fn where_nothing_can_be_read_nothing_is_touched() {
     let folder = temporary();
@@ -301,7 +351,8 @@ fn where_nothing_can_be_read_nothing_is_touched() {
 fn a_lost_format_is_noted_again() {
     let folder = temporary();
     let states = history(folder.path());
-    for text in ["", "two"] {
+    // The last two are what a flipped bit makes of it: nothing of these formats is there.
+    for text in ["", "two", "4\n", "1\n"] {
         fs::write(folder.path().join("format"), text).expect("written");
         assert!(load(folder.path()).is_err());
         assert_eq!(

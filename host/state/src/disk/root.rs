@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::place::Place;
-use super::{files, journal};
+use super::{files, journal, legacy};
 use crate::probe::Probed;
 use crate::{Environment, Error, Holder};
 
@@ -73,6 +73,12 @@ impl Root {
         match purlin_files::read_text(&path, SMALL) {
             Ok(text) => match text.trim().parse::<u32>() {
                 Ok(FORMAT) => Ok(Found::Current),
+                // A conversion that was cut off leaves what it converts until the format has changed.
+                Ok(1..FORMAT) if self.environments().exists() && legacy::left(&self.path).is_empty() => {
+                    Err(corrupt(
+                        "its file `format` names an earlier format than its environments have; see `purlin state repair`",
+                    ))
+                }
                 Ok(older @ 1..FORMAT) => Ok(Found::Older(older)),
                 Ok(found) if found > FORMAT => {
                     let what = format!("the state in `{}`", self.path.display());

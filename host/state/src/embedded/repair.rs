@@ -84,25 +84,29 @@ impl EmbeddedStore {
     /// As [`EmbeddedStore::verify`]; [`Error::Busy`] when somebody writes, [`Error::Corrupt`] when nothing
     /// of an environment can be read, and when the disk fails.
     pub fn repair(folder: &Path, options: &OpenOptions) -> Result<Report, Error> {
-        let root = Root::at(folder);
+        let (root, probe) = (Root::at(folder), Probed(options.probe.clone()));
         let _alone = root.alone(&options.holder, options.wait)?;
         let mut report = Report::default();
         match format_of(&root, &mut report)? {
             Found::Nothing => {}
-            Found::Older(format) => repair_older(&root, format, options, &mut report)?,
+            Found::Older(format) => repair_older(&root, format, (options, &probe), &mut report)?,
             Found::Current => {
                 if !report.findings.is_empty() || !folder.join("format").exists() {
+                    probe.at("repair: before the format is written");
                     root.note_format()?;
+                    probe.at("repair: after the format is written");
                 }
-                repair_keys(&root, &mut report)?;
+                repair_keys(&root, &probe, &mut report)?;
                 let stored = vault::read(&root.vault());
                 let keys = keys(options, &root, stored, &mut report);
                 let before = report.findings.len() + report.lost.len();
                 for folder in root.folders()? {
-                    repair_environment(&root, &folder, keys.as_ref(), &mut report)?;
+                    repair_environment(&root, &folder, (keys.as_ref(), &probe), &mut report)?;
                 }
                 if report.findings.len() + report.lost.len() > before {
+                    probe.at("repair: before the index is removed");
                     index::remove(&root)?;
+                    probe.at("repair: after the index is removed");
                 }
             }
         }
@@ -169,12 +173,13 @@ fn copies_of_keys(root: &Root) -> Result<Vec<SealedKey>, Error> {
 }
 
 /// Writes the file with the data keys again where it is lost.
-fn repair_keys(root: &Root, report: &mut Report) -> Result<(), Error> {
+fn repair_keys(root: &Root, probe: &Probed, report: &mut Report) -> Result<(), Error> {
     let there = vault::read(&root.vault());
     if there.as_ref().is_ok_and(|stored| !stored.is_empty()) {
         return Ok(());
     }
     let stored = stored_keys(root, report)?;
+    probe.at("repair: before the data key is written");
     if there.is_err() {
         report.moved.push(keep_copy(root.path(), &root.vault())?);
     }
@@ -196,7 +201,12 @@ fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Report) {
 }
 
 /// Puts right a folder of an earlier format, which is the current one then.
-fn repair_older(root: &Root, format: u32, options: &OpenOptions, report: &mut Report) -> Result<(), Error> {
+fn repair_older(
+    root: &Root,
+    format: u32,
+    (options, probe): (&OpenOptions, &Probed),
+    report: &mut Report,
+) -> Result<(), Error> {
     let path = root.path();
     let moved = path.join("stale");
     // Where an earlier version was cut off after it had moved everything away, it lies there.
@@ -213,12 +223,12 @@ fn repair_older(root: &Root, format: u32, options: &OpenOptions, report: &mut Re
     }
     report.records = table.range(&keyspace::all(Kind::Record)).count();
     let lost = !report.lost.is_empty();
-    convert::spread(root, &options.key, table, &Probed::default())?;
+    convert::spread(root, &options.key, table, probe)?;
     report.moved.extend(legacy::PARTS.into_iter().map(|part| moved.join(part)).filter(|path| path.exists()));
     if lost && let Some(keys) = keys {
         for folder in root.folders()? {
             let mut saved = save(root, &folder)?;
-            write(root, &folder, &mut saved.table, saved.generation, Some(&keys))?;
+            write(root, &folder, &mut saved, (Some(&keys), probe))?;
         }
     }
     Ok(())
@@ -259,6 +269,8 @@ struct Saved {
     broken: Option<PathBuf>,
     /// Whether anything could be read.
     read: bool,
+    /// Where the journal ends, where it is whole.
+    end: Option<Position>,
 }
 
 /// Reads an environment as far as it reads. Writes nothing.
@@ -290,6 +302,7 @@ fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
         Ok(reading) => {
             saved.read = true;
             let here = reading.position();
+            saved.end = Some(here);
             if let Some(Err(error)) = noted.map(|noted| journal::reached(folder, &path, noted, here)) {
                 saved.findings.push(error.to_string());
                 saved.lost.push(since(noted, here));
@@ -338,7 +351,7 @@ fn rescue(bytes: &[u8], saved: &mut Saved) {
     if !found.base {
         saved.lost.push("an unknown part of what the journal began with".into());
     }
-    saved.read |= !found.parts.is_empty();
+    saved.read |= found.parts.iter().any(|part| !part.entries.is_empty());
     for Part { entries, broken, .. } in found.parts {
         if let Some(at) = broken {
             saved.lost.push(format!(
@@ -360,11 +373,12 @@ fn rescue(bytes: &[u8], saved: &mut Saved) {
 fn repair_environment(
     root: &Root,
     folder: &Path,
-    keys: Option<&Keyring>,
+    (keys, probe): (Option<&Keyring>, &Probed),
     report: &mut Report,
 ) -> Result<(), Error> {
     let mut saved = save(root, folder)?;
-    let mut own = Report { findings: saved.findings, lost: saved.lost, ..Report::default() };
+    let (findings, lost) = (std::mem::take(&mut saved.findings), std::mem::take(&mut saved.lost));
+    let mut own = Report { findings, lost, ..Report::default() };
     let broken = left_out(&mut saved.table, keys, &mut own);
     if !own.is_whole() && !saved.read {
         return Err(unreadable(folder, &own));
@@ -373,16 +387,24 @@ fn repair_environment(
     if saved.broken.is_some() || broken {
         let old = saved.broken.clone().or(journal::newest(folder)?.map(|(_, path)| path));
         if let Some(old) = old.filter(|old| !old.starts_with(folder.join("stale"))) {
+            probe.at("repair: before what is broken is copied");
             report.moved.push(keep_copy(folder, &old)?);
+            probe.at("repair: after what is broken was copied");
         }
         let keys = if own.lost.is_empty() { None } else { keys };
-        write(root, folder, &mut saved.table, saved.generation, keys)?;
+        write(root, folder, &mut saved, (keys, probe))?;
+    } else if let Some(end) = saved.end.filter(|_| head::read(folder).is_none()) {
+        // A crash may leave none, so that is no damage; without it, a later one would not be noticed.
+        Head::open(folder)?.note(end)?;
     }
     if Place::read(root, folder).is_none() && saved.read {
+        probe.at("repair: before the environment gets its name");
         name_again(root, folder, &saved.table, &mut own)?;
+        probe.at("repair: after the environment got its name");
     }
     report.findings.extend(own.findings);
     report.lost.extend(own.lost);
+    report.moved.extend(own.moved);
     Ok(())
 }
 
@@ -390,27 +412,33 @@ fn repair_environment(
 fn write(
     root: &Root,
     folder: &Path,
-    table: &mut Table,
-    generation: u64,
-    keys: Option<&Keyring>,
+    saved: &mut Saved,
+    (keys, probe): (Option<&Keyring>, &Probed),
 ) -> Result<(), Error> {
-    let place = environment_of(table).map(|environment| root.place(&environment));
+    let Saved { table, generation, .. } = saved;
+    // Where nothing is left, only the folder says which environment it was.
+    let place = Place::read(root, folder);
+    let place = place.or_else(|| environment_of(table).map(|environment| root.place(&environment)));
     if let (Some(place), Some(keys)) = (place, keys) {
         let key = keyspace::prefix(Kind::Doubt, &keyspace::place(&place.environment));
         table.apply(key, Some(codec::encode_doubt(Doubt::Lost, keys)?));
     }
-    let mut journal = Journal::write(folder, generation + 1, table, Probed::default())?;
+    let mut journal = Journal::write(folder, *generation + 1, table, probe.clone())?;
     journal.close()?;
+    probe.at("repair: before the end of the new journal is noted");
     Head::open(folder)?.note(journal.position())?;
+    probe.at("repair: after the end of the new journal is noted");
     // The newest one counts, whether or not the older are still there.
     journal::find(folder).map(drop)
 }
 
-/// Writes down again which environment a folder is, and gives it its name.
+/// Writes down again which environment a folder is, and gives it its name. Where nothing of it says so, no
+/// resource and no deployment is recorded in it, and it is put aside: with it nobody could list the others.
 fn name_again(root: &Root, folder: &Path, table: &Table, report: &mut Report) -> Result<(), Error> {
     let Some(environment) = environment_of(table) else {
         report.lost.push(format!("the name of the environment in `{}`", folder.display()));
-        return Ok(());
+        report.moved.push(files::set_aside(root.path(), folder)?);
+        return files::sync_folder(&root.environments());
     };
     let place = root.place(&environment);
     if place.folder != folder {
