@@ -1,36 +1,181 @@
-//! What all environments of a life are recorded in.
+//! What all environments of a life are recorded in: a store in memory, or in a folder as people have it.
 
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
-use purlin_state::{Change, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store};
+use purlin_state::{
+    Change, EmbeddedStore, Environment, Error, Holder, KeyProvider, Lock, MemoryStore, OpenOptions, Probe,
+    Report, Snapshot, Store,
+};
+use tempfile::TempDir;
+
+use crate::scenario::{Damage, Harm};
 
 /// The store of a life.
 pub(crate) struct Disk {
-    store: Arc<dyn Store>,
+    store: Mutex<Arc<dyn Store>>,
+    folder: Option<TempDir>,
 }
 
+/// What a probe panics with where the process is killed.
+struct Killed;
+
 impl Disk {
-    pub(crate) fn new() -> Self {
-        Self { store: Arc::new(MemoryStore::new()) }
+    pub(crate) fn in_memory() -> Self {
+        Self { store: Mutex::new(Arc::new(MemoryStore::new())), folder: None }
     }
 
-    pub(crate) fn lock(&self, environment: &Environment) -> Lock {
-        wait(self.store.lock(environment, holder())).expect("free")
+    /// In a folder that is gone with this, in memory where the system has such folders.
+    pub(crate) fn in_folder() -> Self {
+        let fast = Path::new("/dev/shm");
+        let folder = if fast.is_dir() { tempfile::tempdir_in(fast) } else { tempfile::tempdir() };
+        let folder = folder.expect("a folder");
+        let this = Self { store: Mutex::new(Arc::new(MemoryStore::new())), folder: Some(folder) };
+        this.open().expect("a new folder opens");
+        this
+    }
+
+    pub(crate) fn is_in_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Text without the name of the folder, which is another one each time.
+    pub(crate) fn plain(&self, text: String) -> String {
+        self.path().map_or_else(|| text.clone(), |path| text.replace(&path.display().to_string(), "state"))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        self.folder.as_ref().map(TempDir::path)
+    }
+
+    fn store(&self) -> MutexGuard<'_, Arc<dyn Store>> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the folder, as a process does that begins.
+    pub(crate) fn open(&self) -> Result<(), Error> {
+        if let Some(folder) = self.path() {
+            *self.store() = Arc::new(EmbeddedStore::open(folder, options(folder))?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn lock(&self, environment: &Environment) -> Result<Lock, Error> {
+        let store = Arc::clone(&*self.store());
+        wait(store.lock(environment, holder()))
     }
 
     pub(crate) fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
-        wait(self.store.load(environment))
+        let store = Arc::clone(&*self.store());
+        wait(store.load(environment))
     }
 
     pub(crate) fn commit(&self, lock: &Lock, changes: Vec<Change>) -> Result<(), Error> {
         wait(lock.writer().commit(changes))
     }
+
+    /// Damages one of the files that matter to an environment. Says which, or none where there is none.
+    pub(crate) fn damage(&self, environment: &Environment, damage: &Damage) -> Option<String> {
+        let folder = self.path()?;
+        let file = files(folder, environment).into_iter().nth(usize::from(damage.file))?;
+        let mut bytes = fs::read(&file).ok()?;
+        let at = bytes.len() * usize::from(damage.at) / 256;
+        match damage.harm {
+            Harm::Flip => *bytes.get_mut(at)? ^= 1 << (damage.at % 8),
+            Harm::Cut => bytes.truncate(at),
+            Harm::Lose => fs::remove_file(&file).ok()?,
+        }
+        if damage.harm != Harm::Lose {
+            fs::write(&file, bytes).ok()?;
+        }
+        Some(file.strip_prefix(folder).ok()?.display().to_string())
+    }
+
+    /// Repairs the folder in a process that is killed at a place; none where it came to its end before.
+    pub(crate) fn repair(&self, killed_at: Option<u8>) -> Option<Result<Report, Error>> {
+        let folder = self.path()?;
+        let left = AtomicU32::new(killed_at.map_or(u32::MAX, u32::from));
+        let probe = Probe::new(move |_| {
+            if left.fetch_sub(1, Ordering::Relaxed) == 0 {
+                resume_unwind(Box::new(Killed));
+            }
+        });
+        let options = OpenOptions { probe: Some(probe), ..options(folder) };
+        match catch_unwind(AssertUnwindSafe(|| EmbeddedStore::repair(folder, &options))) {
+            Ok(result) => Some(result),
+            Err(panic) if panic.is::<Killed>() => None,
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// What a look at the folder finds.
+    pub(crate) fn verify(&self) -> Option<Result<Report, Error>> {
+        let folder = self.path()?;
+        Some(EmbeddedStore::verify(folder, &options(folder)))
+    }
+
+    /// A copy of all files, as a person keeps one.
+    pub(crate) fn backup(&self) -> Option<TempDir> {
+        let copy = tempfile::tempdir_in(self.path()?.parent()?).ok()?;
+        copy_all(self.path()?, copy.path()).ok()?;
+        Some(copy)
+    }
+
+    /// Puts the copy back.
+    pub(crate) fn put_back(&self, copy: &TempDir) -> std::io::Result<()> {
+        let Some(folder) = self.path() else { return Ok(()) };
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
+        }
+        copy_all(copy.path(), folder)
+    }
 }
 
-pub(crate) fn holder() -> Holder {
+/// The files that matter to an environment, but for what others keep of it: the journal more than once, as it
+/// is by far the largest.
+fn files(folder: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let name = format!("{}.{}-", environment.app, environment.env);
+    let entries = fs::read_dir(folder.join("environments")).into_iter().flatten().filter_map(Result::ok);
+    let own = entries
+        .map(|entry| entry.path())
+        .find(|path| path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&name)));
+    let Some(own) = own else { return Vec::new() };
+    let journals = fs::read_dir(own.join("journal")).into_iter().flatten().filter_map(Result::ok);
+    let mut journals: Vec<PathBuf> = journals.map(|entry| entry.path()).collect();
+    journals.sort();
+    let Some(journal) = journals.pop() else { return Vec::new() };
+    let small = [folder.join("format"), own.join("environment.json"), own.join("head")];
+    std::iter::repeat_n(journal, 5).chain(small).collect()
+}
+
+fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_all(&entry.path(), &to)?;
+        } else {
+            let _ = fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+fn options(folder: &Path) -> OpenOptions {
+    let key = KeyProvider::Generate(folder.join("key"));
+    OpenOptions { key, holder: holder(), wait: Duration::ZERO, probe: None }
+}
+
+fn holder() -> Holder {
     Holder { user: "s".into(), host: "s".into(), pid: 1, command: "life".into(), since: 0 }
 }
 

@@ -223,6 +223,9 @@ impl Driver for SimDriver {
         if self.kind.deletes_first && self.kind.implements.update_impact {
             self.sim.world().is_alone(&id, &thing);
         }
+        if self.kind.implements.read {
+            self.sim.world().is_not_forgotten(&thing, self.kind.finds_oldest);
+        }
         let state = {
             let mut world = self.sim.world();
             if !(repeats && world.things.contains_key(&id)) {

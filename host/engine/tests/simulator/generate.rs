@@ -4,7 +4,7 @@ use purlin_model::driver::Implements;
 
 use crate::documents::{ByHand, Documents, Edit, Link, Resource};
 use crate::rng::Rng;
-use crate::scenario::{Behind, Checkpoint, Command, Fault, Kind, Part, Scenario, Step};
+use crate::scenario::{Behind, Checkpoint, Command, Damage, Fault, Harm, Kind, Part, Scenario, Step};
 
 /// Names that resources can have, at most.
 pub(crate) const SLOTS: u32 = 12;
@@ -18,13 +18,29 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     let (start, many) = documents(&mut rng, &drivers, manifests);
     let rough = rng.chance(85);
     let steps = (0..2 + rng.below(6)).map(|number| step(&mut rng, &drivers, many, number, rough)).collect();
-    let mut scenario = Scenario { drivers, starts: vec![start], steps };
+    let mut scenario = Scenario { drivers, starts: vec![start], on_disk: false, steps };
     // Drawn apart, so that a seed keeps the rest of its life when something is added to this.
     let mut rng = Rng::mixed(seed, 1);
     for place in 1..*rng.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 2, 3]) {
         add_place(&mut rng, &mut scenario, place, many, rough);
     }
+    let mut rng = Rng::mixed(seed, 2);
+    if rng.chance(2) {
+        add_damage(&mut rng, &mut scenario);
+    } else if rng.chance(12) {
+        add_copies(&mut rng, &mut scenario);
+    }
     scenario
+}
+
+/// Lets a person put back older copies of the state. Runs have some 5 to 100 commits.
+fn add_copies(rng: &mut Rng, scenario: &mut Scenario) {
+    for step in scenario.steps.iter_mut().skip(1) {
+        if rng.chance(35) {
+            let most = *rng.pick(&[4, 15, 40, 120]);
+            step.restore = Some(1 + rng.below(most) as u8);
+        }
+    }
 }
 
 /// Documents, and how many names they use.
@@ -56,6 +72,21 @@ fn add_place(rng: &mut Rng, scenario: &mut Scenario, place: u8, many: u32, rough
             Step { place, beside: rng.chance(60), ..step(rng, &scenario.drivers, many, number, rough) };
         let at = rng.below(scenario.steps.len() as u32 + 1) as usize;
         scenario.steps.insert(at, step);
+    }
+}
+
+/// Lets files of the state be damaged, and repaired by processes that are killed.
+fn add_damage(rng: &mut Rng, scenario: &mut Scenario) {
+    scenario.on_disk = true;
+    for step in scenario.steps.iter_mut().skip(1) {
+        if rng.chance(60) {
+            step.damage = Some(Damage {
+                file: rng.below(8) as u8,
+                harm: *rng.pick(&[Harm::Flip, Harm::Flip, Harm::Cut, Harm::Cut, Harm::Lose]),
+                at: rng.below(256) as u8,
+                kills: (0..rng.below(4)).map(|_| rng.below(16) as u8).collect(),
+            });
+        }
     }
 }
 

@@ -17,8 +17,9 @@ use crate::world::World;
 /// Environments, a store, a world.
 pub(crate) struct Life {
     pub(crate) places: Vec<Place>,
+    pub(crate) disk: Arc<Disk>,
     /// What was recorded in each of them when its last command had ended.
-    left: Vec<Option<Revision>>,
+    pub(crate) left: Vec<Option<Revision>>,
 }
 
 impl Life {
@@ -28,19 +29,23 @@ impl Life {
 
     /// One of its environments, with other documents and alone in the world.
     pub(crate) fn alone(scenario: &Scenario, number: usize, documents: &Documents) -> Self {
-        Self::with(&Scenario { steps: Vec::new(), ..scenario.clone() }, vec![(number, documents.clone())])
+        Self::with(
+            &Scenario { steps: Vec::new(), on_disk: false, ..scenario.clone() },
+            vec![(number, documents.clone())],
+        )
     }
 
     fn with(scenario: &Scenario, starts: Vec<(usize, Documents)>) -> Self {
         let world = Arc::default();
-        let disk = Arc::new(Disk::new());
+        let disk = Arc::new(if scenario.on_disk { Disk::in_folder() } else { Disk::in_memory() });
         let several = starts.len() > 1;
+        let copies = scenario.on_disk || scenario.steps.iter().any(|step| step.restore.is_some());
         let places = starts.into_iter().map(|(number, documents)| {
             let sim = Arc::new(Sim::new(&world, environment(number).env.as_ref(), several));
-            let store = SimStore::new(Arc::clone(&sim), &disk, &environment(number));
+            let store = SimStore::new(Arc::clone(&sim), &disk, &environment(number), copies);
             Place::new(number, (sim, store), &scenario.drivers, documents)
         });
-        let life = Self { places: places.collect(), left: vec![None; scenario.starts.len()] };
+        let life = Self { places: places.collect(), disk, left: vec![None; scenario.starts.len()] };
         for place in &life.places {
             for (slot, resource) in scenario.resources(place.number, &place.documents) {
                 if resource.by_hand.is_some() {
@@ -64,6 +69,11 @@ impl Life {
 
     /// Runs steps of different environments at the same time, each in a process of its own.
     pub(crate) fn together(&mut self, steps: &[(usize, &Step)]) -> Result<Vec<Ended>, Fault> {
+        for (number, step) in steps {
+            if let Some(damage) = step.damage.as_ref().filter(|_| self.disk.is_in_folder()) {
+                self.damage(*number, damage)?;
+            }
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)

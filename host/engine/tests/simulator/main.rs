@@ -2,7 +2,8 @@
 //! drivers that fail in every way that their contract allows (SPEC §10).
 //!
 //! Each seed is a life of one to three environments over one store and in one world: random resources, random
-//! edits, random commands, random faults. Commands in different environments may run at the same time. After
+//! edits, random commands, random faults. Commands in different environments may run at the same time. In some lives a person
+//! puts back an older copy of the state, or its files are damaged and repaired by processes that are killed. After
 //! each command the promises are checked, and at the end that each environment comes to what it would have
 //! come to without faults. A seed gives the same life each time; one that fails is made smaller and printed.
 //!
@@ -15,6 +16,7 @@
     clippy::print_stdout
 )]
 
+mod copies;
 mod disk;
 mod documents;
 mod drivers;
@@ -22,6 +24,7 @@ mod generate;
 mod life;
 mod place;
 mod promises;
+mod repair;
 mod rng;
 mod scenario;
 mod shrink;

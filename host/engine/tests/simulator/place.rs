@@ -48,6 +48,10 @@ pub(crate) struct Ended {
     /// Codes of what the plan was refused for; a driver that could not be asked is `driver`.
     pub(crate) refused: Vec<String>,
     pub(crate) crashed: bool,
+    /// What is recorded was in doubt.
+    pub(crate) doubted: bool,
+    /// It was, and is not any more.
+    pub(crate) trusted: bool,
 }
 
 impl Ended {
@@ -165,10 +169,15 @@ impl Place {
         let token = self.sim.begin(step);
         self.store.open(step.disk_full);
         let sim = Arc::clone(&self.sim);
+        if let Some(back) = step.restore {
+            self.restore(back)?;
+        }
         let before = self.snapshot()?;
         {
             let retained = self.wishing(|resource| resource.retain);
-            self.world().begin(&self.environment.urn_prefix(), &before.records, retained);
+            let prefix = self.environment.urn_prefix();
+            self.world().begin(&prefix, &before.records, retained);
+            self.world().doubts_in(&prefix, before.doubt.is_some());
             self.sim.say(format!("{:?}", step.command));
         }
         self.change_behind(step, &before);
@@ -232,6 +241,23 @@ impl Place {
                 return Ok(ended);
             }
         }
+        let doubted = self.base()?.doubt().is_some();
+        ended.doubted = doubted;
+        if let Command::Up { scope, .. } = &step.command
+            && doubted
+        {
+            let refresh = Command::Refresh(scope.clone());
+            let plan = match self.plan(&refresh, self.base()?).await? {
+                Ok(plan) => plan,
+                Err(refused) => return Ok(Ended { refused, ..ended }),
+            };
+            let summary = self.apply(plan, step, token, false).await?;
+            let goes_on = summary.failed.is_empty() && summary.halted.is_none() && !summary.cancelled;
+            ended.summaries.push(summary);
+            if !goes_on {
+                return Ok(ended);
+            }
+        }
         let base = self.base()?;
         let pending: Vec<String> = base
             .snapshot()
@@ -255,7 +281,12 @@ impl Place {
         {
             return Err(format!("the plan says nothing of the undecided `{silent}`"));
         }
-        ended.summaries.push(self.apply(plan, step, token, false).await?);
+        let summary = self.apply(plan, step, token, false).await?;
+        let ends_doubt = summary.ends_doubt;
+        ended.summaries.push(summary);
+        if ends_doubt {
+            ended.trusted = self.store.commit(vec![Change::Trust]).await.is_ok();
+        }
         Ok(ended)
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct Scenario {
     pub(crate) drivers: Vec<Kind>,
     /// The first documents of each environment.
     pub(crate) starts: Vec<Documents>,
+    /// Whether the state lies in files.
+    pub(crate) on_disk: bool,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -51,6 +53,10 @@ pub(crate) struct Step {
     pub(crate) beside: bool,
     /// The documents change before.
     pub(crate) edits: Vec<Edit>,
+    /// Before, a person puts back a copy of the state, from so many commits ago.
+    pub(crate) restore: Option<u8>,
+    /// Before, a file of the state is damaged, and repaired. Only where the state lies in files.
+    pub(crate) damage: Option<Damage>,
     /// Others change real things before.
     pub(crate) behind: Vec<(u8, Behind)>,
     pub(crate) command: Command,
@@ -88,6 +94,29 @@ pub(crate) struct Part {
     pub(crate) targets: Vec<u8>,
     pub(crate) exclude: Vec<u8>,
     pub(crate) dependents: bool,
+}
+
+/// Damage of a file, and the repair.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Damage {
+    /// Which of the files that matter to the environment.
+    pub(crate) file: u8,
+    pub(crate) harm: Harm,
+    /// Where, in 256ths of its length.
+    pub(crate) at: u8,
+    /// The repair is killed at these places, one time after the other.
+    pub(crate) kills: Vec<u8>,
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Harm {
+    /// A bit is another one.
+    Flip,
+    /// It ends here.
+    Cut,
+    /// It is gone.
+    Lose,
 }
 
 /// What others do to a real thing.
@@ -163,6 +192,8 @@ impl Step {
             place: 0,
             beside: false,
             edits: Vec::new(),
+            restore: None,
+            damage: None,
             behind: Vec::new(),
             command,
             faults: Vec::new(),
@@ -206,6 +237,9 @@ impl fmt::Display for Scenario {
         if self.starts.iter().any(|start| start.manifests) {
             writeln!(f, "resources are manifests")?;
         }
+        if self.on_disk {
+            writeln!(f, "the state lies in files")?;
+        }
         let several = self.starts.len() > 1;
         for (number, step) in self.steps.iter().enumerate() {
             write!(f, "step {}", number + 1)?;
@@ -225,6 +259,12 @@ impl fmt::Display for Scenario {
                 write!(f, ", the disk fails at write {at}, which reached it: {reached}")?;
             }
             writeln!(f)?;
+            if let Some(back) = step.restore {
+                writeln!(f, "    a copy from {back} commits ago is put back")?;
+            }
+            if let Some(damage) = &step.damage {
+                writeln!(f, "    {damage:?}")?;
+            }
             step.edits.iter().try_for_each(|edit| writeln!(f, "    {edit:?}"))?;
             step.behind.iter().try_for_each(|(slot, what)| writeln!(f, "    {what:?} of slot {slot}"))?;
             step.faults.iter().try_for_each(|(call, fault)| writeln!(f, "    call {call}: {fault:?}"))?;

@@ -72,6 +72,17 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
             });
         }
         step_with(&|s| s.beside = false);
+        step_with(&|s| s.restore = None);
+        step_with(&|s| s.damage = None);
+        if let Some(damage) = &step.damage {
+            for kill in 0..damage.kills.len() {
+                step_with(&|s| {
+                    if let Some(damage) = &mut s.damage {
+                        damage.kills.remove(kill);
+                    }
+                });
+            }
+        }
         step_with(&|s| s.behind.clear());
         step_with(&|s| s.crash = None);
         step_with(&|s| s.cancel = None);
@@ -85,6 +96,10 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
                 step_with(&|s| s.crash = Some((at, kept)));
             }
         }
+        if let Some(back) = step.restore {
+            step_with(&|s| s.restore = Some(back / 2));
+            step_with(&|s| s.restore = Some(back.saturating_sub(1)));
+        }
         for (number, (at, fault)) in step.faults.iter().enumerate() {
             if *at > 1 {
                 step_with(&|s| s.faults[number] = (at - 1, *fault));
@@ -97,6 +112,9 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
                 }
             });
         }
+    }
+    if scenario.steps.iter().all(|step| step.damage.is_none()) {
+        with(&|s| s.on_disk = false);
     }
     for (place, start) in scenario.starts.iter().enumerate() {
         with(&|s| s.starts[place].manifests = false);

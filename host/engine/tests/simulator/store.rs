@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use purlin_state::{Change, Durable, Environment, Error, Lock, Snapshot, Writer};
+use purlin_state::{Change, Doubt, Durable, Environment, Error, Lock, Snapshot, Writer};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -22,6 +22,9 @@ struct Inner {
     disk: Arc<Disk>,
     environment: Environment,
     lock: Mutex<Option<Lock>>,
+    /// All that was ever committed, in order, where a copy may be put back.
+    log: Option<Mutex<Vec<Vec<Change>>>>,
+    doubt: Mutex<Option<Doubt>>,
     queue: Mutex<Queue>,
 }
 
@@ -43,26 +46,48 @@ fn disk_full() -> Error {
     Error::Write { folder: "simulated".into(), detail: "no space left on device".into() }
 }
 
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl SimStore {
-    pub(crate) fn new(sim: Shared, disk: &Arc<Disk>, environment: &Environment) -> Self {
+    pub(crate) fn new(sim: Shared, disk: &Arc<Disk>, environment: &Environment, copies: bool) -> Self {
         let (disk, environment) = (Arc::clone(disk), environment.clone());
-        let this =
-            Self(Arc::new(Inner { sim, disk, environment, lock: Mutex::default(), queue: Mutex::default() }));
-        this.lock();
+        let this = Self(Arc::new(Inner {
+            sim,
+            disk,
+            environment,
+            lock: Mutex::default(),
+            log: copies.then(Mutex::default),
+            doubt: Mutex::default(),
+            queue: Mutex::default(),
+        }));
+        this.lock().expect("free");
         this
     }
 
     /// Takes the lock of the environment.
-    pub(crate) fn lock(&self) {
-        *self.held() = Some(self.0.disk.lock(&self.0.environment));
+    pub(crate) fn lock(&self) -> Result<(), Error> {
+        *self.held() = Some(self.0.disk.lock(&self.0.environment)?);
+        Ok(())
+    }
+
+    /// Gives it up.
+    pub(crate) fn unlock(&self) {
+        *self.held() = None;
+    }
+
+    /// Whether a change was committed at some time.
+    pub(crate) fn was_written(&self, change: &Change) -> bool {
+        self.0.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(|other| other == change))
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Lock>> {
-        self.0.lock.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0.lock)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0.queue)
     }
 
     /// A new process opens it.
@@ -96,15 +121,48 @@ impl SimStore {
 
     /// What is durable.
     pub(crate) fn durable(&self) -> Result<Snapshot, Error> {
-        self.0.disk.load(&self.0.environment)
+        let mut snapshot = self.0.disk.load(&self.0.environment)?;
+        snapshot.doubt = snapshot.doubt.or(*locked(&self.0.doubt));
+        Ok(snapshot)
     }
 
     /// Writes at once, as a person does with a command.
     pub(crate) fn write(&self, changes: Vec<Change>) -> Result<(), Error> {
+        if let Some(log) = &self.0.log {
+            locked(log).push(changes.clone());
+        }
+        if changes.contains(&Change::Trust) {
+            *locked(&self.0.doubt) = None;
+        }
+        self.commit(changes)
+    }
+
+    fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
         match &*self.held() {
             Some(lock) => self.0.disk.commit(lock, changes),
             None => Err(Error::Closed),
         }
+    }
+
+    /// Puts back a copy of what was recorded so many commits ago, as a person does with a backup. Says
+    /// whether it is an older one.
+    pub(crate) fn restore(&self, back: u8) -> Result<bool, Error> {
+        let Some(log) = &self.0.log else { return Ok(false) };
+        let mut log = locked(log);
+        // Of what never was anything there is no copy.
+        let kept = log.len().saturating_sub(usize::from(back)).max(1);
+        if kept >= log.len() {
+            return Ok(false);
+        }
+        log.truncate(kept);
+        let now = self.durable()?;
+        let mut changes: Vec<Change> = now.pending.iter().map(|intent| Change::Settle(intent.id())).collect();
+        changes.extend(now.records.iter().map(|record| Change::Remove(record.id())));
+        changes.extend(now.unmet.into_iter().map(|unmet| Change::Obstruct { urn: unmet.urn, unmet: None }));
+        self.commit(changes)?;
+        log.iter().try_for_each(|changes| self.commit(changes.clone()))?;
+        *locked(&self.0.doubt) = Some(Doubt::Copied);
+        Ok(true)
     }
 
     async fn sync(self) {

@@ -6,6 +6,7 @@ use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Map, Value};
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
+use crate::copies::Doubts;
 use crate::scenario::Behind;
 
 /// A real thing.
@@ -60,7 +61,8 @@ pub(crate) struct World {
     /// Records as they were handed over last.
     pub(crate) view: BTreeMap<RecordId, Record>,
     /// Whether a thing was recorded as one that is retained, and as what.
-    known: BTreeMap<String, (bool, String)>,
+    pub(crate) known: BTreeMap<String, (bool, String)>,
+    pub(crate) doubts: Doubts,
     /// URNs that the documents wish to be retained.
     pub(crate) retained: BTreeSet<String>,
     /// What the run under way is to do, by URN.
@@ -163,7 +165,8 @@ impl World {
 
     /// A driver is told what something was before: it has to have been that, at some time.
     pub(crate) fn was_ever(&mut self, id: &str, before: &Map) {
-        let Some(thing) = self.things.get(id) else { return };
+        // Of what a copy knows nothing its driver may be told what is wanted.
+        let Some(thing) = self.things.get(id).filter(|_| !self.doubts.unsure.contains(id)) else { return };
         let never =
             before.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_str()?.to_owned())));
         let never: Vec<_> = never.filter(|value| !thing.had.contains(value)).collect();
@@ -313,7 +316,9 @@ impl World {
         for (other, thing) in &self.things {
             let planned = self.planned.get(&thing.urn).copied().unwrap_or_default();
             let is_let_go = thing.released || planned.replaced && self.may_be_let_go(other);
-            if other == id || is_let_go || !references(&thing.values).any(|to| to == id) {
+            // Who knows less of it than there is, knows not what it needs.
+            let is_unsure = self.doubts.unsure.contains(other);
+            if other == id || is_let_go || is_unsure || !references(&thing.values).any(|to| to == id) {
                 continue;
             }
             // Where the old one goes first, what can be changed in place follows the new one. What
