@@ -105,7 +105,7 @@ impl Graph {
         origins
     }
 
-    /// Why `from` depends on `to`, in the order of the kinds; nothing where it does not.
+    /// Why `from` depends on `to`, in the order of the kinds and then of the places; nothing where it does not.
     pub fn reasons(&self, from: NodeId, to: NodeId) -> Vec<EdgeReason> {
         let Some(at) = self.adjacency.dependencies(from).iter().position(|node| *node == to) else {
             return Vec::new();
@@ -196,6 +196,10 @@ impl Graph {
             }
             if reasons.len() == before {
                 reasons.push(EdgeReason { kind, location: None, placeholder: None });
+            }
+            // Of a graph with a loop the nodes are in no order.
+            if let Some(same) = reasons.get_mut(before..) {
+                same.sort_by(|a, b| (&a.location, &a.placeholder).cmp(&(&b.location, &b.placeholder)));
             }
         }
         reasons
