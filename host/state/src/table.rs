@@ -92,6 +92,13 @@ impl Table {
             .map(|(key, value)| (key.as_slice(), value.as_slice()))
     }
 
+    /// Lets go of the values whose keys begin so. The tally stays that of all entries.
+    pub(crate) fn let_go(&mut self, prefix: &[u8]) {
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        let entries = self.entries.range_mut::<[u8], _>(from);
+        entries.take_while(|(key, _)| key.starts_with(prefix)).for_each(|(_, value)| *value = Vec::new());
+    }
+
     /// Puts an entry, or removes it.
     pub(crate) fn apply(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
         let Some(value) = value else {

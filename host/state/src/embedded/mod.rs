@@ -4,6 +4,7 @@ mod claim;
 mod convert;
 mod repair;
 mod rotate;
+mod saved;
 mod transfer;
 
 use std::collections::HashMap;
@@ -57,6 +58,14 @@ struct Inner {
     note: Option<String>,
 }
 
+/// What somebody wants to read of an environment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    /// Of records their keys alone.
+    NoRecords,
+}
+
 /// What is open of it.
 #[derive(Default)]
 struct Open {
@@ -104,14 +113,15 @@ impl EmbeddedStore {
         self.0.keys.made()
     }
 
-    /// Runs what reads an environment, on a thread of its own. Nothing is read where nothing was recorded.
+    /// Runs what reads an environment, but for its records, on a thread of its own. Nothing is read where nothing
+    /// was recorded.
     async fn read<T: Default + Send + 'static>(
         &self,
         environment: &Environment,
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (inner, environment) = (Arc::clone(&self.0), environment.clone());
-        blocking("purlin-state-read", move || inner.read(&environment, call)).await?
+        blocking("purlin-state-read", move || inner.read(&environment, Part::NoRecords, call)).await?
     }
 }
 
@@ -131,6 +141,7 @@ impl Inner {
     fn read<T: Default>(
         &self,
         environment: &Environment,
+        part: Part,
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error>,
     ) -> Result<T, Error> {
         // A lock that was given up may live on in somebody's hands.
@@ -138,25 +149,35 @@ impl Inner {
         if let Some(held) = held.filter(|held| !held.is_lost()) {
             return call(&held.shared().read().table, &self.keys, false);
         }
-        let Some(reading) = self.reading(environment)? else { return Ok(T::default()) };
-        match call(&reading.table, &self.keys, !reading.original) {
+        let Some(reading) = self.reading(environment, part)? else { return Ok(T::default()) };
+        let result = match call(&reading.table, &self.keys, !reading.original) {
             // Another process may have changed the key since this one read it.
             Err(Error::Damaged { .. }) if self.keys.refresh()? => {
                 self.with(|open| open.read = None)?;
-                let Some(reading) = self.reading(environment)? else { return Ok(T::default()) };
+                let Some(reading) = self.reading(environment, part)? else { return Ok(T::default()) };
                 call(&reading.table, &self.keys, !reading.original)
             }
             result => result,
+        };
+        drop(reading);
+        if part == Part::All {
+            // Who has read the records seldom reads them again, and they take the most memory.
+            self.with(|open| {
+                let reading = open.read.as_mut().and_then(|(_, reading)| Arc::get_mut(reading));
+                reading.into_iter().for_each(Reading::let_go_of_records);
+            })?;
         }
+        result
     }
 
     /// The journal of an environment, as it is now.
-    fn reading(&self, environment: &Environment) -> Result<Option<Arc<Reading>>, Error> {
+    fn reading(&self, environment: &Environment, part: Part) -> Result<Option<Arc<Reading>>, Error> {
         let place = self.root.place(environment);
         let last = self.with(|open| open.read.take())?;
         let mut reading = None;
         if let Some((_, last)) = last.filter(|(last, _)| last == environment)
             && let Some(mut last) = Arc::into_inner(last)
+            && (last.has_records || part == Part::NoRecords)
             && last.go_on(&place.folder)?
         {
             reading = Some(last);
@@ -239,9 +260,11 @@ impl Inner {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
         let environment = place.environment.clone();
-        self.read(&place.environment, move |table, keys, _| match snapshot::is_known(table, &environment) {
-            true => snapshot::known(table, &environment, keys).map(Some),
-            false => Ok(None),
+        self.read(&place.environment, Part::NoRecords, move |table, keys, _| {
+            match snapshot::is_known(table, &environment) {
+                true => snapshot::known(table, &environment, keys).map(Some),
+                false => Ok(None),
+            }
         })
     }
 }
@@ -249,13 +272,15 @@ impl Inner {
 #[async_trait]
 impl Store for EmbeddedStore {
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
-        let of = environment.clone();
-        self.read(environment, move |table, keys, copied| {
-            let mut snapshot = snapshot::snapshot(table, &of, keys)?;
-            snapshot.doubt = snapshot.doubt.or(copied.then_some(Doubt::Copied));
-            Ok(snapshot)
-        })
-        .await
+        let (inner, of) = (Arc::clone(&self.0), environment.clone());
+        let load = move || {
+            inner.read(&of, Part::All, |table, keys, copied| {
+                let mut snapshot = snapshot::snapshot(table, &of, keys)?;
+                snapshot.doubt = snapshot.doubt.or(copied.then_some(Doubt::Copied));
+                Ok(snapshot)
+            })
+        };
+        blocking("purlin-state-read", load).await?
     }
 
     async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {

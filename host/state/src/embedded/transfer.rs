@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{EmbeddedStore, Inner, blocking};
+use super::{EmbeddedStore, Inner, Part, blocking};
 use crate::disk::journal::{Journal, Reading};
 use crate::disk::{Claimed, Writing, files};
 use crate::keys::{Keyring, Owner};
@@ -75,7 +75,7 @@ impl Inner {
         };
         let new = Keyring::for_owner(&owner)?;
         let of = environment.clone();
-        let mut sealed = self.read(environment, |table, keys, _| {
+        let mut sealed = self.read(environment, Part::All, |table, keys, _| {
             let mut sealed = Table::default();
             for (at, value) in table.iter().filter(|(at, _)| *at != keyspace::DATA_KEY) {
                 let value = codec::reseal(value, &keyspace::describe(at, Some(&of)), keys, &new)?;

@@ -195,6 +195,6 @@ pub fn intend(record: Record) -> Change {
         idempotency_key,
         checkpoint: None,
         since: 1_790_000_000_000,
-        deadline: Some(1_790_000_500_000),
+        deadline: None,
     }))
 }

@@ -10,6 +10,7 @@ use super::scan::{self, End, Fault};
 use super::{Position, newest};
 use crate::Error;
 use crate::disk::head;
+use crate::keyspace::{self, Kind};
 use crate::table::Table;
 
 /// How often to look again at what makes no sense: the process that writes may be in the midst of it.
@@ -25,6 +26,8 @@ pub(crate) struct Reading {
     pub(crate) table: Table,
     /// Whether the files are those that were written last, and no copy of them.
     pub(crate) original: bool,
+    /// Whether the table has the records, not only their keys.
+    pub(crate) has_records: bool,
 }
 
 impl Reading {
@@ -43,6 +46,12 @@ impl Reading {
             }
             Ok(Some(reading))
         })
+    }
+
+    /// Lets go of the records, which are most of it. Whoever wants them again has to open the journal again.
+    pub(crate) fn let_go_of_records(&mut self) {
+        self.table.let_go(&keyspace::all(Kind::Record));
+        self.has_records = false;
     }
 
     /// Reads what was written since; `false` where it has to be read anew.
@@ -68,7 +77,7 @@ impl Reading {
         let file = File::open(path).map_err(Error::io("open", path))?;
         let mut table = Table::default();
         let end = scan::scan(&file, &mut table).map_err(|fault| fault.into_error(folder, path))?;
-        Ok(Self { file, path: path.to_owned(), end, table, original: true })
+        Ok(Self { file, path: path.to_owned(), end, table, original: true, has_records: true })
     }
 
     /// Whether it was closed in good order.

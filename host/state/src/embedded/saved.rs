@@ -1,0 +1,121 @@
+//! What can be read of an environment's files, whole or not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::disk::journal::{self, Part, Position, Reading};
+use crate::disk::{Place, Root, head};
+use crate::table::Table;
+use crate::{Error, codec, keyspace};
+
+/// What is left of an environment.
+#[derive(Default)]
+pub(super) struct Saved {
+    pub(super) findings: Vec<String>,
+    pub(super) lost: Vec<String>,
+    pub(super) table: Table,
+    /// The newest generation that any file has.
+    pub(super) generation: u64,
+    /// The file that it was read from, where that is not whole or not in its place.
+    pub(super) broken: Option<PathBuf>,
+    /// Whether anything could be read.
+    pub(super) read: bool,
+    /// Where the journal ends, where it is whole.
+    pub(super) end: Option<Position>,
+}
+
+/// Reads an environment as far as it reads. Writes nothing.
+pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
+    // Before the journal, which may grow meanwhile.
+    let noted = head::read(folder).map(|noted| noted.position);
+    let mut saved = Saved::default();
+    let path = match journal::newest(folder)? {
+        Some((generation, path)) => {
+            saved.generation = generation;
+            path
+        }
+        None => {
+            let Some((generation, path)) = journal::newest(&folder.join("stale"))? else {
+                if noted.is_some() {
+                    saved.findings.push(format!("the journal in `{}` is missing", folder.display()));
+                    saved.lost.push(format!("everything in `{}`", folder.display()));
+                }
+                return Ok(saved);
+            };
+            saved
+                .findings
+                .push(format!("the journal in `{}` is missing; a copy is in `stale/`", folder.display()));
+            (saved.generation, saved.broken) = (generation, Some(path.clone()));
+            path
+        }
+    };
+    match whole(folder, &path) {
+        Ok(reading) => {
+            saved.read = true;
+            let here = reading.position();
+            saved.end = Some(here);
+            if let Some(Err(error)) = noted.map(|noted| journal::reached(folder, &path, noted, here)) {
+                saved.findings.push(error.to_string());
+                saved.lost.push(since(noted, here));
+                saved.broken = Some(path);
+            }
+            saved.table = reading.table;
+        }
+        Err(error @ (Error::Newer { .. } | Error::Io { .. })) => return Err(error),
+        Err(error) => {
+            saved.findings.push(error.to_string());
+            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            rescue(&bytes, &mut saved);
+            saved.broken = Some(path);
+        }
+    }
+    if Place::read(root, folder).is_none() && saved.read {
+        saved.findings.push(format!("nothing says which environment `{}` is", folder.display()));
+    }
+    Ok(saved)
+}
+
+/// A journal that another process may be in the midst of writing makes sense when it is read again.
+fn whole(folder: &Path, path: &Path) -> Result<Reading, Error> {
+    for _ in 0..4 {
+        match Reading::of(folder, path) {
+            Err(Error::Corrupt { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            result => return result,
+        }
+    }
+    Reading::of(folder, path)
+}
+
+/// What a journal lacks that was written once.
+fn since(noted: Option<Position>, here: Position) -> String {
+    match noted {
+        Some(noted) if noted.id == here.id && noted.number > here.number => {
+            format!("the last {} batches of changes", noted.number - here.number)
+        }
+        _ => "an unknown part of the last changes".to_owned(),
+    }
+}
+
+/// Puts together what is left of a journal that is damaged.
+fn rescue(bytes: &[u8], saved: &mut Saved) {
+    let found = journal::rescue(bytes);
+    if !found.base {
+        saved.lost.push("an unknown part of what the journal began with".into());
+    }
+    saved.read |= found.parts.iter().any(|part| !part.entries.is_empty());
+    for Part { entries, broken, .. } in found.parts {
+        if let Some(at) = broken {
+            saved.lost.push(format!(
+                "changes at byte {at} of the journal, but for those that are named in no other line"
+            ));
+        }
+        for (key, value) in entries {
+            let whole = value.as_ref().is_none_or(|value| codec::check(value, "").is_ok());
+            if broken.is_none() || whole {
+                saved.table.apply(key, value);
+            } else {
+                saved.lost.push(format!("the last change of {}", keyspace::describe(&key, None)));
+            }
+        }
+    }
+}
