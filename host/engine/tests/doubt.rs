@@ -115,3 +115,26 @@ async fn a_call_that_a_copy_says_is_pending_is_not_repeated_where_something_is_f
     assert_eq!(platform.alive(), alive);
     assert!(platform.record("shared.a").await.is_some());
 }
+
+/// The journal lost that the creation is settled, and not what came of it.
+#[tokio::test]
+async fn an_outcome_that_is_recorded_settles_its_intent() {
+    let platform = Platform::with(Implements { read: false, ..FULL });
+    let wanted = documents(&[("a", "v: 1")], &[]);
+    platform.deploys(&wanted).await;
+    let record = platform.record("shared.a").await.expect("recorded");
+    let made = purlin_state::Record { state: Default::default(), ..record.clone() };
+    platform
+        .write(vec![Change::Intend(Box::new(purlin_state::Intent {
+            operation: purlin_state::Operation::Create(Box::new(made)),
+            idempotency_key: "k".into(),
+            checkpoint: None,
+            since: record.created,
+            deadline: None,
+        }))])
+        .await;
+    platform.done();
+    assert!(platform.recover().await.is_success());
+    assert_eq!((platform.snapshot().await.pending.len(), platform.done().len()), (0, 0));
+    assert_eq!(platform.record("shared.a").await, Some(record));
+}

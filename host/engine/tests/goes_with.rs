@@ -196,6 +196,20 @@ async fn what_came_with_a_change_goes_with_the_one_of_that_time() {
     is_whole(&platform, &of("fixed: 2")).await;
 }
 
+/// Nobody knows whether the change that was interrupted moved it into the old one.
+#[tokio::test]
+async fn what_may_have_moved_in_goes_too() {
+    let platform = Platform::with(Implements { update: true, update_impact: true, ..PLAIN });
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[("b", "deleted_with: <a>")]);
+    platform.deploys(&documents(&[("a", "fixed: 1"), ("b", "x: alone")], &[])).await;
+    locked(&platform.driver.lost).insert("update thing.default#shared.b".into(), Lost::After);
+    assert_eq!(platform.up(&of("fixed: 1")).await.unknown.len(), 1);
+    platform.done();
+    platform.recover().await;
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2", "create b~2", "delete b", "delete a"]);
+    is_whole(&platform, &of("fixed: 2")).await;
+}
+
 #[tokio::test]
 async fn who_moves_out_before_is_not_replaced() {
     let of = |fixed: &str, b: &str, home: &str| {

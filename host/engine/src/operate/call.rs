@@ -134,11 +134,13 @@ where
             {
                 attempts += 1;
                 tokio::select! {
-                    () = tokio::time::sleep(after.min(PATIENCE)) => {}
+                    // Where both are due, nothing more is begun.
+                    biased;
                     // It did nothing so far, and is not asked to begin any more.
                     () = cancel.requested() => {
                         return Err(CallError::Failure(Failure::RetryAfter { after, message }));
                     }
+                    () = tokio::time::sleep(after.min(PATIENCE)) => {}
                 }
             }
             result => return result,

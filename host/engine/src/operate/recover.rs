@@ -39,6 +39,14 @@ impl Task<'_> {
         let driver = self.driver_of(made)?;
         let implements = driver.manifest().implements;
         let there = self.current().filter(|record| exists(record));
+        // A journal that lost a part of itself may have the outcome and no longer that it is settled.
+        if there.as_ref().is_some_and(|there| {
+            there.created == made.created
+                && there.deployment == made.deployment
+                && there.driver == made.driver
+        }) {
+            return self.settled(Vec::new(), intent.id(), Finding::Created);
+        }
         let (mut found, mut other) = (None, None);
         if implements.read {
             let id = intent.checkpoint.as_ref().map(Label::expose);

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use purlin_graph::Graph;
-use purlin_model::{Context, Reason, Urn};
-use purlin_state::RecordId;
+use purlin_model::{Context, Reason, Unfinished, Urn};
+use purlin_state::{RecordId, Status};
 
 use super::Building;
 use super::edges::{self, waits_for};
@@ -68,12 +68,15 @@ pub(in crate::planner) fn homeless(
             return None;
         }
         let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
-        let urn = record.deleted_with.as_ref()?;
+        let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
+        let home = home.map(|home| Urn::new(context, home));
+        // A change that was interrupted may have moved it to where it is to live.
+        let may_have_moved = record.status == Status::Partial(Unfinished::InterruptedUpdate);
+        let urn = record.deleted_with.clone().or_else(|| home.clone().filter(|_| may_have_moved))?;
         // Of several that had the name it lives in the one that it was made in; else it is told by the name.
         let copy = recorded.home_of(record).map(|home| home.id()).filter(|home| home.superseded.is_some());
         let (host, because) = hosts.get(&copy.unwrap_or_else(|| RecordId::current(urn.clone())))?;
-        let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
-        let stays = home.is_some_and(|home| Urn::new(context, home) == *urn);
+        let stays = home.as_ref() == Some(&urn);
         // Whom its driver moves elsewhere has left, unless that can only be after. Without a call nobody moves:
         // what is recorded holds in the run, too, whose documents say something else.
         let moves = step.action == Action::Update && !stays;
