@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::obstacles;
 use crate::operate::{self, Outcome, Turn};
 use crate::plan::{Action, Plan, Step, Work};
 use crate::planner::waits;
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, exists};
 use crate::schedule::Schedule;
 use crate::sides::Sides;
 use crate::standing::Standing;
@@ -101,8 +101,8 @@ pub(crate) struct Shared {
     /// Idempotency keys given out.
     keys: AtomicU64,
     calls: AtomicUsize,
-    /// Whether something was found that was not recorded.
-    found: AtomicBool,
+    /// What was found that was not recorded.
+    found: Mutex<HashSet<Urn>>,
     unknown: Mutex<Vec<Key>>,
     /// Resources that were read and differ from their records.
     drifted: Mutex<Vec<Key>>,
@@ -115,8 +115,18 @@ impl Shared {
     }
 
     /// Notes that something was found that was not recorded.
-    pub(crate) fn note_found(&self) {
-        self.found.store(true, Ordering::Relaxed);
+    pub(crate) fn note_found(&self, urn: Urn) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).insert(urn);
+    }
+
+    /// Whether this run made what is recorded now, and did not find it.
+    pub(crate) fn has_made(&self, urn: &Urn) -> bool {
+        let before =
+            self.plan.recorded.current(urn).filter(|record| exists(record)).map(|record| record.created);
+        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
+        let now = recorded.current(urn).filter(|record| exists(record)).map(|record| record.created);
+        let is_found = self.found.lock().unwrap_or_else(PoisonError::into_inner).contains(urn);
+        now.is_some() && now != before && !is_found
     }
 
     /// A key that no other call has. Called once for each call with effects.
@@ -281,7 +291,7 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
         sides: Sides::default(),
         keys: AtomicU64::new(0),
         calls: AtomicUsize::new(0),
-        found: AtomicBool::new(false),
+        found: Mutex::default(),
         unknown: Mutex::default(),
         drifted: Mutex::default(),
         recorded: RwLock::new(Recorded::clone(&plan.recorded)),
@@ -363,7 +373,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
             Err(error) => summary.halted = Some(Cause::from(error)),
         }
     }
-    let found = shared.found.load(Ordering::Relaxed);
+    let found = !shared.found.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
     summary.ends_doubt = shared.plan.ends_doubt && !found && summary.is_success();
     summary
 }

@@ -116,6 +116,28 @@ async fn a_call_that_a_copy_says_is_pending_is_not_repeated_where_something_is_f
     assert!(platform.record("shared.a").await.is_some());
 }
 
+/// `a` was forgotten, and its driver finds nothing; `b`, which was found, lives in the old `a` that nobody knows.
+#[tokio::test]
+async fn what_was_found_does_not_live_in_what_was_made_a_moment_ago() {
+    for update in [true, false] {
+        let platform = Platform::with(Implements { update, ..FULL });
+        let wanted = documents(&[("a", "v: a"), ("b", "v: b")], &[("b", "deleted_with: <a>")]);
+        platform.deploys(&wanted).await;
+        lose_record(&platform, "shared.b").await;
+        lose_record(&platform, "shared.a").await;
+        locked(&platform.driver.world).retain(|_, thing| thing.key != "thing.default#shared.a");
+        let (_, _, summary) = up(&platform, &wanted).await;
+        assert!(!summary.ends_doubt, "{summary:#?}");
+        platform.done();
+        let (planned, _, summary) = up(&platform, &wanted).await;
+        assert!(summary.is_success(), "{summary:#?}");
+        assert_eq!(planned, ["replace b"]);
+        assert_eq!(platform.done(), ["create b~2", "delete b"]);
+        let (planned, _, summary) = up(&platform, &wanted).await;
+        assert_eq!((planned.len(), summary.calls), (0, 0));
+    }
+}
+
 /// The journal lost that the creation is settled, and not what came of it.
 #[tokio::test]
 async fn an_outcome_that_is_recorded_settles_its_intent() {

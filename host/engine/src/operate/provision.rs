@@ -128,11 +128,13 @@ impl Task<'_> {
         if can_update && (has_params || !is_told) || made.deleted_with.is_some() && !is_told {
             record.status = Status::Partial(Unfinished::InterruptedCreate);
         }
+        // It cannot live in what was made a moment ago: what it lives in is not known to anybody any more.
+        record.tainted = made.deleted_with.as_ref().is_some_and(|host| self.shared.has_made(host));
         // What is recorded already is no evidence.
         let changes = vec![Change::Put(Box::new(record.clone()))];
         let Ok(durable) = self.shared.claim(&record, |_| true, changes)? else { return Ok(None) };
         durable.await?;
-        self.shared.note_found();
+        self.shared.note_found(made.urn.clone());
         self.observed(Finding::FoundByName, Vec::new());
         Ok(Some(record))
     }

@@ -70,9 +70,12 @@ pub(in crate::planner) fn homeless(
         let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
         let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
         let home = home.map(|home| Urn::new(context, home));
-        // A change that was interrupted may have moved it to where it is to live.
-        let may_have_moved = record.status == Status::Partial(Unfinished::InterruptedUpdate);
-        let urn = record.deleted_with.clone().or_else(|| home.clone().filter(|_| may_have_moved))?;
+        // What was interrupted may live where it is to live already.
+        let may_live_there = matches!(
+            record.status,
+            Status::Partial(Unfinished::InterruptedUpdate | Unfinished::InterruptedCreate)
+        );
+        let urn = record.deleted_with.clone().or_else(|| home.clone().filter(|_| may_live_there))?;
         // Of several that had the name it lives in the one that it was made in; else it is told by the name.
         let copy = recorded.home_of(record).map(|home| home.id()).filter(|home| home.superseded.is_some());
         let (host, because) = hosts.get(&copy.unwrap_or_else(|| RecordId::current(urn.clone())))?;
