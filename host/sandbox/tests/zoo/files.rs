@@ -1,6 +1,7 @@
 //! Ways out of granted folders, and into what may only be read.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use purlin_model::DirGrant;
 use serde_json::json;
@@ -10,11 +11,16 @@ use crate::harness::{Attack, attack, quietly};
 const OUTSIDE: &str = "kept outside";
 
 /// `rw` and `ro` are granted, `outside` is not; links made beforehand lead there.
-struct Place(tempfile::TempDir);
+struct Place {
+    folder: tempfile::TempDir,
+    /// When the file that may only be read was written.
+    written: SystemTime,
+}
 
 impl Place {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a folder"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut place = Self { folder, written: SystemTime::UNIX_EPOCH };
         for folder in ["rw", "ro", "outside", "rw/real"] {
             std::fs::create_dir(place.at(folder)).expect("made");
         }
@@ -40,11 +46,16 @@ impl Place {
                 std::os::unix::fs::symlink(target, place.at(folder).join(link)).expect("linked");
             }
         }
+        place.written = place.modified();
         place
     }
 
+    fn modified(&self) -> SystemTime {
+        std::fs::metadata(self.at("ro/file")).expect("there").modified().expect("a time")
+    }
+
     fn at(&self, path: &str) -> std::path::PathBuf {
-        self.0.path().join(path)
+        self.folder.path().join(path)
     }
 
     fn attack(&self, name: &str) -> Attack {
@@ -54,7 +65,7 @@ impl Place {
             writable,
             ..DirGrant::default()
         };
-        let folder = self.0.path().to_owned();
+        let folder = self.folder.path().to_owned();
         attack(name).set(|setup| {
             setup.grants.dirs = vec![dir("rw", true), dir("ro", false)];
             setup.folder = folder;
@@ -77,13 +88,9 @@ impl Place {
             names
         };
         assert_eq!(names(&self.at("outside")), ["file"]);
-        assert_eq!(names(self.0.path()), ["outside", "ro", "rw"]);
+        assert_eq!(names(self.folder.path()), ["outside", "ro", "rw"]);
         assert_eq!(std::fs::read_to_string(self.at("ro/file")).expect("there"), "to be read");
-        let modified = std::fs::metadata(self.at("ro/file")).expect("there").modified().expect("a time");
-        assert_eq!(
-            modified,
-            std::fs::metadata(self.at("ro/file")).expect("there").created().unwrap_or(modified)
-        );
+        assert_eq!(self.modified(), self.written);
     }
 }
 
