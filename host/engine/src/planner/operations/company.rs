@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use purlin_graph::Graph;
-use purlin_model::{Context, Reason, Unfinished, Urn};
+use purlin_model::{Context, Reason, Urn};
 use purlin_state::{RecordId, Status};
 
 use super::Building;
@@ -70,11 +70,8 @@ pub(in crate::planner) fn homeless(
         let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
         let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
         let home = home.map(|home| Urn::new(context, home));
-        // What was interrupted may live where it is to live already.
-        let may_live_there = matches!(
-            record.status,
-            Status::Partial(Unfinished::InterruptedUpdate | Unfinished::InterruptedCreate)
-        );
+        // What is not known to be whole may live where it is to live already.
+        let may_live_there = matches!(record.status, Status::Partial(_));
         let urn = record.deleted_with.clone().or_else(|| home.clone().filter(|_| may_live_there))?;
         // Of several that had the name it lives in the one that it was made in; else it is told by the name.
         let copy = recorded.home_of(record).map(|home| home.id()).filter(|home| home.superseded.is_some());
