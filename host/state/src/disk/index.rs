@@ -42,7 +42,7 @@ fn key(place: &Place) -> Vec<u8> {
 
 /// Notes the summary of an environment as of a position.
 pub(crate) fn publish(root: &Root, place: &Place, position: Position, summary: &[u8]) -> Result<(), Error> {
-    let mut value = position.to_bytes().to_vec();
+    let mut value = position.to_bytes();
     value.extend_from_slice(summary);
     within(root, |db| {
         match value.len() {

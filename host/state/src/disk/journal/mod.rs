@@ -38,17 +38,10 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// How many bytes it takes.
-    pub(crate) const LENGTH: usize = 36;
-
-    pub(crate) fn to_bytes(self) -> [u8; Self::LENGTH] {
+    /// Its 36 bytes.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
         let Self { generation, id, number, check } = self;
-        let mut bytes = [0; Self::LENGTH];
-        let parts = [&generation.to_le_bytes()[..], &id, &number.to_le_bytes(), &check.to_le_bytes()];
-        for (byte, part) in bytes.iter_mut().zip(parts.concat()) {
-            *byte = part;
-        }
-        bytes
+        [&generation.to_le_bytes()[..], &id, &number.to_le_bytes(), &check.to_le_bytes()].concat()
     }
 
     /// Reads one from the front of bytes, and gives the rest.
