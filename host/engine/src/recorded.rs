@@ -20,6 +20,8 @@ pub(crate) struct Recorded {
     /// The records by driver and provider id.
     things: HashMap<String, Vec<Arc<Record>>>,
     pool: Pool,
+    /// Whether the records may be older than what is real.
+    doubted: bool,
 }
 
 impl Recorded {
@@ -28,7 +30,7 @@ impl Recorded {
     /// # Errors
     /// [`Error::Integrity`] as [`Self::verify`], and when one record is there twice.
     pub(crate) fn new(snapshot: Snapshot) -> Result<Self, Error> {
-        let mut recorded = Self::default();
+        let mut recorded = Self { doubted: snapshot.doubt.is_some(), ..Self::default() };
         for record in snapshot.records {
             let id = record.id();
             if recorded.set(&id, Some(Arc::new(record))) {
@@ -153,9 +155,9 @@ impl Recorded {
 
     /// The record of what something lives in (`deleted_with`): the current one or an old copy. It came to live
     /// there when it was made or with a later change, in the one of that time. None where that could be
-    /// several.
+    /// several, and none while the records may be older than what is real: it may have moved since.
     pub(crate) fn home_of(&self, guest: &Record) -> Option<&Arc<Record>> {
-        let host = guest.deleted_with.as_ref()?;
+        let host = guest.deleted_with.as_ref().filter(|_| !self.doubted)?;
         let mut hosts: Vec<&Arc<Record>> = self.copies(host).chain(self.current(host)).collect();
         hosts.sort_by_key(|host| host.created);
         let made = hosts.partition_point(|host| host.created <= guest.created);

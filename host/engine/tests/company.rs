@@ -3,7 +3,8 @@
 
 mod support;
 
-use support::{Platform, documents};
+use purlin_engine::PlanOptions;
+use support::{Platform, documents, scope};
 
 const FIRST: &str = "delete_before_replace: true";
 
@@ -92,5 +93,53 @@ async fn what_is_retained_makes_nothing_go_before_somebody_left() {
     );
     let calls = platform.deploys(&then).await;
     assert_eq!(calls, ["create a~2", "create b2", "update c", "delete b"]);
+    is_settled(&platform, &then).await;
+}
+
+/// `b` is retained in vain, as it goes with `a`; and so does `c`, which lives in `b`.
+#[tokio::test]
+async fn what_lives_in_something_retained_in_vain_goes_too() {
+    let wishes = |b: &'static str| {
+        let of_c = if b == "b" { "deleted_with: <b>" } else { "deleted_with: <b2>" };
+        [("a", FIRST), (b, "retain: true, deleted_with: <a>"), ("c", of_c)]
+    };
+    // It is replaced with what it lives in, or has left the documents under this name.
+    for b in ["b", "b2"] {
+        let platform = Platform::new();
+        let before = [("a", "fixed: 1, first: yes"), ("b", "fixed: <a.id>"), ("c", "x: <b.id>")];
+        platform.deploys(&documents(&before, &wishes("b"))).await;
+        platform.done();
+        let of_c = format!("x: <{b}.id>");
+        let after = [("a", "fixed: 2, first: yes"), (b, "fixed: <a.id>"), ("c", of_c.as_str())];
+        let then = documents(&after, &wishes(b));
+        let plan = platform.plan(&then).await.expect("a plan");
+        let of_b = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
+        assert!(of_b.reasons.iter().any(|reason| reason.code() == "old-one-not-retained"), "{of_b:#?}");
+        let calls = platform.deploys(&then).await;
+        match b {
+            "b" => assert_eq!(calls, ["delete a", "create a~2", "create b~2", "create c~2"]),
+            // What only leaves the state does so between the two deletions.
+            _ => assert_eq!(calls, ["delete c", "delete a", "create a~2", "create b2", "create c~2"]),
+        }
+        is_settled(&platform, &then).await;
+    }
+}
+
+/// An earlier run that was not about `b` replaced `a`; `b` lives in the old copy. Whatever becomes of the new
+/// `a`, that goes now.
+#[tokio::test]
+async fn what_lives_in_an_old_copy_is_replaced_for_sure() {
+    let platform = Platform::new();
+    let of = |c: &str, a: &str| {
+        documents(&[("c", c), ("a", a), ("b", "x: <a.id>")], &[("b", "deleted_with: <a>")])
+    };
+    platform.deploys(&of("v: 1, fixed: 1", "fixed: 0")).await;
+    let options = PlanOptions { scope: scope(&["a"], &[]), ..PlanOptions::default() };
+    assert!(platform.up_with(&of("v: 1, fixed: 1", "fixed: <c.v>"), options).await.is_success());
+    assert_eq!(platform.copies().await, 1);
+    platform.done();
+    let then = of("v: 1, fixed: 2", "fixed: <c.v>");
+    let calls = platform.deploys(&then).await;
+    assert!(calls.contains(&"create b~2".to_owned()), "{calls:?}");
     is_settled(&platform, &then).await;
 }

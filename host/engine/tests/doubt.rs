@@ -3,7 +3,7 @@
 
 mod support;
 
-use purlin_engine::{Base, CancelToken, Cause, Event, Phase, PlanOptions, Summary};
+use purlin_engine::{Base, CancelToken, Cause, Event, Phase, PlanOptions, Scope, Summary};
 use purlin_model::driver::Implements;
 use purlin_model::{Finding, Value};
 use purlin_state::{Change, Doubt, RecordId, Snapshot};
@@ -159,4 +159,63 @@ async fn an_outcome_that_is_recorded_settles_its_intent() {
     assert!(platform.recover().await.is_success());
     assert_eq!((platform.snapshot().await.pending.len(), platform.done().len()), (0, 0));
     assert_eq!(platform.record("shared.a").await, Some(record));
+}
+
+/// `b` left `a` in a run that the copy of the state is older than.
+#[tokio::test]
+async fn what_may_have_moved_does_not_go_with_what_it_lived_in() {
+    // Some drivers cannot tell.
+    for read in [true, false] {
+        let platform = Platform::with(Implements { read, ..FULL });
+        let of = |wish: &'static str| documents(&[("a", "v: a"), ("b", "v: b")], &[("b", wish)]);
+        platform.deploys(&of("deleted_with: <a>")).await;
+        let copy = platform.record("shared.b").await.expect("recorded");
+        platform.deploys(&of("protect: false")).await;
+        platform.write(vec![Change::Put(Box::new(copy))]).await;
+        platform.done();
+        let (_, _, summary) = up(&platform, &documents(&[("c", "v: c")], &[])).await;
+        assert!(summary.is_success(), "{summary:#?}");
+        let calls = platform.done();
+        assert!(calls.contains(&"delete b".to_owned()), "{calls:?}");
+        assert_eq!(platform.alive(), ["c"]);
+    }
+}
+
+/// `a` is found to be gone; whether `b`, which lived in it, is cannot be seen: it is deleted and made again.
+#[tokio::test]
+async fn what_may_have_moved_is_not_gone_with_what_it_lived_in() {
+    let mut platform = Platform::with(FULL);
+    platform.add_driver("test/other", Implements { read: false, ..FULL });
+    let wanted = documents(&[("a", "v: a"), ("b", "v: b")], &[("b", "deleted_with: <a>")]).replace(
+        "---",
+        "---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: of-b}
+spec: {type: thing, driver: test/other, criteria: [{res_id: shared.b}]}
+---",
+    );
+    platform.deploys(&wanted).await;
+    locked(&platform.driver.world).clear();
+    let (context, base) = (platform.context(), doubted(&platform).await);
+    let plan = purlin_engine::refresh(&context, base, &platform.shelf, &Scope::default()).await;
+    platform.run(plan.expect("a plan"), CancelToken::default()).await;
+    let record = platform.record("shared.b").await.expect("recorded");
+    assert!(record.tainted && record.status == purlin_state::Status::Ready, "{record:#?}");
+    let (planned, _, summary) = up(&platform, &wanted).await;
+    assert_eq!((planned, summary.is_success()), (vec!["create a".into(), "replace b".into()], true));
+}
+
+/// Nobody recorded that `b` moved into `a`, which its driver shows.
+#[tokio::test]
+async fn what_was_found_to_live_in_something_that_goes_is_replaced() {
+    let platform = Platform::with(FULL);
+    let of = |fixed: &str, wish: &'static str| documents(&[("a", fixed), ("b", "v: b")], &[("b", wish)]);
+    platform.deploys(&of("fixed: 1", "protect: false")).await;
+    let record = platform.record("shared.b").await.expect("recorded");
+    platform.write(vec![Change::Put(Box::new(purlin_state::Record { digest: [0; 32], ..record }))]).await;
+    platform.done();
+    let then = of("fixed: 2", "deleted_with: <a>");
+    let calls = platform.deploys(&then).await;
+    assert!(calls.contains(&"create b~2".to_owned()), "{calls:?}");
 }

@@ -120,7 +120,7 @@ pub enum Reason {
     ForgottenRetained,
     /// Its replacement retains the old one (`lifecycle.retain`), which no record is kept of.
     OldOneRetained,
-    /// The old one of its replacement was to be retained, and is lost with what it lives in.
+    /// What exists was to be retained (`lifecycle.retain`), and is deleted with the resource that it lives in.
     OldOneNotRetained {
         /// What it lives in.
         other: Key,

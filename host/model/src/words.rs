@@ -50,7 +50,10 @@ impl fmt::Display for Reason {
             Self::ForgottenRetained => "it is retained: only removed from the state, not deleted",
             Self::OldOneRetained => "the old one is retained: only removed from the state, not deleted",
             Self::OldOneNotRetained { other } => {
-                return write!(f, "the old one cannot be retained: it is deleted together with `{other}`");
+                return write!(
+                    f,
+                    "the existing one cannot be retained: it is deleted together with `{other}`"
+                );
             }
             Self::Refreshed => "its driver reads it",
             Self::InterruptedDelete => "its deletion was interrupted",

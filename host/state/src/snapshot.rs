@@ -97,10 +97,11 @@ fn read_records(
     environment: &Environment,
     keys: &Keyring,
 ) -> Result<Vec<Record>, Error> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(stored.len() / (SHARE / 2));
-    if threads < 2 {
+    let shares = stored.len() / (SHARE / 2);
+    if shares < 2 {
         return read_part(stored, environment, keys);
     }
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(shares);
     let parts: Vec<_> = thread::scope(|scope| {
         let parts = stored.chunks(stored.len().div_ceil(threads));
         let threads: Vec<_> =

@@ -83,7 +83,12 @@ impl Task<'_> {
                     true => true,
                     false => host.superseded.is_none() && guest.superseded.is_none() && !reads,
                 };
-                if goes && exists(&guest) && !guest.external && seen.insert(guest.id()) {
+                if !goes || !exists(&guest) || guest.external || !seen.insert(guest.id()) {
+                    continue;
+                }
+                if self.shared.plan.doubted {
+                    changes.push(Change::Put(Box::new(Record { tainted: true, ..Record::clone(&guest) })));
+                } else {
                     changes.extend(gone(&guest, stays(&guest)));
                     hosts.push(guest.id());
                 }

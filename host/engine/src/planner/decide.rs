@@ -90,7 +90,7 @@ impl Planner<'_> {
             forced: self.forced(node.id, &urn),
             always: full,
         };
-        let with = self.goes_with(case.forced.as_ref());
+        let with = self.goes_with(&record, case.forced.as_ref());
         let forced = case.forced.is_some() && with.is_none();
         let (fate, reasons) = fate::judge(&case, &mut changes);
         // To be taken over is all that is asked for.
@@ -152,9 +152,13 @@ impl Planner<'_> {
         }
     }
 
-    /// What something goes with that this plan replaces: if that turns out to stay, so can this.
-    fn goes_with(&self, forced: Option<&Reason>) -> Option<Urn> {
+    /// What something goes with that this plan replaces: if that turns out to stay, so can this, but for what
+    /// lives in an old copy.
+    fn goes_with(&self, record: &Record, forced: Option<&Reason>) -> Option<Urn> {
         let Some(Reason::GoesWith { other }) = forced else { return None };
+        if self.recorded.home_of(record).is_some_and(|home| home.superseded.is_some()) {
+            return None;
+        }
         let is_it = |decided: &&Decided| decided.step.key == *other && decided.step.action == Action::Replace;
         self.decided.iter().find(is_it).map(|decided| decided.step.urn.clone())
     }

@@ -6,7 +6,7 @@
 //! comes to rest as the documents want it. Where a driver cannot read, a person looks, and says what is not
 //! there any more and what has to be replaced.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
@@ -135,10 +135,18 @@ impl World {
             }
         }
         let keys: BTreeSet<&str> = copy.pending.iter().map(|intent| &*intent.idempotency_key).collect();
+        let is_recorded = |id: &str| recorded.clone().any(|record| record.state.id == *id);
+        // Of two of a name that nobody records, a driver that looks by name finds one.
+        let unrecorded = self.things.iter().filter(|(id, _)| !is_recorded(id));
+        let mut namesakes: BTreeMap<(usize, String), u32> = BTreeMap::new();
+        for (_, thing) in unrecorded {
+            *namesakes.entry((thing.driver, thing.name.clone())).or_default() += 1;
+        }
         for (id, thing) in self.things.iter_mut().filter(|(_, thing)| place_of(&thing.urn) == prefix) {
             let Some(record) = recorded.clone().find(|record| record.state.id == *id) else {
                 self.doubts.unsure.insert(id.clone());
-                thing.released |= !keys.contains(&*thing.made_with);
+                let has_namesake = namesakes.get(&(thing.driver, thing.name.clone())).is_some_and(|n| *n > 1);
+                thing.released |= !keys.contains(&*thing.made_with) || has_namesake;
                 continue;
             };
             self.known.insert(id.clone(), (record.retain, record.urn.as_str().to_owned()));

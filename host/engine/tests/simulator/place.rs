@@ -176,7 +176,7 @@ impl Place {
         {
             let retained = self.wishing(|resource| resource.retain);
             let prefix = self.environment.urn_prefix();
-            self.world().begin(&prefix, &before.records, retained);
+            self.world().begin(&prefix, &before, retained);
             self.world().doubts_in(&prefix, before.doubt.is_some());
             self.sim.say(format!("{:?}", step.command));
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Map, Value};
-use purlin_state::{Change, Operation, Record, RecordId, Status};
+use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::copies::Doubts;
 use crate::scenario::Behind;
@@ -62,6 +62,8 @@ pub(crate) struct World {
     pub(crate) view: BTreeMap<RecordId, Record>,
     /// Whether a thing was recorded as one that is retained, and as what.
     pub(crate) known: BTreeMap<String, (bool, String)>,
+    /// The keys of calls to create whose outcome is open.
+    open: BTreeMap<RecordId, String>,
     pub(crate) doubts: Doubts,
     /// URNs that the documents wish to be retained.
     pub(crate) retained: BTreeSet<String>,
@@ -72,10 +74,24 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A process begins in an environment, with what is recorded there.
-    pub(crate) fn begin(&mut self, prefix: &str, records: &[Record], retained: BTreeSet<String>) {
+    /// A process begins in an environment, with what is recorded there. What an earlier one wrote and lost
+    /// does not count.
+    pub(crate) fn begin(&mut self, prefix: &str, recorded: &Snapshot, retained: BTreeSet<String>) {
         self.view.retain(|id, _| !id.urn.as_str().starts_with(prefix));
-        self.view.extend(records.iter().map(|record| (record.id(), record.clone())));
+        self.view.extend(recorded.records.iter().map(|record| (record.id(), record.clone())));
+        let is_let_go = |record: &Record| {
+            let by_intent = |made: &Record| made.retain && made.id() == record.id();
+            let mut pending = recorded.pending.iter();
+            record.retain
+                || pending
+                    .any(|intent| matches!(&intent.operation, Operation::Create(made) if by_intent(made)))
+        };
+        self.open.retain(|id, _| !id.urn.as_str().starts_with(prefix));
+        self.open.extend(recorded.pending.iter().map(|intent| (intent.id(), intent.idempotency_key.clone())));
+        for record in &recorded.records {
+            let known = (is_let_go(record), record.urn.as_str().to_owned());
+            self.known.insert(record.state.id.expose().to_owned(), known);
+        }
         self.retained.retain(|urn| !urn.starts_with(prefix));
         self.retained.extend(retained);
     }
@@ -107,7 +123,10 @@ impl World {
                     if record.state.id.expose().starts_with('p') {
                         let is_recorded =
                             |id: &str| self.view.values().any(|record| record.state.id.expose() == id);
-                        let perhaps = self.things.iter().filter(|(_, thing)| thing.urn == known.1);
+                        let open = self.open.get(&record.id());
+                        let is_perhaps =
+                            |thing: &Thing| thing.urn == known.1 || Some(&thing.made_with) == open;
+                        let perhaps = self.things.iter().filter(|(_, thing)| is_perhaps(thing));
                         let perhaps: Vec<String> = perhaps.map(|(id, _)| id.clone()).collect();
                         for id in perhaps.into_iter().filter(|id| !is_recorded(id)) {
                             self.known.insert(id, (true, known.1.clone()));
@@ -119,8 +138,12 @@ impl World {
                 Change::Remove(id) => {
                     self.view.remove(id);
                 }
+                Change::Settle(id) => {
+                    self.open.remove(id);
+                }
                 // The old one is let go of as that run wished, whenever that comes to be known.
                 Change::Intend(intent) => {
+                    self.open.insert(intent.id(), intent.idempotency_key.clone());
                     if let Operation::Create(made) = &intent.operation
                         && made.retain
                         && let Some(old) = self.view.get(&made.id())

@@ -1,7 +1,7 @@
 //! What goes with another needs no call when that one is deleted by a call (`lifecycle.deleted_with`):
 //! both leave the state together.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use purlin_graph::Graph;
 use purlin_model::{Context, Reason, Urn};
@@ -70,8 +70,8 @@ pub(in crate::planner) fn homeless(
         let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
         let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
         let home = home.map(|home| Urn::new(context, home));
-        // What is not known to be whole may live where it is to live already.
-        let may_live_there = matches!(record.status, Status::Partial(_));
+        // What is not known to be as it is recorded may live where it is to live already.
+        let may_live_there = matches!(record.status, Status::Partial(_)) || record.digest == [0; 32];
         let urn = record.deleted_with.clone().or_else(|| home.clone().filter(|_| may_live_there))?;
         // Of several that had the name it lives in the one that it was made in; else it is told by the name.
         let copy = recorded.home_of(record).map(|home| home.id()).filter(|home| home.superseded.is_some());
@@ -86,10 +86,18 @@ pub(in crate::planner) fn homeless(
     homeless.collect()
 }
 
-/// The step of an operation that forgets the old one for a new one, as it is retained.
+/// The step of an operation that only forgets what is recorded now, as that is retained.
 fn forgotten<'a>(steps: &'a [Step], operation: &Operation) -> Option<&'a Step> {
-    let is_forgotten = matches!(&operation.work, Work::Create { instead_of: InsteadOf::Forgotten, .. });
-    steps.get(operation.step as usize).filter(|_| is_forgotten)
+    let step = steps.get(operation.step as usize)?;
+    let is_forgotten = match &operation.work {
+        Work::Create { instead_of, .. } => *instead_of == InsteadOf::Forgotten,
+        Work::Delete { call: false, goes_with: false, .. } => step
+            .reasons
+            .iter()
+            .any(|reason| matches!(reason, Reason::ForgottenRetained | Reason::OldOneNotRetained { .. })),
+        _ => false,
+    };
+    is_forgotten.then_some(step)
 }
 
 /// Something that goes, and with whom.
@@ -108,8 +116,9 @@ impl Building<'_> {
     pub(super) fn goes_with(&mut self) {
         let mut guests: Vec<Guest> =
             self.deletions.iter().filter_map(|(id, own)| self.guest(id, *own)).collect();
-        if guests.is_empty() {
-            return self.retained_in_vain();
+        let mut retained = self.retained();
+        if guests.is_empty() && retained.is_empty() {
+            return;
         }
         let mut place = vec![0; self.operations.len()];
         for (number, index) in (0..).zip(edges::in_order(&self.operations).unwrap_or_default()) {
@@ -123,13 +132,13 @@ impl Building<'_> {
         });
         let mut followers = edges::followers(&self.operations);
         loop {
-            let before = guests.len();
+            let before = guests.len() + retained.len();
             guests.retain(|guest| !self.goes(guest, &mut followers));
-            if guests.len() == before {
-                break;
+            retained.retain(|guest| !self.retained_in_vain(guest));
+            if guests.len() + retained.len() == before {
+                return;
             }
         }
-        self.retained_in_vain();
     }
 
     /// Has one go with its host; says whether it does.
@@ -149,7 +158,7 @@ impl Building<'_> {
             return false;
         }
         let is_sure = self.is_sure(by);
-        let Some(Operation { work: Work::Delete { id: gone, call, goes_with, stays, .. }, after, .. }) =
+        let Some(Operation { work: Work::Delete { id: gone, call, goes_with, stays, also }, after, .. }) =
             self.operations.get_mut(own as usize)
         else {
             return false;
@@ -159,13 +168,14 @@ impl Building<'_> {
         after.retain(|other| *other != by);
         after.push(by);
         // What is recorded now may be an old copy by then.
-        let companion = Companion { id: gone.clone(), stays: *stays };
+        let mut company = vec![Companion { id: gone.clone(), stays: *stays }];
+        company.extend(also.iter().cloned());
         let Some(Operation { work: Work::Delete { also, .. }, after, .. }) =
             self.operations.get_mut(by as usize)
         else {
             return false;
         };
-        also.push(companion);
+        also.extend(company);
         after.retain(|other| *other != own);
         after.extend(&before_own);
         after.sort_unstable();
@@ -179,6 +189,7 @@ impl Building<'_> {
             .for_each(|followers| followers.retain(|other| *other != by));
         followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(own));
         self.deletions.insert(id.clone(), by);
+        self.deletions.values_mut().filter(|deletion| **deletion == own).for_each(|deletion| *deletion = by);
         true
     }
 
@@ -193,35 +204,42 @@ impl Building<'_> {
         }
     }
 
-    /// What is to be retained and lives in something that is deleted first is gone with that all the
-    /// same, and the record must not say that it is there.
-    fn retained_in_vain(&mut self) {
+    /// What is to be retained and lives in something, in the order in which it may go with that.
+    fn retained(&self) -> Vec<Guest> {
         let retained = (0u32..).zip(&self.operations).filter_map(|(own, operation)| {
             let id = RecordId::current(forgotten(&self.steps, operation)?.urn.clone());
             self.lives_in(&id, own)
         });
-        let mut guests: Vec<Guest> = retained.collect();
-        guests.sort_by(|a, b| (a.depth, &a.id).cmp(&(b.depth, &b.id)));
-        let mut goes: BTreeMap<RecordId, u32> = BTreeMap::new();
-        for Guest { id, own, host, .. } in guests {
-            let Some(by) = goes.get(&host).or_else(|| self.deletions.get(&host)).copied() else { continue };
-            let Some(other) = host.urn.key() else { continue };
-            if let Some(Operation { work: Work::Delete { id: gone, call: true, also, .. }, .. }) =
-                self.operations.get_mut(by as usize)
-            {
-                // Else the new one is there by then, and nothing records the old one.
-                if gone.superseded.is_none() {
-                    also.push(Companion { id: id.clone(), stays: true });
-                }
-                goes.insert(id, by);
-                let step = self.operations.get(own as usize).map(|operation| operation.step);
-                let step = step.and_then(|step| self.steps.get_mut(step as usize));
-                let reasons = step.into_iter().flat_map(|step| &mut step.reasons);
-                for reason in reasons.filter(|reason| **reason == Reason::OldOneRetained) {
-                    *reason = Reason::OldOneNotRetained { other: other.clone() };
-                }
+        let mut retained: Vec<Guest> = retained.collect();
+        retained.sort_by(|a, b| (a.depth, &a.id).cmp(&(b.depth, &b.id)));
+        retained
+    }
+
+    /// What is to be retained and lives in something that is deleted first is gone with that all the
+    /// same, and the record must not say that it is there. Says whether that is so.
+    fn retained_in_vain(&mut self, guest: &Guest) -> bool {
+        let Guest { id, own, host, .. } = guest;
+        let (Some(by), Some(other)) = (self.deletions.get(host).copied(), host.urn.key()) else {
+            return false;
+        };
+        let Some(Operation { work: Work::Delete { id: gone, call: true, also, .. }, .. }) =
+            self.operations.get_mut(by as usize)
+        else {
+            return false;
+        };
+        // Else the new one is there by then, and nothing records the old one.
+        if gone.superseded.is_none() {
+            also.push(Companion { id: id.clone(), stays: true });
+        }
+        self.deletions.insert(id.clone(), by);
+        let step = self.operations.get(*own as usize).map(|operation| operation.step);
+        let step = step.and_then(|step| self.steps.get_mut(step as usize));
+        for reason in step.into_iter().flat_map(|step| &mut step.reasons) {
+            if matches!(reason, Reason::OldOneRetained | Reason::ForgottenRetained) {
+                *reason = Reason::OldOneNotRetained { other: other.clone() };
             }
         }
+        true
     }
 
     fn guest(&self, id: &RecordId, own: u32) -> Option<Guest> {
