@@ -101,7 +101,7 @@ pub(crate) struct Shared {
     /// Idempotency keys given out.
     keys: AtomicU64,
     calls: AtomicUsize,
-    /// What was found that was not recorded.
+    /// What was found that was not recorded, or may not be as it is recorded.
     found: Mutex<HashSet<Urn>>,
     unknown: Mutex<Vec<Key>>,
     /// Resources that were read and differ from their records.
@@ -114,7 +114,7 @@ impl Shared {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that something was found that was not recorded.
+    /// Notes that something was found that was not recorded, or may not be as it is recorded.
     pub(crate) fn note_found(&self, urn: Urn) {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).insert(urn);
     }
@@ -139,6 +139,17 @@ impl Shared {
     }
 
     /// What is recorded now.
+    /// Whether it is known what something lives in, and that is not an old copy.
+    pub(crate) fn has_home(&self, guest: &Record) -> bool {
+        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
+        recorded.home_of(guest).is_some_and(|home| home.superseded.is_none())
+    }
+
+    /// What lives in something now, each with whether that is known to be so.
+    pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host)
+    }
+
     pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }

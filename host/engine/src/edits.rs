@@ -138,7 +138,7 @@ pub fn taint(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Err
 /// looked at again by the next plan. Nothing to do is no change.
 pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
     let known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
-    let ids: BTreeSet<RecordId> = snapshot.records.iter().map(Record::id).collect();
+    let ids: BTreeSet<RecordId> = snapshot.records.iter().map(|record| record.id()).collect();
     let homeless = snapshot.pending.iter().filter(|intent| match &intent.operation {
         Operation::Create(_) => false,
         Operation::Update(_) | Operation::Delete(_) => !ids.contains(&intent.id()),
@@ -193,6 +193,7 @@ mod tests {
             external: false,
             tainted: false,
             deleted_with: None,
+            perhaps_deleted_with: Box::default(),
             named: None,
             holds_data: None,
             created: 0,
@@ -209,7 +210,7 @@ mod tests {
     fn what_lost_a_dependency_can_be_worked_from_again() {
         let lost = RecordId::current(urn("lost"));
         let snapshot = Snapshot {
-            records: vec![record("a", &[]), record("b", &["a", "lost"])],
+            records: vec![record("a", &[]).into(), record("b", &["a", "lost"]).into()],
             pending: vec![
                 pending(Operation::Delete(lost.clone())),
                 pending(Operation::Create(Box::new(record("new", &["a"])))),
@@ -220,8 +221,9 @@ mod tests {
         let mended = mend(&snapshot);
         let again = Record { digest: [0; 32], ..record("b", &["a"]) };
         assert_eq!(mended, [Change::Settle(lost), Change::Put(Box::new(again))]);
-        let mut records = Recorded::new(Snapshot { records: vec![record("a", &[])], ..Snapshot::default() })
-            .expect("whole");
+        let mut records =
+            Recorded::new(Snapshot { records: vec![record("a", &[]).into()], ..Snapshot::default() })
+                .expect("whole");
         mended.into_iter().for_each(|change| records.apply(change));
         records.verify().expect("whole");
         assert!(mend(&records.snapshot()).is_empty());

@@ -80,6 +80,7 @@ fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
         urn: to(&record.urn),
         dependencies,
         deleted_with: record.deleted_with.as_ref().map(to),
+        perhaps_deleted_with: record.perhaps_deleted_with.iter().map(to).collect(),
         ..record.clone()
     }
 }

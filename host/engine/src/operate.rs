@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Context, Finding, Label, Lifecycle, Urn};
+use purlin_model::{Context, Finding, Label, Lifecycle, Reason, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -74,8 +74,8 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> O
         Work::Update { prepared, always } => task.update(prepared.as_deref(), *always, turn).await,
         Work::Adopt { found } => task.adopt(found).await,
         Work::Observe { id, found } => task.observe(id, found.as_deref()).await,
-        Work::Delete { id, call, goes_with, stays, also } => {
-            task.delete(id, *call || *goes_with, *stays, also, turn).await
+        Work::Delete { id, call, goes_with, stays, .. } => {
+            task.delete(id, *call || *goes_with, *stays, turn).await
         }
         Work::Refresh { grace } => task.refresh(*grace).await,
         Work::Recover { id, look_only } => task.recover(id, *look_only).await,
@@ -136,17 +136,32 @@ impl<'a> Task<'a> {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
+        if !exists(&record) {
+            return Err(self.went());
+        }
         // Where something lives that was only found is not known before it is as it was wanted.
         let is_as_wanted = !record.external && (anew.is_some() || record.digest != [0; 32]);
-        let lives_there = |host: &Urn| is_as_wanted || record.deleted_with.as_ref() == Some(host);
+        let home = self.deleted_with(node);
+        let is_known = record.perhaps_deleted_with.is_empty();
+        let known = match is_as_wanted {
+            // It cannot live in what was made a moment ago: what it lives in is not known to anybody any more.
+            true if !is_known && home.as_ref().is_some_and(|home| self.shared.has_made(home)) => {
+                self.shared.note_found(record.urn.clone());
+                Record { tainted: true, ..Record::clone(&record) }
+            }
+            true => {
+                Record { deleted_with: home, perhaps_deleted_with: Box::default(), ..Record::clone(&record) }
+            }
+            false if is_known && record.deleted_with == home => Record::clone(&record),
+            false => perhaps_in(&record, home.as_slice()),
+        };
         let mut kept = Record {
             definition: node.recipe.name.clone(),
             dependencies: self.dependencies(node),
             protect: lifecycle.protect,
             retain: lifecycle.retain,
             named: named(node, &record.state),
-            deleted_with: self.deleted_with(node).filter(lives_there),
-            ..Record::clone(&record)
+            ..known
         };
         if let Some(anew) = anew {
             kept.digest = anew.digest;
@@ -185,10 +200,17 @@ impl<'a> Task<'a> {
         dependencies.extend(changed.dependencies.iter().filter(is_recorded).cloned());
         dependencies.sort_unstable();
         dependencies.dedup();
-        // Whether it moved is not known: then it goes with nobody, and is deleted by a call.
-        let stays = before.deleted_with == changed.deleted_with;
-        let deleted_with = before.deleted_with.clone().filter(|_| stays);
-        Record { digest: [0; 32], dependencies, deleted_with, ..before.clone() }
+        // Whether it moved is not known.
+        let known = match before.deleted_with == changed.deleted_with {
+            true => before.clone(),
+            false => perhaps_in(before, changed.deleted_with.as_slice()),
+        };
+        Record { digest: [0; 32], dependencies, ..known }
+    }
+
+    /// It went with something else in the midst of the run.
+    fn went(self) -> Cause {
+        Cause::MoreThanPlanned { reasons: vec![Reason::Gone] }
     }
 
     /// The record of a node, made or changed now.
@@ -231,6 +253,7 @@ pub(crate) fn record_of(
         tainted: false,
         named: None,
         deleted_with: deleted_with(graph, node, context),
+        perhaps_deleted_with: Box::default(),
         created: 0,
         updated: 0,
         deployment: Arc::clone(&context.deployment),
@@ -247,6 +270,20 @@ fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Vec<Urn> {
 
 fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn> {
     Some(Urn::new(context, graph.key(graph.deleted_with(node.id)?)?))
+}
+
+/// The same, of which it is not known whether it still lives where it did, or in one of these by now.
+fn perhaps_in(record: &Record, others: &[Urn]) -> Record {
+    let mut all: Vec<Urn> =
+        record.deleted_with.iter().chain(&record.perhaps_deleted_with).chain(others).cloned().collect();
+    all.sort_unstable();
+    all.dedup();
+    Record { deleted_with: None, perhaps_deleted_with: all.into(), ..record.clone() }
+}
+
+/// The same, of which it is not known whether it lives where it is to live.
+pub(crate) fn somewhere(record: &Record) -> Record {
+    perhaps_in(record, &[])
 }
 
 /// The id by which the documents name something that exists, where its driver knows it by another one.

@@ -222,7 +222,7 @@ pub(crate) enum Work {
         /// Whether the record stays as absent, because a new one takes its place.
         stays: bool,
         /// What goes with it.
-        also: Vec<Companion>,
+        also: Vec<RecordId>,
     },
     /// Reads the resource and records what was found.
     Refresh {
@@ -239,16 +239,6 @@ pub(crate) enum Work {
     /// It is not known whether it exists, so that nothing can be done.
     Undecided,
 }
-
-/// What goes with another, without a call.
-#[derive(Clone, Debug)]
-pub(crate) struct Companion {
-    /// Which record.
-    pub id: RecordId,
-    /// Whether the record stays as absent, because a new one takes its place.
-    pub stays: bool,
-}
-
 /// What becomes of the resource that is there when a new one is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InsteadOf {

@@ -1,7 +1,7 @@
 //! What is recorded in an environment, whole and indexed (SPEC §10). No run starts from records
 //! that contradict each other.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
@@ -17,6 +17,8 @@ pub(crate) struct Recorded {
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
     unmet: BTreeMap<Urn, Arc<Unmet>>,
+    /// What may live in something, by the name of that.
+    guests: HashMap<Urn, BTreeSet<RecordId>>,
     /// The records by driver and provider id.
     things: HashMap<String, Vec<Arc<Record>>>,
     pool: Pool,
@@ -33,7 +35,7 @@ impl Recorded {
         let mut recorded = Self { doubted: snapshot.doubt.is_some(), ..Self::default() };
         for record in snapshot.records {
             let id = record.id();
-            if recorded.set(&id, Some(Arc::new(record))) {
+            if recorded.set(&id, Some(record)) {
                 return Err(Error::Integrity(format!("`{id}` is recorded twice")));
             }
         }
@@ -153,20 +155,47 @@ impl Recorded {
         self.current(urn).is_some() || self.copies(urn).next().is_some()
     }
 
-    /// The record of what something lives in (`deleted_with`): the current one or an old copy. It came to live
-    /// there when it was made or with a later change, in the one of that time. None where that could be
-    /// several, and none while the records may be older than what is real: it may have moved since.
+    /// The record of what something lives in (`deleted_with`): the current one or an old copy. None where that
+    /// could be several.
     pub(crate) fn home_of(&self, guest: &Record) -> Option<&Arc<Record>> {
-        let host = guest.deleted_with.as_ref().filter(|_| !self.doubted)?;
-        let mut hosts: Vec<&Arc<Record>> = self.copies(host).chain(self.current(host)).collect();
+        match self.homes_of(guest) {
+            (homes, true) => homes.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// The records that something may live in, and whether that is known to be so.
+    ///
+    /// It came to live there when it was made or with a later change, in the one of that time. While the records
+    /// may be older than what is real, it may have moved since.
+    pub(crate) fn homes_of(&self, guest: &Record) -> (Vec<&Arc<Record>>, bool) {
+        let all = |host: &Urn| -> Vec<&Arc<Record>> { self.copies(host).chain(self.current(host)).collect() };
+        let Some(host) = &guest.deleted_with else {
+            return (guest.perhaps_deleted_with.iter().flat_map(all).collect(), false);
+        };
+        let mut hosts = all(host);
+        if self.doubted {
+            return (hosts, false);
+        }
         hosts.sort_by_key(|host| host.created);
         let made = hosts.partition_point(|host| host.created <= guest.created);
         let changed = hosts.partition_point(|host| host.created <= guest.updated);
         // The last that was there when it was made, and all that came until it was changed.
-        match hosts.get(made.saturating_sub(1)..changed)? {
-            [home] => Some(home),
-            _ => None,
+        match hosts.get(made.saturating_sub(1)..changed).unwrap_or_default() {
+            [] => (hosts, false),
+            [home] => (vec![*home], true),
+            some => (some.to_vec(), false),
         }
+    }
+
+    /// What lives in something, each with whether that is known to be so.
+    pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
+        let guests = self.guests.get(&host.urn).into_iter().flatten().filter_map(|id| self.get(id));
+        let living = guests.filter_map(|guest| {
+            let (homes, is_known) = self.homes_of(guest);
+            homes.iter().any(|home| home.id() == *host).then(|| (Arc::clone(guest), is_known))
+        });
+        living.collect()
     }
 
     /// The number for the next old copy of a URN.
@@ -184,6 +213,15 @@ impl Recorded {
             (None, Some(record)) => self.current.insert(id.urn.clone(), record),
             (None, None) => self.current.remove(&id.urn),
         };
+        for host in before.iter().flat_map(|before| hosts(before)) {
+            let guests = self.guests.get_mut(host);
+            if guests.is_some_and(|guests| guests.remove(id) && guests.is_empty()) {
+                self.guests.remove(host);
+            }
+        }
+        for host in added.iter().flat_map(|added| hosts(added)) {
+            self.guests.entry(host.clone()).or_default().insert(id.clone());
+        }
         if let Some(before) = &before
             && let Some(thing) = thing(before)
             && let Some(records) = self.things.get_mut(&thing)
@@ -257,8 +295,8 @@ impl Recorded {
 
     /// As a store would give it.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut records: Vec<Record> = self.records().map(|record| Record::clone(record)).collect();
-        records.sort_by_cached_key(Record::id);
+        let mut records: Vec<Arc<Record>> = self.records().cloned().collect();
+        records.sort_by_cached_key(|record| record.id());
         let pending = self.pending.values().map(|intent| Intent::clone(intent)).collect();
         let unmet = self.unmet.values().map(|unmet| Unmet::clone(unmet)).collect();
         Snapshot { records, pending, unmet, ..Snapshot::default() }
@@ -302,6 +340,11 @@ impl Recorded {
         }
         *hasher.finalize().as_bytes()
     }
+}
+
+/// What something may live in.
+fn hosts(record: &Record) -> impl Iterator<Item = &Urn> {
+    record.deleted_with.iter().chain(&record.perhaps_deleted_with)
 }
 
 /// Driver and id of the real thing that a record is about, if there is one.

@@ -283,8 +283,11 @@ resources:
     assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
     let records = platform.records().await;
     assert!(!format!("{records:?}").contains("hunter2"));
-    let workload =
-        records.iter().find_map(purlin_engine::workload_document).expect("a workload").expect("applies");
+    let workload = records
+        .iter()
+        .find_map(|record| purlin_engine::workload_document(record))
+        .expect("a workload")
+        .expect("applies");
     let shown = workload.document.redact().to_string();
     assert!(!shown.contains("hunter2"), "{shown}");
     let clear = workload.document.reveal().expect("known").to_string();

@@ -1,6 +1,7 @@
 //! What a deployment came to (SPEC §5, §11), from recorded state alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use purlin_engine::{WorkloadError, workload_document};
 use purlin_model::driver::ManifestFile;
@@ -19,10 +20,10 @@ pub struct Outputs {
 }
 
 /// Collects what the records of one environment hold.
-pub fn outputs(records: &[Record]) -> Outputs {
+pub fn outputs(records: &[Arc<Record>]) -> Outputs {
     let mut outputs = Outputs::default();
     let mut sorted: Vec<(Key, &Record)> =
-        records.iter().filter_map(|record| Some((record.urn.key()?, record))).collect();
+        records.iter().filter_map(|record| Some((record.urn.key()?, &**record))).collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
     for (key, record) in sorted {
         match workload_document(record) {

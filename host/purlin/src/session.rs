@@ -1,6 +1,6 @@
 //! A deployment under way: the lock of an environment, and what is recorded in it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use purlin_engine::{
@@ -54,7 +54,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// [`Error::State`] when they cannot be read whole.
-    pub async fn records(&self) -> Result<Vec<Record>, Error> {
+    pub async fn records(&self) -> Result<Vec<Arc<Record>>, Error> {
         Ok(self.snapshot().await?.records)
     }
 
@@ -315,9 +315,9 @@ impl Purlin {
         may_fail: bool,
     ) -> Result<Base, Error> {
         use futures::StreamExt as _;
-        let scratch = std::sync::Arc::new(Scratch::default());
+        let scratch = Arc::new(Scratch::default());
         let options = self.apply_options(CancelToken::default())?;
-        let mut run = purlin_engine::apply(plan, std::sync::Arc::clone(&scratch) as _, options)?;
+        let mut run = purlin_engine::apply(plan, Arc::clone(&scratch) as _, options)?;
         while let Some(event) = run.next().await {
             match event {
                 purlin_engine::Event::Summary(summary) => {

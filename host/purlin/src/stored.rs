@@ -30,7 +30,7 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::State`] when it cannot be read whole.
-    pub async fn records(&self, environment: &Environment) -> Result<Vec<Record>, Error> {
+    pub async fn records(&self, environment: &Environment) -> Result<Vec<Arc<Record>>, Error> {
         Ok(self.snapshot(environment).await?.records)
     }
 

@@ -1,6 +1,7 @@
 //! What a commit consists of, and what a store gives back.
 
 use std::fmt;
+use std::sync::Arc;
 
 use purlin_model::{Label, Obstacle, Urn};
 
@@ -112,7 +113,7 @@ pub struct Known {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Every record, sorted by URN; old copies after the current one, by number.
-    pub records: Vec<Record>,
+    pub records: Vec<Arc<Record>>,
     /// Calls whose outcome is not known, sorted by [`Intent::id`].
     pub pending: Vec<Intent>,
     /// Resources that are not as the documents want them, sorted by URN: found by the last run that

@@ -25,7 +25,11 @@ impl Pool {
         for text in [&mut record.definition, &mut record.holds_data].into_iter().flatten() {
             self.text(text);
         }
-        let others = record.dependencies.iter_mut().chain(&mut record.deleted_with);
+        let others = record
+            .dependencies
+            .iter_mut()
+            .chain(&mut record.deleted_with)
+            .chain(&mut record.perhaps_deleted_with);
         for urn in std::iter::once(&mut record.urn).chain(others) {
             match self.urns.get(urn) {
                 Some(known) => urn.clone_from(known),

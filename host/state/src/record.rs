@@ -96,6 +96,9 @@ pub struct Record {
     pub named: Option<Arc<str>>,
     /// It goes when this one goes, without a call of its own (`lifecycle.deleted_with`).
     pub deleted_with: Option<Urn>,
+    /// What it may go with, each of these or none, where that is not known: a change that was interrupted, or
+    /// failed, may have moved it. Then [`deleted_with`](Self::deleted_with) is none.
+    pub perhaps_deleted_with: Box<[Urn]>,
     /// What is lost with it, in the words of the driver that made it (`x-purlin-holds-data`);
     /// empty where that says no more than that something is. None where it holds no data, or was
     /// recorded before this was.

@@ -1,5 +1,6 @@
 //! From entries to what they say.
 
+use std::sync::Arc;
 use std::thread;
 
 use crate::keys::Keyring;
@@ -96,7 +97,7 @@ fn read_records(
     stored: &[(&[u8], &[u8])],
     environment: &Environment,
     keys: &Keyring,
-) -> Result<Vec<Record>, Error> {
+) -> Result<Vec<Arc<Record>>, Error> {
     let shares = stored.len() / (SHARE / 2);
     if shares < 2 {
         return read_part(stored, environment, keys);
@@ -119,7 +120,7 @@ fn read_part(
     part: &[(&[u8], &[u8])],
     environment: &Environment,
     keys: &Keyring,
-) -> Result<Vec<Record>, Error> {
+) -> Result<Vec<Arc<Record>>, Error> {
     let prefix = environment.urn_prefix();
     let mut pool = Pool::default();
     let records = part.iter().map(|(key, value)| {
@@ -132,7 +133,7 @@ fn read_part(
             return Err(misplaced(name(), &record.id().to_string()));
         }
         pool.share(&mut record);
-        Ok(record)
+        Ok(Arc::new(record))
     });
     records.collect()
 }

@@ -55,7 +55,7 @@ fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         let found = store.load(&environment()).await.expect("loads").records;
-        let next = found.iter().map(number).max().map_or(0, |last| last + 1);
+        let next = found.iter().map(|record| number(record)).max().map_or(0, |last| last + 1);
         // Each task has records of its own, so that the numbers in them only grow.
         let tasks = (0..TASKS).map(|task| {
             let store = store.clone();
@@ -147,8 +147,8 @@ fn listen(child: &mut Child) -> std::thread::JoinHandle<Vec<(usize, usize)>> {
 fn check(snapshot: &Snapshot, acknowledged: &[Option<usize>; TASKS]) {
     for (task, acknowledged) in acknowledged.iter().enumerate() {
         let is_own = |record: &Record| (0..TOGETHER).any(|part| record.urn == urn(task * TOGETHER + part));
-        let own: Vec<_> = snapshot.records.iter().filter(|record| is_own(record)).cloned().collect();
-        let numbers: BTreeSet<_> = own.iter().map(number).collect();
+        let own: Vec<_> = snapshot.records.iter().filter(|record| is_own(record)).collect();
+        let numbers: BTreeSet<_> = own.iter().map(|record| number(record)).collect();
         assert!(numbers.len() <= 1, "a commit is torn: {numbers:?}");
         assert!(own.is_empty() || own.len() == TOGETHER, "a commit is torn");
         let found = numbers.first().copied();
@@ -156,7 +156,10 @@ fn check(snapshot: &Snapshot, acknowledged: &[Option<usize>; TASKS]) {
         if let Some(found) = found {
             let mut expected = group(task, found).1;
             expected.retain(|change| matches!(change, Change::Put(_)));
-            assert!(own.into_iter().map(put).eq(expected), "a record is not what was committed");
+            assert!(
+                own.into_iter().map(|record| put(Record::clone(record))).eq(expected),
+                "a record is not what was committed"
+            );
         }
         // Pending is what was about to be done after that, as a whole, or nothing.
         let pending: Vec<_> = snapshot

@@ -1,6 +1,7 @@
 //! What is recorded, as plain data.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use purlin_host::engine::{Standing, standings};
 use purlin_host::model::driver::Inputs as HostInputs;
@@ -85,6 +86,9 @@ pub(crate) struct Details {
     tainted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted_with: Option<String>,
+    /// Those that it is perhaps deleted with, where that is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    perhaps_deleted_with: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     holds_data: Option<String>,
     created: String,
@@ -322,14 +326,15 @@ impl Details {
     /// What is recorded under a URN, or about to be; secrets in clear where they are asked for.
     pub(crate) fn new(urn: &Urn, snapshot: &Snapshot, show_secrets: bool) -> Option<Self> {
         let current = RecordId::current(urn.clone());
-        let of = |record: &&Record| record.urn == *urn;
+        let of = |record: &&Arc<Record>| record.urn == *urn;
         let recorded = snapshot.records.iter().filter(of).find(|record| record.superseded.is_none());
+        let recorded = recorded.map(|record| &**record);
         let (record, unborn) = match recorded {
             Some(record) => (record, false),
             None => match unborn(snapshot).find(|(_, record)| record.urn == *urn) {
                 Some((_, record)) => (record, true),
                 // An old copy may outlive the resource.
-                None => (snapshot.records.iter().find(of)?, false),
+                None => (&**snapshot.records.iter().find(of)?, false),
             },
         };
         let nothing = Standing { urn, record: None, pending: None, unmet: None };
@@ -373,6 +378,7 @@ impl Details {
             external: record.external,
             tainted: record.tainted,
             deleted_with: record.deleted_with.as_ref().map(ToString::to_string),
+            perhaps_deleted_with: record.perhaps_deleted_with.iter().map(ToString::to_string).collect(),
             holds_data: record.holds_data.as_ref().map(ToString::to_string),
             created: text::moment(record.created),
             updated: text::moment(record.updated),
@@ -403,7 +409,7 @@ impl Details {
 impl Left {
     /// Everything real under a URN, as far as it is known: what is retained or external included.
     pub(crate) fn all(urn: &Urn, snapshot: &Snapshot) -> Vec<Self> {
-        let there = |record: &&Record| record.urn == *urn && record.status != Status::Absent;
+        let there = |record: &&Arc<Record>| record.urn == *urn && record.status != Status::Absent;
         let mut left: Vec<Self> = snapshot
             .records
             .iter()

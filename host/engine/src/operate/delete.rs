@@ -7,21 +7,14 @@ use purlin_model::driver::ResourceState;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
 use super::{Done, Outcome, Task, Turn};
-use crate::plan::{Action, Companion};
+use crate::plan::Action;
 use crate::recorded::exists;
 use crate::sides::Side;
 
 impl Task<'_> {
     /// Deletes what is recorded under `id`; nothing happens where nothing is: what was to be
     /// replaced could stay, or went with something else.
-    pub(super) async fn delete(
-        self,
-        id: &RecordId,
-        call: bool,
-        stays: bool,
-        also: &[Companion],
-        turn: Turn,
-    ) -> Outcome {
+    pub(super) async fn delete(self, id: &RecordId, call: bool, stays: bool, turn: Turn) -> Outcome {
         let Some(record) = self.recorded(id) else {
             let went = self.step.action == Action::Delete;
             return Ok(Done { action: if went { Action::Delete } else { Action::None }, durable: None });
@@ -53,10 +46,7 @@ impl Task<'_> {
             }
             changes.push(Change::Settle(intent));
             // Only what is really deleted takes others along.
-            let company = also.iter().filter_map(|other| Some((self.recorded(&other.id)?, other.stays)));
-            changes.extend(company.flat_map(|(record, stays)| gone(&record, stays)));
-            let company = also.iter().map(|other| &other.id);
-            changes.extend(company.filter(pending).cloned().map(Change::Settle));
+            changes.extend(self.company(id, true));
         }
         let durable = self.shared.submit(changes)?;
         Ok(Done { action: Action::Delete, durable: Some(durable) })
@@ -64,42 +54,44 @@ impl Task<'_> {
 }
 
 impl Task<'_> {
-    /// What is written down of something that is gone, and of all that goes with it
-    /// (`lifecycle.deleted_with`). Where it was only found gone, what can be looked at by itself is;
-    /// where we `deleted` it, all that lived in it went with it.
+    /// What is written down of something that is gone, and of all that went with it.
     pub(super) fn gone_with_company(self, record: &Record, deleted: bool) -> Vec<Change> {
         // Somebody may still refer to it; a place that nobody needs goes with the next plan.
-        let stays = |record: &Record| record.superseded.is_none();
-        let mut changes = gone(record, stays(record));
-        let mut hosts = vec![record.id()];
-        let mut seen = HashSet::from([record.id()]);
-        let recorded = &self.shared.plan.recorded;
-        while let Some(host) = hosts.pop() {
-            let guests = recorded.records().filter(|guest| guest.deleted_with.as_ref() == Some(&host.urn));
-            for guest in guests.filter_map(|guest| self.recorded(&guest.id())) {
-                let lived_there = recorded.home_of(&guest).is_some_and(|home| home.id() == host);
-                let reads = self.driver_of(&guest).is_ok_and(|driver| driver.manifest().implements.read);
-                let goes = match deleted && lived_there {
-                    true => true,
-                    false => host.superseded.is_none() && guest.superseded.is_none() && !reads,
-                };
-                if !goes || !exists(&guest) || guest.external || !seen.insert(guest.id()) {
+        let mut changes = gone(record, record.superseded.is_none());
+        changes.extend(self.company(&record.id(), deleted));
+        changes
+    }
+
+    /// What is written down of all that went with something (`lifecycle.deleted_with`), at any distance. Where
+    /// that was not `deleted` by us but found gone, what can be looked at by itself is. What lived there only
+    /// perhaps is deleted and made again: whether it is there is not known to anybody.
+    fn company(self, host: &RecordId, deleted: bool) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let mut seen = HashSet::from([host.clone()]);
+        let mut hosts = vec![(host.clone(), true)];
+        while let Some((host, is_gone)) = hosts.pop() {
+            for (guest, lives_there) in self.shared.guests_of(&host) {
+                let id = guest.id();
+                let reads = || self.driver_of(&guest).is_ok_and(|driver| driver.manifest().implements.read);
+                if !exists(&guest) || guest.external || !deleted && reads() || !seen.insert(id.clone()) {
                     continue;
                 }
-                if self.shared.plan.doubted {
+                let is_gone = is_gone && lives_there;
+                if is_gone {
+                    changes.extend(gone(&guest, id.superseded.is_none()));
+                    // What was never found out about it does not matter any more, but for a new one of it.
+                    if !self.shared.plan.recorded.is_perhaps_made(&id)
+                        && self.shared.plan.recorded.pending(&id).is_some()
+                    {
+                        changes.push(Change::Settle(id.clone()));
+                    }
+                } else if !guest.tainted && id.superseded.is_none() {
+                    self.shared.note_found(id.urn.clone());
                     changes.push(Change::Put(Box::new(Record { tainted: true, ..Record::clone(&guest) })));
-                } else {
-                    changes.extend(gone(&guest, stays(&guest)));
-                    hosts.push(guest.id());
                 }
+                hosts.push((id, is_gone));
             }
         }
-        // Records come in no order; what is written down has one.
-        changes.sort_by_cached_key(|change| match change {
-            Change::Put(record) => Some(record.id()),
-            Change::Remove(id) => Some(id.clone()),
-            _ => None,
-        });
         changes
     }
 }

@@ -10,7 +10,7 @@ use purlin_state::{Change, Durable, Operation, Record, Status};
 
 use super::call::patiently;
 use super::read::{look_at, refreshed, tells_all};
-use super::{Done, Outcome, Task, Turn, named, nothing};
+use super::{Done, Outcome, Task, Turn, named, nothing, somewhere};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -119,7 +119,7 @@ impl Task<'_> {
         let Some(found) = look_at(driver, &self.call(), look).await? else { return Ok(None) };
         // Where it lives is not known before it is as it is wanted.
         let (state, digest) = (found.state.clone(), [0; 32]);
-        let wanted = Record { state, digest, deleted_with: None, ..made.clone() };
+        let wanted = somewhere(&Record { state, digest, ..made.clone() });
         let mut record = refreshed(&wanted, &found);
         let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
         let is_told = tells_all(&wanted, &found);
@@ -161,6 +161,9 @@ impl Task<'_> {
         let driver = self.driver(&node)?;
         let call = self.call();
         let Some(record) = self.current() else { return Ok(nothing()) };
+        if !exists(&record) {
+            return Err(self.went());
+        }
         let decision = match planned {
             Some(planned) => Decision::Update(planned.clone()),
             None => self.decide(node, &**driver, &call, Some(&record), false, always).await?,
@@ -265,6 +268,9 @@ impl Task<'_> {
             holds_data: holding::held(driver, self.step.key.type_name(), &prepared.inputs, Some(record)),
             ..changed
         };
+        // Who lives in something of this name that is replaced by now, or that nobody records, may stay there.
+        let stays = record.deleted_with.is_some() && record.deleted_with == changed.deleted_with;
+        let changed = if stays && !self.shared.has_home(record) { somewhere(&changed) } else { changed };
         let rules = &self.shared.plan.rules;
         let certain =
             predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);
@@ -294,11 +300,26 @@ impl Task<'_> {
         let (changed, failure) =
             match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
                 Ok(finished) => finished,
+                Err(error) if self.is_gone(driver, record, &error).await => {
+                    let mut changes = self.gone_with_company(record, false);
+                    changes.push(Change::Settle(id));
+                    self.shared.submit(changes)?.await?;
+                    self.observed(Finding::Gone, Vec::new());
+                    return Err(error.into());
+                }
                 Err(error) => return Err(self.failed(id, error).await),
             };
         let known = Known::settled(&changed.inputs, &changed.state);
         let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
         self.finished(node, known, Action::Update, durable, failure).await
+    }
+
+    /// Whether an error says that what is recorded does not exist, and a look shows it. The error alone may be
+    /// about something that the resource needs (the contract, `not-found`).
+    async fn is_gone(self, driver: &dyn Driver, record: &Record, error: &CallError) -> bool {
+        matches!(error, CallError::Failure(Failure::NotFound(_)))
+            && driver.manifest().implements.read
+            && self.look_at_record(driver, record).await.is_ok_and(|found| found.is_none())
     }
 
     /// Whoever depends on it may begin once the result is on its way to the disk: its own intent

@@ -10,7 +10,7 @@ use purlin_sandbox::{CallError, clock};
 use purlin_state::{Change, Record, RecordId, Status};
 
 use super::provision::held;
-use super::{Done, Outcome, Task, named, nothing, record_of};
+use super::{Done, Outcome, Task, named, nothing, record_of, somewhere};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -61,8 +61,7 @@ impl Task<'_> {
                     named: named(node, &found.state),
                     state: found.state,
                     digest,
-                    deleted_with: None,
-                    ..record
+                    ..somewhere(&record)
                 })
             }
         };

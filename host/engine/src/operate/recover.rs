@@ -8,7 +8,7 @@ use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 use super::call::patiently;
 use super::inputs::Attempt;
 use super::read::{refreshed, tells_all};
-use super::{Done, Outcome, Task, nothing};
+use super::{Done, Outcome, Task, nothing, somewhere};
 use crate::driver::{Call, Driver};
 use crate::plan::Action;
 use crate::recorded::exists;
@@ -86,7 +86,7 @@ impl Task<'_> {
             refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
         if self.shared.plan.doubted && !tells_all(made, &found) {
             // It may have been moved or replaced since.
-            record.deleted_with = None;
+            record = somewhere(&record);
         }
         if implements.update && unsure {
             // Whether all of it was made is not known; changing it to what is wanted is.

@@ -12,7 +12,7 @@ use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
 use crate::evaluate::Known;
 use crate::fate::{self, Case, Fate};
-use crate::operate::{named, record_of};
+use crate::operate::{named, record_of, somewhere};
 use crate::plan::{Action, InsteadOf, Prepared, Step, Warning, Work};
 use crate::recorded::{are_one, exists};
 
@@ -301,7 +301,8 @@ impl Planner<'_> {
         let graph = &self.graph;
         let record = record_of(graph, node, self.context, driver, inputs, name);
         // Where it lives is not known before it is as it is wanted.
-        Record { status: Status::Ready, named: named(node, &state), state, deleted_with: None, ..record }
+        let record = Record { status: Status::Ready, named: named(node, &state), state, ..record };
+        somewhere(&record)
     }
 
     /// What others manage does not become ours because a line is missing: the next change, or the

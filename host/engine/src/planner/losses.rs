@@ -70,7 +70,7 @@ fn going(recorded: &Recorded, steps: &[Step], operations: &[Operation]) -> Vec<(
     for operation in operations {
         let Work::Delete { id, call: true, also, .. } = &operation.work else { continue };
         going.extend(record(id).filter(counts).map(|record| (operation.step, record)));
-        company.extend(also.iter().map(|companion| &companion.id));
+        company.extend(also);
     }
     if company.is_empty() {
         return going;

@@ -83,7 +83,12 @@ fn set_faults(platform: &Platform, faults: &[(usize, Fault)]) {
 /// The records by URN, without times and deployments.
 async fn state(platform: &Platform) -> BTreeMap<String, Record> {
     let records = platform.records().await.into_iter();
-    let bare = records.map(|record| Record { created: 0, updated: 0, deployment: "".into(), ..record });
+    let bare = records.map(|record| Record {
+        created: 0,
+        updated: 0,
+        deployment: "".into(),
+        ..Record::clone(&record)
+    });
     bare.map(|record| (format!("{} {:?}", record.urn, record.superseded), record)).collect()
 }
 

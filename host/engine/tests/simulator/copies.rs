@@ -45,7 +45,7 @@ impl Place {
         }
         for record in self.snapshot()?.records {
             let driver = self.driver_of(&record);
-            if record.superseded.is_some() || !is_there(&record) || driver.is_none_or(tells) {
+            if record.superseded.is_some() || !is_there(&record) || driver.is_some_and(tells) {
                 continue;
             }
             let seen = self.world().things.get(record.state.id.expose()).map(|thing| thing.values.clone());
@@ -117,6 +117,13 @@ impl World {
         self.doubts.unsure.contains(id)
     }
 
+    /// Where something lives, nobody can know of what lives in it.
+    pub(crate) fn is_unsure_inside(&mut self, host: &str, guest: &str) {
+        if self.is_unsure(host) {
+            self.doubts.unsure.insert(guest.to_owned());
+        }
+    }
+
     /// In an environment this is recorded now, whatever was.
     pub(crate) fn restored(&mut self, prefix: &str, copy: &Snapshot) {
         self.doubts.restored.insert(prefix.to_owned());
@@ -125,7 +132,13 @@ impl World {
             Operation::Delete(_) => None,
         });
         // Others may have taken away what is not there, as far as the copy knows.
-        let inputs: Vec<_> = copy.records.iter().chain(made).map(|record| values(&record.inputs)).collect();
+        let inputs: Vec<_> = copy
+            .records
+            .iter()
+            .map(|record| &**record)
+            .chain(made)
+            .map(|record| values(&record.inputs))
+            .collect();
         let named = inputs.iter().flat_map(references).map(str::to_owned);
         let recorded = copy.records.iter().filter(|record| is_there(record));
         for id in named.chain(recorded.clone().map(|record| record.state.id.expose().to_owned())) {

@@ -460,7 +460,8 @@ impl Place {
     pub(crate) fn unprotect(&self) -> Result<(), Fault> {
         let records = self.snapshot()?.records.into_iter();
         let records = records.filter(|record| record.protect || record.external);
-        let changes = records.map(|mut record| {
+        let changes = records.map(|record| {
+            let mut record = purlin_state::Record::clone(&record);
             if record.external {
                 record.digest = [0; 32];
             }

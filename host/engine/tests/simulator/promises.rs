@@ -1,6 +1,7 @@
 //! What has to hold after every command, however it ended, and at the end of a life.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
@@ -106,14 +107,17 @@ fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> 
 /// What went with something else is not recorded as there, once it is known what became of that.
 fn what_went_is_gone(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
     let is_open = |host: &str| {
-        let of_host = |record: &&Record| record.state.id.expose() == host;
-        let ids = snapshot.records.iter().filter(of_host).map(Record::id);
+        let of_host = |record: &&Arc<Record>| record.state.id.expose() == host;
+        let ids = snapshot.records.iter().filter(of_host).map(|record| record.id());
         ids.into_iter().any(|id| snapshot.pending.iter().any(|intent| intent.id() == id))
     };
     for record in snapshot.records.iter().filter(|record| is_there(record) && !record.external) {
         let id = record.state.id.expose();
-        // Where something lives that was found by its name is not known before it is as it is wanted.
-        if world.is_unsure(id) {
+        // Where something lives that was found by its name is not known before it is as it is wanted; what
+        // perhaps went is recorded as to be replaced; and an old copy may live in one that nobody records.
+        let home_is_let_go = record.superseded.is_some()
+            && record.deleted_with.as_ref().is_some_and(|home| world.retained.contains(home.as_str()));
+        if world.is_unsure(id) || record.tainted || home_is_let_go {
             continue;
         }
         if let Some(host) = world.went.get(id).filter(|host| !is_open(host)) {

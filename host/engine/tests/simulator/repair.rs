@@ -5,7 +5,7 @@
 //! that other environments keep all they have. Where nothing can be read it changes nothing, and a person puts
 //! a copy of the files back. What follows is as after any older copy: see `copies.rs`.
 
-use purlin_state::{Change, Error, Snapshot};
+use purlin_state::{Change, Error, Record, Snapshot};
 
 use crate::life::{Fault, Life};
 use crate::place::Place;
@@ -97,7 +97,7 @@ impl Place {
             return Err(format!("the repair lost something of {place}, and nobody is told"));
         }
         for record in &after.records {
-            let put = Change::Put(Box::new(record.clone()));
+            let put = Change::Put(Box::new(Record::clone(record)));
             if !self.store.was_written(&put) {
                 return Err(format!("{} was never recorded as the repair left it", record.id()));
             }

@@ -78,7 +78,7 @@ impl World {
     /// does not count.
     pub(crate) fn begin(&mut self, prefix: &str, recorded: &Snapshot, retained: BTreeSet<String>) {
         self.view.retain(|id, _| !id.urn.as_str().starts_with(prefix));
-        self.view.extend(recorded.records.iter().map(|record| (record.id(), record.clone())));
+        self.view.extend(recorded.records.iter().map(|record| (record.id(), Record::clone(record))));
         let is_let_go = |record: &Record| {
             let by_intent = |made: &Record| made.retain && made.id() == record.id();
             let mut pending = recorded.pending.iter();
@@ -284,10 +284,13 @@ impl World {
         self.things.remove(id);
         self.say(format!("  deleted {id} of {}", thing.urn));
         for guest in self.inside(id) {
+            for other in self.directly_inside(&guest) {
+                self.is_unsure_inside(&guest, &other);
+            }
             self.went.insert(guest, id.to_owned());
         }
-        for id in self.directly_inside(id) {
-            self.vanish(&id);
+        for guest in self.directly_inside(id) {
+            self.vanish(&guest);
         }
         true
     }

@@ -111,7 +111,7 @@ impl Platform {
         self.store.load().await.expect("records")
     }
 
-    pub(crate) async fn records(&self) -> Vec<Record> {
+    pub(crate) async fn records(&self) -> Vec<Arc<Record>> {
         self.snapshot().await.records
     }
 
@@ -154,7 +154,8 @@ impl Platform {
     /// Lets old copies be deleted that were made to fail at that.
     pub(crate) async fn mend_copies(&self) {
         let old = self.records().await.into_iter().filter(|record| record.superseded.is_some());
-        let mended = old.map(|mut record| {
+        let mended = old.map(|record| {
+            let mut record = Record::clone(&record);
             record.inputs.params = Value::map();
             Change::Put(Box::new(record))
         });
@@ -193,7 +194,7 @@ impl Platform {
         let is = |record: &Record| {
             record.superseded.is_none() && record.urn.key().is_some_and(|key| key.id() == id)
         };
-        self.records().await.into_iter().find(is)
+        self.records().await.iter().find(|record| is(record)).map(|record| Record::clone(record))
     }
 
     pub(crate) async fn base(&self) -> Result<Base, Error> {

@@ -60,6 +60,7 @@ prop_compose! {
         manifests in vec((label(), label(), value()), 0..3),
         (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 5]>(), any::<bool>()),
         (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
+        perhaps in vec(urn(), 0..3),
         (holds_data, named) in (proptest::option::of(".{0,9}"), proptest::option::of(".{0,9}")),
         (created, updated) in (any::<u64>(), any::<u64>()),
     ) -> Record {
@@ -91,6 +92,7 @@ prop_compose! {
             tainted: flags[3],
             named: named.map(Into::into),
             deleted_with,
+            perhaps_deleted_with: perhaps.into(),
             holds_data: holds_data.map(Into::into),
             created,
             updated,
@@ -349,6 +351,7 @@ fn plain() -> Record {
         external: false,
         tainted: false,
         deleted_with: None,
+        perhaps_deleted_with: Box::default(),
         named: None,
         holds_data: None,
         created: 1,

@@ -74,6 +74,7 @@ pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fa
         external: false,
         tainted: false,
         deleted_with: None,
+        perhaps_deleted_with: Box::default(),
         named: None,
         holds_data: None,
         created,

@@ -80,6 +80,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
         named: None,
         tainted: has(TAINTED),
         deleted_with,
+        perhaps_deleted_with: Box::default(),
         holds_data,
         created,
         updated,

@@ -1,8 +1,8 @@
 //! Version 4 of records and intents: all of it in one part, which is sealed as a whole, labels that
 //! may be secret, and why a resource is unfinished as a code with data.
 
-use purlin_model::Unfinished;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
+use purlin_model::{Unfinished, Urn};
 
 use super::Fault;
 use super::entries::{CREATE, DEADLINE, DELETE, UPDATE};
@@ -20,7 +20,8 @@ const EXTERNAL: u64 = 1 << 4;
 const TAINTED: u64 = 1 << 5;
 const PINNED: u64 = 1 << 6;
 const NAMED: u64 = 1 << 7;
-const ALL: u64 = (NAMED << 1) - 1;
+const PERHAPS: u64 = 1 << 8;
+const ALL: u64 = (PERHAPS << 1) - 1;
 
 const DRIFTED: u8 = 1;
 const INTERRUPTED_UPDATE: u8 = 2;
@@ -46,7 +47,8 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
             | flag(EXTERNAL, record.external)
             | flag(TAINTED, record.tainted)
             | flag(PINNED, record.pinned)
-            | flag(NAMED, record.named.is_some()),
+            | flag(NAMED, record.named.is_some())
+            | flag(PERHAPS, !record.perhaps_deleted_with.is_empty()),
     );
     if let Status::Partial(unfinished) = &record.status {
         put_unfinished(out, unfinished);
@@ -54,6 +56,9 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
     out.push(u8::from(record.deleted_with.is_some()));
     if let Some(urn) = &record.deleted_with {
         put_urn(out, record.urn.as_str(), urn)?;
+    }
+    if !record.perhaps_deleted_with.is_empty() {
+        put_urns(out, record, &record.perhaps_deleted_with)?;
     }
     put_optional(out, record.holds_data.as_deref(), put_text);
     if let Some(named) = &record.named {
@@ -68,13 +73,15 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
     // Small, whichever clock was behind.
     put_number(out, record.updated.wrapping_sub(record.created));
     put_text(out, &record.deployment);
-    put_number(out, record.dependencies.len() as u64);
-    for dependency in &record.dependencies {
-        put_urn(out, record.urn.as_str(), dependency)?;
-    }
+    put_urns(out, record, &record.dependencies)?;
     out.extend_from_slice(&record.digest);
     put_inputs(out, &record.inputs)?;
     put_state(out, &record.state)
+}
+
+fn put_urns(out: &mut Vec<u8>, record: &Record, urns: &[Urn]) -> Result<(), Fault> {
+    put_number(out, urns.len() as u64);
+    urns.iter().try_for_each(|urn| put_urn(out, record.urn.as_str(), urn))
 }
 
 fn put_inputs(out: &mut Vec<u8>, inputs: &Inputs) -> Result<(), Fault> {
@@ -145,6 +152,7 @@ pub(super) fn get_with(
         (true, true) => return Err("it holds flags that are not known"),
     };
     let deleted_with = reader.optional(|reader| get_urn(reader, urn.as_str()))?;
+    let perhaps_deleted_with = if has(PERHAPS) { get_urns(reader, &urn)? } else { Vec::new() };
     let holds_data = reader.optional(|reader| reader.text().map(Into::into))?;
     let named = if has(NAMED) { Some(reader.text()?.into()) } else { None };
     let driver = DriverVersion {
@@ -157,11 +165,7 @@ pub(super) fn get_with(
     let created = reader.number()?;
     let updated = created.wrapping_add(reader.number()?);
     let deployment = reader.text()?.into();
-    let count = reader.count()?;
-    let mut dependencies = Vec::with_capacity(count.min(1024));
-    for _ in 0..count {
-        dependencies.push(get_urn(reader, urn.as_str())?);
-    }
+    let dependencies = get_urns(reader, &urn)?;
     let digest = reader.array()?;
     let inputs = get_inputs(source)?;
     let state = get_state(source)?;
@@ -183,11 +187,21 @@ pub(super) fn get_with(
         tainted: has(TAINTED),
         named,
         deleted_with,
+        perhaps_deleted_with: perhaps_deleted_with.into(),
         holds_data,
         created,
         updated,
         deployment,
     })
+}
+
+fn get_urns(reader: &mut Reader<'_>, near: &Urn) -> Result<Vec<Urn>, Fault> {
+    let count = reader.count()?;
+    let mut urns = Vec::with_capacity(count.min(1024));
+    for _ in 0..count {
+        urns.push(get_urn(reader, near.as_str())?);
+    }
+    Ok(urns)
 }
 
 fn get_inputs(source: &mut Source<'_>) -> Result<Inputs, Fault> {

@@ -67,7 +67,7 @@ impl EmbeddedStore {
                 let stored = stored_keys(&root, &mut report);
                 let keys = keys(options, &root, stored, &mut report);
                 for folder in root.folders()? {
-                    let saved = save(&root, &folder)?;
+                    let saved = journal::patiently(|| save(&root, &folder))?;
                     report.findings.extend(saved.findings);
                     report.lost.extend(saved.lost);
                     inspect(&saved.table, keys.as_ref(), &mut report);

@@ -157,6 +157,7 @@ pub fn record(number: usize) -> Record {
         external: false,
         tainted: false,
         deleted_with: None,
+        perhaps_deleted_with: Box::default(),
         named: None,
         holds_data: None,
         created: 1_790_000_000_000,
@@ -197,4 +198,9 @@ pub fn intend(record: Record) -> Change {
         since: 1_790_000_000_000,
         deadline: None,
     }))
+}
+
+/// The same records, to compare them.
+pub(crate) fn plain(records: &[Arc<Record>]) -> Vec<Record> {
+    records.iter().map(|record| Record::clone(record)).collect()
 }

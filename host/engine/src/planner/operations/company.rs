@@ -9,7 +9,7 @@ use purlin_state::{RecordId, Status};
 
 use super::Building;
 use super::edges::{self, waits_for};
-use crate::plan::{Action, Companion, InsteadOf, Operation, Step, Work};
+use crate::plan::{Action, InsteadOf, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
 /// What would be left without what it lives in, each with the reason to replace it, too: what it lives in is
@@ -24,7 +24,7 @@ pub(in crate::planner) fn homeless(
 ) -> Vec<(Urn, Reason)> {
     let companions = (0u32..).zip(operations).flat_map(|(index, operation)| {
         let Work::Delete { also, .. } = &operation.work else { return Vec::new() };
-        also.iter().map(|companion| (&companion.id, index)).collect()
+        also.iter().map(|guest| (guest, index)).collect()
     });
     let taken_by: HashMap<&RecordId, u32> = companions.collect();
     let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.work {
@@ -72,16 +72,18 @@ pub(in crate::planner) fn homeless(
         let home = home.map(|home| Urn::new(context, home));
         // What is not known to be as it is recorded may live where it is to live already.
         let may_live_there = matches!(record.status, Status::Partial(_)) || record.digest == [0; 32];
-        let urn = record.deleted_with.clone().or_else(|| home.clone().filter(|_| may_live_there))?;
-        // Of several that had the name it lives in the one that it was made in; else it is told by the name.
-        let copy = recorded.home_of(record).map(|home| home.id()).filter(|home| home.superseded.is_some());
-        let (host, because) = hosts.get(&copy.unwrap_or_else(|| RecordId::current(urn.clone())))?;
-        let stays = home.as_ref() == Some(&urn);
+        let mut homes: Vec<RecordId> = recorded.homes_of(record).0.iter().map(|home| home.id()).collect();
+        homes.extend(home.clone().filter(|_| may_live_there).map(RecordId::current));
         // Whom its driver moves elsewhere has left, unless that can only be after. Without a call nobody moves:
         // what is recorded holds in the run, too, whose documents say something else.
-        let moves = step.action == Action::Update && !stays;
-        let goes = because.action != Action::None && !moves || waits_for(operations, index, *host);
-        goes.then(|| (step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
+        let takes_along = |id: &RecordId| {
+            let (host, because) = hosts.get(id)?;
+            let moves = step.action == Action::Update && home.as_ref() != Some(&id.urn);
+            (because.action != Action::None && !moves || waits_for(operations, index, *host))
+                .then_some(because)
+        };
+        let because = homes.iter().find_map(takes_along)?;
+        Some((step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
     });
     homeless.collect()
 }
@@ -158,7 +160,7 @@ impl Building<'_> {
             return false;
         }
         let is_sure = self.is_sure(by);
-        let Some(Operation { work: Work::Delete { id: gone, call, goes_with, stays, also }, after, .. }) =
+        let Some(Operation { work: Work::Delete { id: gone, call, goes_with, also, .. }, after, .. }) =
             self.operations.get_mut(own as usize)
         else {
             return false;
@@ -168,7 +170,7 @@ impl Building<'_> {
         after.retain(|other| *other != by);
         after.push(by);
         // What is recorded now may be an old copy by then.
-        let mut company = vec![Companion { id: gone.clone(), stays: *stays }];
+        let mut company = vec![gone.clone()];
         company.extend(also.iter().cloned());
         let Some(Operation { work: Work::Delete { also, .. }, after, .. }) =
             self.operations.get_mut(by as usize)
@@ -229,7 +231,7 @@ impl Building<'_> {
         };
         // Else the new one is there by then, and nothing records the old one.
         if gone.superseded.is_none() {
-            also.push(Companion { id: id.clone(), stays: true });
+            also.push(id.clone());
         }
         self.deletions.insert(id.clone(), by);
         let step = self.operations.get(*own as usize).map(|operation| operation.step);

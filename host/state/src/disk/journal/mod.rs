@@ -15,7 +15,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use self::frame::{FORMAT, Header, Kind};
-pub(crate) use self::read::{Reading, missing, reached};
+pub(crate) use self::read::{Reading, missing, patiently, reached};
 pub(crate) use self::save::{Part, rescue};
 use super::files;
 use crate::Error;

@@ -120,7 +120,7 @@ pub(crate) fn reached(folder: &Path, path: &Path, noted: Position, here: Positio
 }
 
 /// Tries again where what was read makes no sense.
-fn patiently<T>(mut read: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn patiently<T>(mut read: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     for _ in 1..LOOKS {
         match read() {
             Err(Error::Corrupt { .. }) => sleep(PAUSE),
