@@ -1,7 +1,7 @@
 //! What is recorded in an environment, whole and indexed (SPEC §10). No run starts from records
 //! that contradict each other.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
@@ -50,14 +50,12 @@ impl Recorded {
     /// Whether every URN is one, each dependency is recorded, current records form no loop, and
     /// each pending change or deletion has its resource.
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        let known: HashSet<&Urn> =
-            self.current.keys().chain(self.superseded.keys().map(|id| &id.urn)).collect();
         for record in self.records() {
             if record.urn.key().is_none() {
                 return Err(Error::Integrity(format!("`{}` is no URN of a resource", record.urn)));
             }
             for dependency in &record.dependencies {
-                if !known.contains(dependency) {
+                if !self.knows(dependency) {
                     return Err(Error::Integrity(format!(
                         "`{}` depends on `{dependency}`, which is not recorded",
                         record.id()

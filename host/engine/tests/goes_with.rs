@@ -210,6 +210,27 @@ async fn what_may_have_moved_in_goes_too() {
     is_whole(&platform, &of("fixed: 2")).await;
 }
 
+/// Nobody knows whether the change that was interrupted moved it out.
+#[tokio::test]
+async fn what_may_have_stayed_goes_too() {
+    for lost in [Lost::Before, Lost::After] {
+        let platform = Platform::with(Implements { update: true, update_impact: true, ..PLAIN });
+        let of = |fixed: &str, x: &str, wish: &'static str| {
+            documents(&[("a", fixed), ("b", x)], &[("b", wish)])
+        };
+        platform.deploys(&of("fixed: 1", "x: <a.id>", "deleted_with: <a>")).await;
+        locked(&platform.driver.lost).insert("update thing.default#shared.b".into(), lost);
+        assert_eq!(platform.up(&of("fixed: 1", "x: alone", "protect: false")).await.unknown.len(), 1);
+        platform.done();
+        platform.recover().await;
+        let record = platform.record("shared.b").await.expect("recorded");
+        assert_eq!((record.deleted_with.is_some(), record.perhaps_deleted_with.len()), (false, 1));
+        let then = of("fixed: 2", "x: <a.id>", "deleted_with: <a>");
+        assert_eq!(platform.deploys(&then).await, ["create a~2", "create b~2", "delete b", "delete a"]);
+        is_whole(&platform, &then).await;
+    }
+}
+
 #[tokio::test]
 async fn who_moves_out_before_is_not_replaced() {
     let of = |fixed: &str, b: &str, home: &str| {
