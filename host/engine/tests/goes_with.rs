@@ -215,9 +215,8 @@ async fn what_may_have_moved_in_goes_too() {
 async fn what_may_have_stayed_goes_too() {
     for lost in [Lost::Before, Lost::After] {
         let platform = Platform::with(Implements { update: true, update_impact: true, ..PLAIN });
-        let of = |fixed: &str, x: &str, wish: &'static str| {
-            documents(&[("a", fixed), ("b", x)], &[("b", wish)])
-        };
+        let of =
+            |fixed: &str, x: &str, wish: &'static str| documents(&[("a", fixed), ("b", x)], &[("b", wish)]);
         platform.deploys(&of("fixed: 1", "x: <a.id>", "deleted_with: <a>")).await;
         locked(&platform.driver.lost).insert("update thing.default#shared.b".into(), lost);
         assert_eq!(platform.up(&of("fixed: 1", "x: alone", "protect: false")).await.unknown.len(), 1);
