@@ -7,6 +7,7 @@ use purlin_model::{
     Class, Criterion, Definition, Descriptor, Diagnostic, DriverRequirement, Lifecycle, Provision, Recipe,
     Severity, Template,
 };
+use purlin_range::Range;
 
 use crate::reader::{Fields, Reader};
 use crate::shape::{is_criteria, is_provision};
@@ -173,16 +174,24 @@ pub(crate) fn driver_requirement(
         reader.report(fault.help("a driver is `ORG/NAME`, or `ORG/NAME@RANGE` such as `acme/postgres@^1`"));
         return None;
     }
-    let range = match range.map(semver::VersionReq::parse).transpose() {
-        Ok(range) => range,
-        Err(error) => {
-            let message = format!("`{}` is no range of versions: {error}", range.unwrap_or_default());
-            let fault = reader.about(&node.span, "bad-version", message);
-            reader.report(fault.help("write a range such as `^1`, `~1.2` or `>=1.2, <2`"));
-            return None;
-        }
+    let range = match range {
+        Some(text) => Some(range_of(reader, node, text)?),
+        None => None,
     };
     Some(DriverRequirement { name: name.into(), range, location: reader.at(&node.span) })
+}
+
+/// A range of versions, which stands in a node or is a part of its text.
+pub(crate) fn range_of(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> Option<Range> {
+    match Range::parse(text) {
+        Ok(range) => Some(range),
+        Err(error) => {
+            let message = format!("`{text}` is not a range of versions: {error}");
+            let fault = reader.about(&node.span, "bad-version", message);
+            reader.report(fault.help(error.help));
+            None
+        }
+    }
 }
 
 /// Letters, digits, `_`, `.` and `-` between slashes.

@@ -2,6 +2,7 @@
 //! that contradict each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
@@ -19,8 +20,8 @@ pub(crate) struct Recorded {
     unmet: BTreeMap<Urn, Arc<Unmet>>,
     /// What may live in something, by the name of that.
     guests: HashMap<Urn, BTreeSet<RecordId>>,
-    /// The records by driver and provider id.
-    things: HashMap<String, Vec<Arc<Record>>>,
+    /// The records by the real thing that each is about, as [`thing`] numbers it.
+    things: HashMap<u64, Vec<Arc<Record>>>,
     pool: Pool,
     /// Whether the records may be older than what is real.
     doubted: bool,
@@ -51,7 +52,7 @@ impl Recorded {
     /// each pending change or deletion has its resource.
     pub(crate) fn verify(&self) -> Result<(), Error> {
         for record in self.records() {
-            if record.urn.key().is_none() {
+            if !record.urn.has_key() {
                 return Err(Error::Integrity(format!("`{}` is no URN of a resource", record.urn)));
             }
             for dependency in &record.dependencies {
@@ -65,7 +66,7 @@ impl Recorded {
         }
         for (id, intent) in &self.pending {
             let homeless = match &intent.operation {
-                Operation::Create(_) => id.urn.key().is_none(),
+                Operation::Create(_) => !id.urn.has_key(),
                 Operation::Update(_) | Operation::Delete(_) => self.get(id).is_none(),
             };
             if homeless {
@@ -232,7 +233,7 @@ impl Recorded {
         if let Some(record) = added
             && let Some(thing) = thing(&record)
         {
-            self.things.entry(thing).or_default().push(record);
+            self.things.entry(thing).or_insert_with(|| Vec::with_capacity(1)).push(record);
         }
         before.is_some()
     }
@@ -345,16 +346,26 @@ fn hosts(record: &Record) -> impl Iterator<Item = &Urn> {
     record.deleted_with.iter().chain(&record.perhaps_deleted_with)
 }
 
-/// Driver and id of the real thing that a record is about, if there is one.
-fn thing(record: &Record) -> Option<String> {
-    let is_there = exists(record) && !record.state.id.is_empty();
-    is_there.then(|| format!("{}\n{}", record.driver.name, record.state.id.expose()))
+/// A number for the real thing that a record is about, if there is one: two records of one have the same.
+fn thing(record: &Record) -> Option<u64> {
+    is_about_something(record).then(|| {
+        let mut hasher = DefaultHasher::new();
+        (&record.driver.name, record.state.id.expose()).hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
+fn is_about_something(record: &Record) -> bool {
+    exists(record) && !record.state.id.is_empty()
 }
 
 /// Whether two records are about the same real thing. A driver never gives the same id to two resources of
 /// one type (the contract, `state.id`), and to resources of two types only where their values are equal.
 pub(crate) fn are_one(one: &Record, other: &Record) -> bool {
-    let is_same_thing = thing(one).is_some_and(|thing_of| thing(other) == Some(thing_of));
+    let is_same_thing = is_about_something(one)
+        && is_about_something(other)
+        && one.driver.name == other.driver.name
+        && one.state.id.expose() == other.state.id.expose();
     is_same_thing && (type_of(one) == type_of(other) || one.inputs.values == other.inputs.values)
 }
 

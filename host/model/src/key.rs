@@ -54,7 +54,17 @@ impl Key {
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let (head, id) = text.split_once('#').ok_or_else(|| NameError::Id(text.into()))?;
         let (type_name, class) = head.split_once('.').unwrap_or((head, "default"));
-        Ok(Self::new(&TypeName::new(type_name)?, &Class::new(class)?, &ResourceId::new(id)?))
+        Self::of_parts(type_name, class, id)
+    }
+
+    /// Joins parts that are still to be checked.
+    pub(crate) fn of_parts(type_name: &str, class: &str, id: &str) -> Result<Self, NameError> {
+        Self::check(type_name, class, id).map(|()| Self::join(type_name, class, id))
+    }
+
+    /// Checks parts that are not joined.
+    pub(crate) fn check(type_name: &str, class: &str, id: &str) -> Result<(), NameError> {
+        TypeName::check(type_name).and(Class::check(class)).and(ResourceId::check(id))
     }
 
     /// The resource type.

@@ -36,7 +36,15 @@ macro_rules! name {
             /// When the text breaks the rule of SPEC §2.
             pub fn new(text: impl AsRef<str>) -> Result<Self, NameError> {
                 let text = text.as_ref();
-                if $valid(text) { Ok(Self(text.into())) } else { Err(NameError::$error(text.into())) }
+                Self::check(text).map(|()| Self(text.into()))
+            }
+
+            /// Checks a text that is not kept as a name of its own.
+            ///
+            /// # Errors
+            /// As [`Self::new`].
+            pub(crate) fn check(text: &str) -> Result<(), NameError> {
+                if $valid(text) { Ok(()) } else { Err(NameError::$error(text.into())) }
             }
 
             /// The name as text.

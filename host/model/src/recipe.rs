@@ -9,8 +9,8 @@ use crate::{Descriptor, Lifecycle, Location, Template};
 pub struct DriverRequirement {
     /// `ORG/NAME`, such as `purlin/echo`.
     pub name: Arc<str>,
-    /// The semver range behind `@`, any version when there is none.
-    pub range: Option<semver::VersionReq>,
+    /// The range of versions behind `@`; any version if there is none.
+    pub range: Option<purlin_range::Range>,
     /// Where it was written.
     pub location: Location,
 }

@@ -52,22 +52,18 @@ impl Urn {
     /// # Errors
     /// The text, when it is no URN of ours.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let urn = Self(text.into());
-        if urn.split().is_some() { Ok(urn) } else { Err(text.into()) }
-    }
-
-    fn split(&self) -> Option<(&str, &str, Key)> {
-        let rest = self.0.strip_prefix("urn:purlin:")?;
-        let mut parts = rest.splitn(5, "::");
-        let (place, app, _module) = (parts.next()?, parts.next()?, parts.next()?);
-        let (head, id) = (parts.next()?, parts.next()?);
-        place.split_once('/')?;
-        Some((place, app, Key::parse(&format!("{head}#{id}")).ok()?))
+        if is_one(text) { Ok(Self(text.into())) } else { Err(text.into()) }
     }
 
     /// The key within the environment.
     pub fn key(&self) -> Option<Key> {
-        self.split().map(|(_, _, key)| key)
+        let (type_name, class, id) = parts(&self.0)?;
+        Key::of_parts(type_name, class, id).ok()
+    }
+
+    /// Whether it is the URN of a resource, so that it has a key.
+    pub fn has_key(&self) -> bool {
+        is_one(&self.0)
     }
 
     /// The URN as text.
@@ -85,6 +81,21 @@ impl Urn {
         }
         Guresid(text.into())
     }
+}
+
+fn is_one(text: &str) -> bool {
+    parts(text).is_some_and(|(type_name, class, id)| Key::check(type_name, class, id).is_ok())
+}
+
+/// Type, class and id of a text that has the form of a URN.
+fn parts(text: &str) -> Option<(&str, &str, &str)> {
+    let rest = text.strip_prefix("urn:purlin:")?;
+    let mut parts = rest.splitn(5, "::");
+    let (place, _app, _module) = (parts.next()?, parts.next()?, parts.next()?);
+    let (head, id) = (parts.next()?, parts.next()?);
+    place.split_once('/')?;
+    let (type_name, class) = head.split_once('.').unwrap_or((head, "default"));
+    Some((type_name, class, id))
 }
 
 impl fmt::Display for Urn {

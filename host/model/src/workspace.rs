@@ -171,7 +171,7 @@ pub struct DriverConfig {
     /// Where the component is; `None` for a built-in driver.
     pub source: Option<DriverSource>,
     /// Versions that will do.
-    pub version: Option<semver::VersionReq>,
+    pub version: Option<purlin_range::Range>,
     /// What it may do; nothing by default.
     pub grants: Grants,
     /// What it may use up.

@@ -35,6 +35,9 @@ pub struct Values {
     /// Whether the old one has to go before a new one is made.
     #[serde(default)]
     first: bool,
+    /// Whether it is made without a word on its id before that.
+    #[serde(default)]
+    quiet: bool,
 }
 
 /// A real thing.
@@ -69,8 +72,10 @@ impl Driver for Ledger {
     fn create(request: CreateRequest<Given>) -> Result<State, Failure> {
         let key = &request.call.idempotency_key;
         let id = id_of(&request.name, key);
-        operation::checkpoint(&id);
         let values = request.inputs.given.values;
+        if !values.quiet {
+            operation::checkpoint(&id);
+        }
         write(&id, &Thing { urn: request.resource.urn, name: request.name, values: values.clone() })?;
         note("create", &id, key)?;
         state(&id, &values)

@@ -1,5 +1,7 @@
 //! `purlin state`: the record set right by hand, while what is real stays as it is.
 
+use std::path::Path;
+
 use purlin_host::state::{Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _};
 
 use crate::project::{Project, ran};
@@ -229,6 +231,68 @@ fn keys_are_made_shown_and_rotated_and_never_told() {
             .err
             .contains("wrong key: the key in the environment variable `TEAM_KEY`")
     );
+}
+
+/// The files below a folder, with their content.
+fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => drop(found.insert(path.clone(), std::fs::read(&path).expect("read"))),
+        }
+    }
+    found
+}
+
+/// Who was interrupted as it closed an environment repeats that; what others closed stays theirs.
+#[test]
+fn closing_an_environment_can_be_repeated() {
+    let project = Project::new();
+    project.run(&["up", "--yes"]).status(0);
+    let first = project.run(&["state", "lock", "--reason", "moving", "--format", "json"]).status(0).json();
+    let again = project.run(&["state", "lock", "--reason", "moving", "--format", "json"]).status(0).json();
+    assert_eq!((&first["changed"], &again["changed"]), (&true.into(), &false.into()));
+    assert_eq!(first["locked"], again["locked"]);
+    let other = project.run(&["state", "lock", "--reason", "testing"]).status(1);
+    assert!(other.err.contains("is closed already, by "), "{}", other.err);
+    project.run(&["state", "unlock"]).status(0);
+    project.run(&["up", "--yes"]).status(0);
+}
+
+#[test]
+fn a_check_converts_nothing() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../state/tests/fixtures");
+    for (version, expected) in [
+        (
+            "v1",
+            "The state in `.purlin` has format 1, which is not checked before the next command that uses it converts it.\n",
+        ),
+        (
+            "v4",
+            "ok The state in `.purlin` is whole: 12 resources. It has format 4, and the next command that uses it converts it.\n",
+        ),
+    ] {
+        let project = Project::new();
+        let from = fixtures.join(version);
+        let state = project.path().join(".purlin");
+        for (path, content) in files(&from) {
+            let path = state.join(path.strip_prefix(&from).expect("below"));
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(&path, content).expect("written");
+        }
+        #[cfg(unix)]
+        for path in files(&state).into_keys() {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("private");
+        }
+        let before = files(&state);
+        assert_eq!(project.run(&["state", "repair", "--check"]).status(0).out, expected);
+        assert!(files(&state) == before, "{version}");
+        let said = project.run(&["state", "repair", "--check", "--format", "json"]).status(0).json();
+        assert_eq!(format!("v{}", said["older"]), version);
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) fn complete(documents: &str) -> String {
         .map(|line| {
             let mut line = line.to_owned();
             if line.contains("{type: thing, params: {") {
-                for (name, default) in [("fixed", "\"\""), ("first", "false")] {
+                for (name, default) in [("fixed", "\"\""), ("first", "false"), ("quiet", "false")] {
                     if !line.contains(&format!("{name}:")) {
                         line = line.replacen("params: {", &format!("params: {{{name}: {default}, "), 1);
                     }

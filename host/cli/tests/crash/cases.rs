@@ -196,8 +196,7 @@ fn thing(scene: &Scene, name: &str) -> PathBuf {
 fn existing(scene: &Scene) {
     let things = scene.path().join("data/things");
     fs::create_dir_all(&things).expect("made");
-    let thing =
-        r#"{"urn": "shared.a", "name": "by-hand", "values": {"value": "a1", "fixed": "", "first": false}}"#;
+    let thing = r#"{"urn": "shared.a", "name": "by-hand", "values": {"value": "a1", "fixed": "", "first": false, "quiet": true}}"#;
     fs::write(things.join("by-hand"), thing).expect("written");
 }
 

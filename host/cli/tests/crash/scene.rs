@@ -17,24 +17,24 @@ pub(crate) struct Scene {
 
 /// Three that read one another, one beside them, and one that is deleted before it is replaced.
 pub(crate) const BEFORE: &str = "
-    a: {type: thing, params: {value: a1}}
+    a: {type: thing, params: {value: a1, quiet: true}}
     b: {type: thing, params: {value: \"of ${resources['thing.default#shared.a'].outputs.value}\"}}
     c: {type: thing, params: {value: c1, fixed: \"${resources['thing.default#shared.b'].outputs.value}\"}}
     d: {type: thing, params: {value: d1, fixed: f1, first: true}}
     e: {type: thing, params: {value: \"${resources['thing.default#shared.d'].outputs.fixed}\"}}
-    f: {type: thing, params: {value: f1}}
+    f: {type: thing, params: {value: f1, quiet: true}}
     g: {type: thing, params: {value: \"${resources['thing.default#shared.f'].outputs.value}\"}}
 ";
 
 /// `a` changes and `b` with it, which replaces `c`; `d` is replaced, deleted first, and `e` follows;
 /// `f` and `g` go; `h` comes.
 pub(crate) const AFTER: &str = "
-    a: {type: thing, params: {value: a2}}
+    a: {type: thing, params: {value: a2, quiet: true}}
     b: {type: thing, params: {value: \"of ${resources['thing.default#shared.a'].outputs.value}\"}}
     c: {type: thing, params: {value: c1, fixed: \"${resources['thing.default#shared.b'].outputs.value}\"}}
     d: {type: thing, params: {value: d1, fixed: f2, first: true}}
     e: {type: thing, params: {value: \"${resources['thing.default#shared.d'].outputs.fixed}\"}}
-    h: {type: thing, params: {value: \"${resources['thing.default#shared.e'].outputs.value}\"}}
+    h: {type: thing, params: {value: \"${resources['thing.default#shared.e'].outputs.value}\", quiet: true}}
 ";
 
 impl Scene {
@@ -95,6 +95,7 @@ spec:
       value: ${{params.value}}
       fixed: ${{params.fixed}}
       first: ${{params.first}}
+      quiet: ${{params.quiet}}
     secrets: {{password: correct-horse}}
   criteria: [{{}}]
 ---

@@ -3,7 +3,7 @@
 use purlin_model::{DriverConfig, DriverSource, Limits};
 
 use super::{count, grants};
-use crate::definition::is_driver_name;
+use crate::definition::{is_driver_name, range_of};
 use crate::quantity;
 use crate::reader::{Fields, Reader};
 use crate::yaml::{Entry, Node};
@@ -24,7 +24,7 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverC
         });
     }
     if let Some(node) = fields.get(reader, "version") {
-        config.version = version(reader, node);
+        config.version = reader.text(node, "`version`").and_then(|text| range_of(reader, node, text));
     }
     if let Some(node) = fields.get(reader, "grants") {
         config.grants = grants::read(reader, node).unwrap_or_default();
@@ -34,19 +34,6 @@ pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverC
     }
     fields.done(reader);
     Some(config)
-}
-
-fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::VersionReq> {
-    let text = reader.text(node, "`version`")?;
-    match semver::VersionReq::parse(text) {
-        Ok(range) => Some(range),
-        Err(error) => {
-            let message = format!("`{text}` is no range of versions: {error}");
-            let fault = reader.about(&node.span, "bad-version", message);
-            reader.report(fault.help("write a range such as `^1`, `~1.2` or `>=1.2, <2`"));
-            None
-        }
-    }
 }
 
 fn limits(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Limits> {

@@ -255,6 +255,8 @@ impl Inner {
         if let (Some(noted), Some((position, summary))) =
             (noted, indexed.get(crate::keyspace::place(&place.environment).as_slice()))
             && noted == *position
+            // What a killed process has written and not noted counts, too.
+            && crate::disk::journal::is_closed_at(&place.folder, &noted)
             && let Ok(known) = codec::decode_known(summary, &self.keys)
         {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));

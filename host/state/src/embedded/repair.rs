@@ -32,6 +32,9 @@ pub struct Report {
     pub moved: Vec<PathBuf>,
     /// How many resources are recorded.
     pub records: usize,
+    /// The format of the folder, where an earlier version wrote it. A look does not convert it, and sees
+    /// nothing of what version 1 wrote.
+    pub older: Option<u32>,
 }
 
 impl Report {
@@ -54,8 +57,9 @@ impl EmbeddedStore {
         match format_of(&root, &mut report)? {
             Found::Nothing => {}
             // Nobody reads what version 1 kept without sled, which writes wherever it is opened.
-            Found::Older(1) => {}
-            Found::Older(_) => {
+            Found::Older(1) => report.older = Some(1),
+            Found::Older(format) => {
+                report.older = Some(format);
                 let found = legacy::look_at_journal(folder)?;
                 let stored = stored_key(&found.table).map(|stored| stored.into_iter().collect());
                 let keys = keys(options, &root, stored, &mut report);

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
 use crate::report::state::{Held, Holder, Place};
+use crate::surroundings;
 
 use super::subject;
 
@@ -41,24 +42,35 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
-    let held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
-    if let Some(holder) = held {
+    let mut held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    let own = surroundings::holder("state lock");
+    let is_own = |holder: &purlin_host::state::Holder| {
+        (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, args.reason.trim())
+    };
+    if let Some(holder) = held.as_ref().filter(|holder| !is_own(holder)) {
         return Err(Failure::run(format!("{environment} is closed already, by {holder}"))
             .hint("`purlin state unlock` opens it"));
     }
-    place.purlin.hold(&environment, Some(args.reason.trim())).await.map_err(subject::failure)?;
-    let held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    // Who was interrupted may repeat it.
+    let changed = held.is_none();
+    if changed {
+        place.purlin.hold(&environment, Some(args.reason.trim())).await.map_err(subject::failure)?;
+        held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
+    }
     place.purlin.close().await.map_err(subject::failure)?;
     match args.format.format {
         Format::Text => {
-            app.ui.say(&format!("{environment} is closed to deployments."));
+            app.ui.say(&match changed {
+                true => format!("{environment} is closed to deployments."),
+                false => format!("{environment} is closed to deployments; nothing was changed."),
+            });
             app.ui.hint("`purlin state unlock` opens it again");
         }
         Format::Json => app.ui.json(&Held {
             format: FORMAT,
             environment: Place::new(&environment),
             locked: held.as_ref().map(Holder::new),
-            changed: true,
+            changed,
         }),
     }
     Ok(Status::Done)

@@ -51,6 +51,9 @@ struct Report {
     moved: Vec<String>,
     /// How many resources are recorded, in all environments.
     records: usize,
+    /// The format of the state, where it is still to be converted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<u32>,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -65,7 +68,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let found = purlin.verify_state(!args.check).map_err(subject::failure)?;
     let mut contradictions = Vec::new();
-    let mut left = !args.check || found.findings.is_empty();
+    // Who opens the state of an earlier version converts it, and a check writes nothing.
+    let mut left = !args.check || found.findings.is_empty() && found.older.is_none();
     if left {
         (contradictions, left) = contradicting(&purlin, !args.check).await;
     }
@@ -124,11 +128,22 @@ fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> Report
         lost: found.lost,
         moved: found.moved.iter().map(|path| path.display().to_string()).collect(),
         records: found.records,
+        older: found.older,
     }
 }
 
 fn render(report: &Report, folder: &str) -> String {
     let records = text::count(report.records, "resource");
+    if let (true, Some(format)) = (report.whole, report.older) {
+        let then = "the next command that uses it converts it";
+        return match format {
+            1 => format!("The state in `{folder}` has format 1, which is not checked before {then}.\n"),
+            _ => format!(
+                "{} The state in `{folder}` is whole: {records}. It has format {format}, and {then}.\n",
+                paint(GOOD, "ok")
+            ),
+        };
+    }
     if report.whole {
         return format!("{} The state in `{folder}` is whole: {records}.\n", paint(GOOD, "ok"));
     }

@@ -11,10 +11,10 @@ mod save;
 mod scan;
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read as _, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use self::frame::{FORMAT, Header, Kind};
+use self::frame::{FORMAT, FRAME, Header, Kind};
 pub(crate) use self::read::{Reading, missing, patiently, reached};
 pub(crate) use self::save::{Part, rescue};
 use super::files;
@@ -119,6 +119,21 @@ fn list(folder: &Path) -> Result<Files, Error> {
 /// The journal of an environment: generation and path of the newest; none where there is none.
 pub(crate) fn newest(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
     Ok(list(folder)?.journals.pop())
+}
+
+/// Whether a journal was closed in good order at a place, so that nothing stands behind that.
+pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
+    let last = || {
+        let (generation, path) = newest(folder).ok()??;
+        let mut file = purlin_files::open(&path).ok().filter(|_| generation == position.generation)?;
+        let mut bytes = [0; FRAME];
+        file.seek(SeekFrom::End(-(FRAME as i64))).ok()?;
+        file.read_exact(&mut bytes).ok()?;
+        frame::Head::parse(&bytes).filter(|head| head.proves(&bytes, &[]))
+    };
+    last().is_some_and(|last| {
+        last.kind == Kind::Closed && (last.number, last.check) == (position.number, position.check)
+    })
 }
 
 /// The same for who writes. What was left of older ones, and of newer ones that were never finished, is
