@@ -34,6 +34,7 @@ pub(crate) const CHECKS: &[Check] = &[
         broken: &[
             ("purlin-model", &["purlin-state"], "fn a() {}"),
             ("purlin-model", &["tokio"], "fn a() {}"),
+            ("purlin-range", &["purlin-model"], "fn a() {}"),
             ("purlin-model", &[], "async fn a() {}"),
             ("purlin-model", &[], "fn a() { std::fs::read(x); }"),
         ],
@@ -167,14 +168,19 @@ const IO: [&str; 7] =
     ["std::fs", "std::process", "std::io", "TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
 fn model_is_alone(house: &House) -> Vec<Fault> {
-    let mut faults = needs(1, house.named("purlin-model"), &ASYNC);
-    for one in house.named("purlin-model") {
-        for needed in one.needs.iter().filter(|needed| needed.starts_with("purlin-")) {
+    let both = || house.named("purlin-model").chain(house.named("purlin-range"));
+    let mut faults = needs(1, both(), &ASYNC);
+    for one in both() {
+        let is_ours = |needed: &&String| {
+            needed.starts_with("purlin-")
+                && (one.name.as_str(), needed.as_str()) != ("purlin-model", "purlin-range")
+        };
+        for needed in one.needs.iter().filter(is_ours) {
             faults.push(Fault { invariant: 1, place: one.name.clone(), what: format!("needs `{needed}`") });
         }
     }
-    faults.extend(says(1, house.named("purlin-model"), &IO));
-    faults.extend(says(1, house.named("purlin-model"), &["async fn", ".await"]));
+    faults.extend(says(1, both(), &IO));
+    faults.extend(says(1, both(), &["async fn", ".await"]));
     faults
 }
 
