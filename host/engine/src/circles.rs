@@ -63,6 +63,16 @@ impl Dependence {
         circles.flatten().filter_map(|node| self.graph.node_weight(node)).min()
     }
 
+    /// A circle of resources that depend on each other, if there is one.
+    pub(crate) fn circle(&self) -> Option<Vec<Urn>> {
+        let first = self.looped()?;
+        let circles = kosaraju_scc(&self.graph).into_iter();
+        let urns = |circle: Vec<NodeIndex>| -> Vec<Urn> {
+            circle.into_iter().filter_map(|node| self.graph.node_weight(node).cloned()).collect()
+        };
+        circles.map(urns).find(|circle| circle.contains(first))
+    }
+
     /// The resources that depend on each other, at any distance.
     pub(crate) fn circles(&self) -> Circles {
         let circles = kosaraju_scc(&self.graph).into_iter().filter(|circle| circle.len() > 1);

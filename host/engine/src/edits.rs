@@ -1,13 +1,14 @@
 //! What people change in records by hand: forgetting, protecting, marking. Nothing is called.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_model::driver::ResourceState;
 use purlin_model::{Unfinished, Urn};
 use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
+use crate::circles::Dependence;
 use crate::error::Error;
-use crate::recorded::{Recorded, exists};
+use crate::recorded::{Recorded, exists, is_outcome};
 
 /// The changes that make a resource unknown: its record, its old copies, and what is pending. What
 /// is real stays as it is.
@@ -64,6 +65,9 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
         changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
     }
     match (&intent.operation, exists_as) {
+        // A journal that lost a part of itself may have the outcome and no longer that it is settled.
+        (Operation::Create(made), Some(id))
+            if there.is_some_and(|there| there.is_called(id) && is_outcome(there, made)) => {}
         (Operation::Create(made), Some(id)) => {
             let known = |dependency: &Urn| recorded.knows(dependency);
             let state = ResourceState { id: id.into(), ..ResourceState::default() };
@@ -134,8 +138,9 @@ pub fn taint(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Err
 }
 
 /// The changes that end what records say against each other where that can be ended: dependencies on
-/// what is not recorded, and pending changes and deletions of it. Whatever lost a dependency is
-/// looked at again by the next plan. Nothing to do is no change.
+/// what is not recorded, pending changes and deletions of it, and dependencies that form a loop, of which the
+/// record that was changed least recently loses its own. Whatever lost a dependency is looked at again by the
+/// next plan. Nothing to do is no change.
 pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
     let known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
     let ids: BTreeSet<RecordId> = snapshot.records.iter().map(|record| record.id()).collect();
@@ -144,12 +149,27 @@ pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
         Operation::Update(_) | Operation::Delete(_) => !ids.contains(&intent.id()),
     });
     let mut changes: Vec<Change> = homeless.map(|intent| Change::Settle(intent.id())).collect();
+    let mut mended: BTreeMap<RecordId, Record> = BTreeMap::new();
     for record in &snapshot.records {
-        if record.dependencies.iter().all(|urn| known.contains(urn)) {
-            continue;
+        if !record.dependencies.iter().all(|urn| known.contains(urn)) {
+            mended.insert(record.id(), without(record, |urn| !known.contains(urn)));
         }
-        changes.push(Change::Put(Box::new(without(record, |urn| !known.contains(urn)))));
     }
+    // Each turn takes away a dependency at least.
+    let oldest_of_a_loop = |mended: &BTreeMap<RecordId, Record>| {
+        let current = || {
+            let records = snapshot.records.iter().filter(|record| record.superseded.is_none());
+            records.map(|record| mended.get(&record.id()).unwrap_or(record))
+        };
+        let circle = Dependence::recorded(current()).circle()?;
+        let members = current().filter(|record| circle.contains(&record.urn));
+        let oldest = members.min_by(|a, b| (a.updated, &a.urn).cmp(&(b.updated, &b.urn)))?;
+        Some(without(oldest, |urn| circle.contains(urn)))
+    };
+    while let Some(record) = oldest_of_a_loop(&mended) {
+        mended.insert(record.id(), record);
+    }
+    changes.extend(mended.into_values().map(|record| Change::Put(Box::new(record))));
     changes
 }
 
@@ -163,6 +183,8 @@ fn edit(snapshot: Snapshot, urn: &Urn, edit: impl Fn(&mut Record)) -> Result<Vec
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use purlin_state::{Intent, Operation};
 
     use super::*;
@@ -204,6 +226,22 @@ mod tests {
 
     fn pending(operation: Operation) -> Intent {
         Intent { operation, idempotency_key: "k".into(), checkpoint: None, since: 0, deadline: None }
+    }
+
+    #[test]
+    fn a_loop_can_be_worked_from_again() {
+        let at = |id: &str, needs: &[&str], updated: u64| Record { updated, ..record(id, needs) };
+        let records = [at("a", &["b", "d"], 3), at("b", &["c"], 2), at("c", &["a"], 5), at("d", &["d"], 1)];
+        let snapshot = Snapshot { records: records.map(Arc::new).into(), ..Snapshot::default() };
+        assert!(Recorded::new(snapshot.clone()).is_err());
+        let lost = |changes: Vec<Change>| -> Vec<(String, usize)> {
+            let of = |change: Change| match change {
+                Change::Put(record) => (record.urn.to_string(), record.dependencies.len()),
+                other => panic!("{other:?}"),
+            };
+            changes.into_iter().map(of).collect()
+        };
+        assert_eq!(lost(mend(&snapshot)), [(urn("b").to_string(), 0), (urn("d").to_string(), 0)]);
     }
 
     #[test]

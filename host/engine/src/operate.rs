@@ -141,20 +141,7 @@ impl<'a> Task<'a> {
         }
         // Where something lives that was only found is not known before it is as it was wanted.
         let is_as_wanted = !record.external && (anew.is_some() || record.digest != [0; 32]);
-        let home = self.deleted_with(node);
-        let is_known = record.perhaps_deleted_with.is_empty();
-        let known = match is_as_wanted {
-            // It cannot live in what was made a moment ago: what it lives in is not known to anybody any more.
-            true if !is_known && home.as_ref().is_some_and(|home| self.shared.has_made(home)) => {
-                self.shared.note_found(record.urn.clone());
-                Record { tainted: true, ..Record::clone(&record) }
-            }
-            true => {
-                Record { deleted_with: home, perhaps_deleted_with: Box::default(), ..Record::clone(&record) }
-            }
-            false if is_known && record.deleted_with == home => Record::clone(&record),
-            false => perhaps_in(&record, home.as_slice()),
-        };
+        let known = self.at_home(&record, self.deleted_with(node), is_as_wanted);
         let mut kept = Record {
             definition: node.recipe.name.clone(),
             dependencies: self.dependencies(node),
@@ -172,6 +159,35 @@ impl<'a> Task<'a> {
         }
         let durable = self.shared.submit(vec![Change::Put(Box::new(kept))])?;
         Ok(Done { action: Action::None, durable: Some(durable) })
+    }
+
+    /// The same record, with where it lives as far as that is known without a call: nobody was moved.
+    fn at_home(self, record: &Record, home: Option<Urn>, is_as_wanted: bool) -> Record {
+        let is_known = record.perhaps_deleted_with.is_empty();
+        if !is_as_wanted {
+            return match is_known && record.deleted_with == home {
+                true => record.clone(),
+                false => perhaps_in(record, home.as_slice()),
+            };
+        }
+        if let (Some(before), Some(host)) = (&record.deleted_with, &home)
+            && before != host
+        {
+            return perhaps_in(record, home.as_slice());
+        }
+        if let (false, Some(host)) = (is_known, &home) {
+            // It cannot live in what was made a moment ago: what it lives in is not known to anybody any more.
+            if self.shared.has_made(host) {
+                self.shared.note_found(record.urn.clone());
+                return Record { tainted: true, ..record.clone() };
+            }
+            // Nor does it live for sure in what is younger than it is.
+            let host = self.recorded(&RecordId::current(host.clone()));
+            if host.is_some_and(|host| host.created > record.created) {
+                return record.clone();
+            }
+        }
+        Record { deleted_with: home, perhaps_deleted_with: Box::default(), ..record.clone() }
     }
 
     fn pass(self) -> Done {

@@ -187,6 +187,12 @@ impl Recorded {
         }
     }
 
+    /// The record of a URN that was the newest at a time, of those that are still recorded.
+    pub(crate) fn at(&self, urn: &Urn, time: u64) -> Option<RecordId> {
+        let then = self.copies(urn).chain(self.current(urn)).filter(|record| record.created <= time);
+        then.max_by_key(|record| record.created).map(|record| record.id())
+    }
+
     /// What lives in something, each with whether that is known to be so.
     pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
         let guests = self.guests.get(&host.urn).into_iter().flatten().filter_map(|id| self.get(id));
@@ -371,6 +377,13 @@ pub(crate) fn are_one(one: &Record, other: &Record) -> bool {
 
 fn type_of(record: &Record) -> Option<String> {
     record.urn.key().map(|key| key.type_name().to_owned())
+}
+
+/// Whether what is recorded is what came of a call to create, by the call and the moment.
+pub(crate) fn is_outcome(recorded: &Record, made: &Record) -> bool {
+    recorded.created == made.created
+        && recorded.deployment == made.deployment
+        && recorded.driver == made.driver
 }
 
 /// Whether something exists under a record.

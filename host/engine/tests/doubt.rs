@@ -253,3 +253,29 @@ async fn what_is_imported_does_not_live_in_what_was_made_a_moment_ago() {
     let wanted = of("fixed: 2", "deleted_with: <a>");
     assert_eq!(platform.planned(&wanted).await, ["replace b"]);
 }
+
+/// The journal lost that a creation is settled; a person says what came of it before a run finds out.
+#[tokio::test]
+async fn settling_what_is_recorded_already_changes_nothing_else() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
+    let record = platform.record("shared.a").await.expect("recorded");
+    let made = purlin_state::Record { state: Default::default(), ..record.clone() };
+    platform
+        .write(vec![Change::Intend(Box::new(purlin_state::Intent {
+            operation: purlin_state::Operation::Create(Box::new(made)),
+            idempotency_key: "k".into(),
+            checkpoint: None,
+            since: record.created,
+            deadline: None,
+        }))])
+        .await;
+    let id = record.state.id.expose();
+    let changes = purlin_engine::settle(platform.snapshot().await, &record.urn, Some(id)).expect("settled");
+    assert_eq!(changes, [Change::Settle(record.id())]);
+    // Something else of this name is another matter.
+    assert!(
+        purlin_engine::settle(platform.snapshot().await, &record.urn, Some("other"))
+            .is_ok_and(|changes| changes.len() > 1)
+    );
+}

@@ -11,7 +11,7 @@ use super::read::{refreshed, tells_all};
 use super::{Done, Outcome, Task, nothing, somewhere};
 use crate::driver::{Call, Driver};
 use crate::plan::Action;
-use crate::recorded::exists;
+use crate::recorded::{exists, is_outcome};
 
 impl Task<'_> {
     /// Settles what is pending for a record, where that can be known.
@@ -40,11 +40,7 @@ impl Task<'_> {
         let implements = driver.manifest().implements;
         let there = self.current().filter(|record| exists(record));
         // A journal that lost a part of itself may have the outcome and no longer that it is settled.
-        if there.as_ref().is_some_and(|there| {
-            there.created == made.created
-                && there.deployment == made.deployment
-                && there.driver == made.driver
-        }) {
+        if there.as_ref().is_some_and(|there| is_outcome(there, made)) {
             return self.settled(Vec::new(), intent.id(), Finding::Created);
         }
         let (mut found, mut other) = (None, None);

@@ -307,7 +307,8 @@ fn end(place: &Place, snapshot: &Snapshot) -> BTreeMap<String, String> {
             record.dependencies,
             record.protect,
             record.retain,
-            record.deleted_with,
+            // Where it is not known whether it lives there, nothing tells.
+            record.deleted_with.as_ref().or(record.perhaps_deleted_with.last()),
             record.driver,
         )
     };

@@ -88,6 +88,8 @@ impl Building<'_> {
         // What only forgets takes nothing away from anybody, so all else goes before such an order.
         let (taking, forgetting): (Vec<_>, Vec<_>) =
             self.deletions.iter().partition(|(_, own)| self.deletes(**own));
+        // What an old copy was not there for gives way first.
+        let mut of_others = Vec::new();
         for (id, own) in taking.into_iter().chain(forgetting) {
             let is_hard = id.superseded.is_none() && self.deletes(*own);
             for dependent in self.dependents.get(&id.urn).map_or(&[][..], Vec::as_slice) {
@@ -99,10 +101,12 @@ impl Building<'_> {
                     && other != own
                     && self.deletes(*other)
                 {
-                    // Which copy an old one depended on is not recorded.
+                    // Which copy an old one depended on is not recorded, but when that was.
+                    let was_there = self.recorded.at(&id.urn, dependent.updated);
                     match is_hard {
                         true => self.edges.hard(*other, *own),
-                        false => self.edges.soft(*other, *own),
+                        false if was_there.is_none_or(|there| there == *id) => self.edges.soft(*other, *own),
+                        false => of_others.push((*other, *own)),
                     }
                 }
                 if dependent.superseded.is_none()
@@ -114,6 +118,7 @@ impl Building<'_> {
                 }
             }
         }
+        of_others.into_iter().for_each(|(before, after)| self.edges.soft(before, after));
     }
 }
 
