@@ -170,8 +170,10 @@ impl<'a> Task<'a> {
                 false => perhaps_in(record, home.as_slice()),
             };
         }
+        // Documents may say anew where it lives, but not in the run that deletes what it lived in.
         if let (Some(before), Some(host)) = (&record.deleted_with, &home)
             && before != host
+            && self.shared.plan.deletes(before)
         {
             return perhaps_in(record, home.as_slice());
         }

@@ -371,6 +371,13 @@ pub struct Plan {
 pub(crate) type DriverSet = HashMap<Arc<str>, Arc<dyn Driver>>;
 
 impl Plan {
+    /// Whether it deletes what is recorded under a URN now, or an old copy of it.
+    pub(crate) fn deletes(&self, urn: &Urn) -> bool {
+        let deletes =
+            |operation: &Operation| matches!(&operation.work, Work::Delete { id, .. } if id.urn == *urn);
+        self.operations.iter().any(deletes)
+    }
+
     /// How many resources meet which fate.
     pub fn summary(&self) -> Tally {
         let mut tally = Tally::default();
