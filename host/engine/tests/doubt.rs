@@ -220,24 +220,6 @@ async fn what_was_found_to_live_in_something_that_goes_is_replaced() {
     assert!(calls.contains(&"create b~2".to_owned()), "{calls:?}");
 }
 
-/// A driver says that what it is to change does not exist. A look shows whether it means that, or something else.
-#[tokio::test]
-async fn what_an_update_finds_gone_is_made_again_by_the_next_run() {
-    for read in [true, false] {
-        let platform = Platform::with(Implements { read, ..FULL });
-        platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
-        locked(&platform.driver.world).clear();
-        platform.done();
-        let wanted = documents(&[("a", "v: 2")], &[]);
-        assert!(!platform.up(&wanted).await.is_success());
-        let record = platform.record("shared.a").await.expect("recorded");
-        assert_eq!(record.status == purlin_state::Status::Absent, read);
-        platform.done();
-        let summary = platform.up(&wanted).await;
-        assert_eq!((summary.is_success(), platform.alive().len()), (read, usize::from(read)));
-    }
-}
-
 /// `b`, which a person imports, lives in the `a` that the same run replaces.
 #[tokio::test]
 async fn what_is_imported_does_not_live_in_what_was_made_a_moment_ago() {

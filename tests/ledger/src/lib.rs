@@ -36,7 +36,7 @@ pub struct Values {
     #[serde(default)]
     first: bool,
     /// Whether it is made without a word on its id before that.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     quiet: bool,
 }
 

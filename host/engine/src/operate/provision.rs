@@ -300,26 +300,11 @@ impl Task<'_> {
         let (changed, failure) =
             match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
                 Ok(finished) => finished,
-                Err(error) if self.is_gone(driver, record, &error).await => {
-                    let mut changes = self.gone_with_company(record, false);
-                    changes.push(Change::Settle(id));
-                    self.shared.submit(changes)?.await?;
-                    self.observed(Finding::Gone, Vec::new());
-                    return Err(error.into());
-                }
                 Err(error) => return Err(self.failed(id, error).await),
             };
         let known = Known::settled(&changed.inputs, &changed.state);
         let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
         self.finished(node, known, Action::Update, durable, failure).await
-    }
-
-    /// Whether an error says that what is recorded does not exist, and a look shows it. The error alone may be
-    /// about something that the resource needs (the contract, `not-found`).
-    async fn is_gone(self, driver: &dyn Driver, record: &Record, error: &CallError) -> bool {
-        matches!(error, CallError::Failure(Failure::NotFound(_)))
-            && driver.manifest().implements.read
-            && self.look_at_record(driver, record).await.is_ok_and(|found| found.is_none())
     }
 
     /// Whoever depends on it may begin once the result is on its way to the disk: its own intent
