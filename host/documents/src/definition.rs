@@ -175,6 +175,11 @@ pub(crate) fn driver_requirement(
         return None;
     }
     let range = match range {
+        Some(text) if text.trim().is_empty() => {
+            let fault = reader.about(&node.span, "bad-version", "no range of versions follows the `@`");
+            reader.report(fault.help("write a range such as `@^1`, or leave the `@` out for any version"));
+            return None;
+        }
         Some(text) => Some(range_of(reader, node, text)?),
         None => None,
     };

@@ -218,3 +218,23 @@ fn faults_end_at_a_hundred() {
     assert_eq!((last.code, &*last.message), ("more-faults", "4900 more from here on are not shown"));
     assert_eq!(last.location.as_ref().map(|place| place.line), Some(105));
 }
+
+/// A range of a driver's versions is read whole, and nothing behind the `@` is no range.
+#[test]
+fn ranges_of_versions() {
+    for (range, fault) in [
+        ("@^1", None),
+        ("@>=1.2 <2 || 3.x", None),
+        ("@", Some("no range of versions follows the `@`")),
+        ("@ ", Some("no range of versions follows the `@`")),
+        ("@latest", Some("`latest` is not a range of versions: there should be a version, not `latest`")),
+        ("@01", Some("`01` is not a range of versions: `01` begins with a zero")),
+    ] {
+        let text = format!(
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: a}}\nspec: {{type: a, driver: 'acme/a{range}', criteria: [{{}}]}}\n"
+        );
+        let loaded = load(&[Input::Text { name: "a.yaml".into(), text }]);
+        let messages: Vec<&str> = loaded.diagnostics.iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(messages, Vec::from_iter(fault), "{range}");
+    }
+}

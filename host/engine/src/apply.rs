@@ -138,7 +138,6 @@ impl Shared {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// What is recorded now.
     /// Whether it is known what something lives in, and that is not an old copy.
     pub(crate) fn has_home(&self, guest: &Record) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
@@ -150,6 +149,7 @@ impl Shared {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host)
     }
 
+    /// What is recorded now.
     pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }

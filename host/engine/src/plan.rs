@@ -221,7 +221,7 @@ pub(crate) enum Work {
         goes_with: bool,
         /// Whether the record stays as absent, because a new one takes its place.
         stays: bool,
-        /// What goes with it.
+        /// What is to go with it, which says what is lost. What went is found out when it was deleted.
         also: Vec<RecordId>,
     },
     /// Reads the resource and records what was found.

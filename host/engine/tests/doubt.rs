@@ -32,6 +32,19 @@ async fn lose_record(platform: &Platform, id: &str) {
     platform.write(vec![Change::Remove(record.id())]).await;
 }
 
+/// The journal lost that the creation of something recorded is settled.
+async fn lose_settlement(platform: &Platform, record: &purlin_state::Record) {
+    let made = purlin_state::Record { state: Default::default(), ..record.clone() };
+    let intent = purlin_state::Intent {
+        operation: purlin_state::Operation::Create(Box::new(made)),
+        idempotency_key: "k".into(),
+        checkpoint: None,
+        since: record.created,
+        deadline: None,
+    };
+    platform.write(vec![Change::Intend(Box::new(intent))]).await;
+}
+
 #[tokio::test]
 async fn what_was_forgotten_is_found_by_its_name_and_not_made_twice() {
     let platform = Platform::with(FULL);
@@ -145,16 +158,7 @@ async fn an_outcome_that_is_recorded_settles_its_intent() {
     let wanted = documents(&[("a", "v: 1")], &[]);
     platform.deploys(&wanted).await;
     let record = platform.record("shared.a").await.expect("recorded");
-    let made = purlin_state::Record { state: Default::default(), ..record.clone() };
-    platform
-        .write(vec![Change::Intend(Box::new(purlin_state::Intent {
-            operation: purlin_state::Operation::Create(Box::new(made)),
-            idempotency_key: "k".into(),
-            checkpoint: None,
-            since: record.created,
-            deadline: None,
-        }))])
-        .await;
+    lose_settlement(&platform, &record).await;
     platform.done();
     assert!(platform.recover().await.is_success());
     assert_eq!((platform.snapshot().await.pending.len(), platform.done().len()), (0, 0));
@@ -242,16 +246,7 @@ async fn settling_what_is_recorded_already_changes_nothing_else() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
     let record = platform.record("shared.a").await.expect("recorded");
-    let made = purlin_state::Record { state: Default::default(), ..record.clone() };
-    platform
-        .write(vec![Change::Intend(Box::new(purlin_state::Intent {
-            operation: purlin_state::Operation::Create(Box::new(made)),
-            idempotency_key: "k".into(),
-            checkpoint: None,
-            since: record.created,
-            deadline: None,
-        }))])
-        .await;
+    lose_settlement(&platform, &record).await;
     let id = record.state.id.expose();
     let changes = purlin_engine::settle(platform.snapshot().await, &record.urn, Some(id)).expect("settled");
     assert_eq!(changes, [Change::Settle(record.id())]);

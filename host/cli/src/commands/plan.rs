@@ -133,14 +133,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.data(&render(&report, look));
         }
     }
+    drop(plan);
     if let Some(path) = &args.out {
         let path = text::path(path);
         app.ui.hint(&format!("`purlin apply {path}` does just this, as long as the state stays as it is"));
     }
     deploy::close(purlin, app).await?;
     let changes = report.summary.changes() > 0;
-    // The process ends here, which frees all of it at once and not piece by piece: of 100,000 resources that
-    // takes half a second.
-    std::mem::forget((plan, report, given));
     Ok(if changes && args.detailed_exitcode { Status::Changes } else { Status::Done })
 }

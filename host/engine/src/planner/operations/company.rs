@@ -172,6 +172,7 @@ impl Building<'_> {
         // What is recorded now may be an old copy by then.
         let mut company = vec![gone.clone()];
         company.extend(also.iter().cloned());
+        let has_company = company.len() > 1;
         let Some(Operation { work: Work::Delete { also, .. }, after, .. }) =
             self.operations.get_mut(by as usize)
         else {
@@ -191,7 +192,10 @@ impl Building<'_> {
             .for_each(|followers| followers.retain(|other| *other != by));
         followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(own));
         self.deletions.insert(id.clone(), by);
-        self.deletions.values_mut().filter(|deletion| **deletion == own).for_each(|deletion| *deletion = by);
+        // Seldom, and else the effort would grow with the square of what goes.
+        if has_company {
+            self.deletions.values_mut().filter(|at| **at == own).for_each(|at| *at = by);
+        }
         true
     }
 

@@ -121,6 +121,17 @@ pub(crate) fn newest(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
     Ok(list(folder)?.journals.pop())
 }
 
+/// The same for who writes. What was left of older ones, and of newer ones that were never finished, is
+/// removed.
+pub(crate) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
+    let mut files = list(folder)?;
+    let newest = files.journals.pop();
+    for path in files.journals.into_iter().map(|(_, path)| path).chain(files.unfinished) {
+        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    }
+    Ok(newest)
+}
+
 /// Whether a journal was closed in good order at a place, so that nothing stands behind that.
 pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
     let last = || {
@@ -134,17 +145,6 @@ pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
     last().is_some_and(|last| {
         last.kind == Kind::Closed && (last.number, last.check) == (position.number, position.check)
     })
-}
-
-/// The same for who writes. What was left of older ones, and of newer ones that were never finished, is
-/// removed.
-pub(crate) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
-    let mut files = list(folder)?;
-    let newest = files.journals.pop();
-    for path in files.journals.into_iter().map(|(_, path)| path).chain(files.unfinished) {
-        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-    }
-    Ok(newest)
 }
 
 /// Syncs the journals of an environment and their names, whoever wrote them.
