@@ -287,6 +287,31 @@ fn a_repair_that_is_cut_off_goes_on() {
     }
 }
 
+/// What a repair put aside is older than what was written since.
+#[test]
+fn what_came_after_a_repair_is_missed() {
+    let folder = temporary();
+    let _ = history(folder.path());
+    let path = journal(folder.path());
+    let mut wrong = fs::read(&path).expect("a journal");
+    wrong[9] ^= 1;
+    fs::write(&path, &wrong).expect("written");
+    let report = EmbeddedStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+    assert!(!report.is_whole(), "{report:?}");
+    run(open(folder.path()).expect("opens").commit(vec![put(record(99))])).expect("commits");
+    fs::remove_file(journal(folder.path())).expect("removed");
+    for _ in 0..2 {
+        let report = EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks");
+        assert!(report.lost.iter().any(|lost| lost.contains("of the last changes")), "{report:?}");
+    }
+    let report = EmbeddedStore::repair(folder.path(), &options(folder.path())).expect("repairs");
+    assert!(report.lost.iter().any(|lost| lost.contains("of the last changes")), "{report:?}");
+    let found = load(folder.path()).expect("opens");
+    assert_eq!(found.doubt, Some(Doubt::Lost));
+    assert!(found.records.iter().all(|kept| kept.urn != urn(99)));
+    assert!(EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
+}
+
 /// A journal is only missed where it is noted that there was one.
 #[test]
 fn a_repair_notes_again_how_far_the_journal_went() {

@@ -316,7 +316,7 @@ fn write(
         let key = keyspace::prefix(Kind::Doubt, &keyspace::place(&place.environment));
         table.apply(key, Some(codec::encode_doubt(Doubt::Lost, keys)?));
     }
-    let mut journal = Journal::write(folder, *generation + 1, table, probe.clone())?;
+    let mut journal = Journal::write(folder, generation.saturating_add(1), table, probe.clone())?;
     journal.close()?;
     probe.at("repair: before the end of the new journal is noted");
     Head::open(folder)?.note(journal.position())?;

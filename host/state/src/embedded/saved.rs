@@ -54,9 +54,11 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
             saved.read = true;
             let here = reading.position();
             saved.end = Some(here);
-            if let Some(Err(error)) = noted.map(|noted| journal::reached(folder, &path, noted, here)) {
+            if let Some(noted) = noted
+                && let Err(error) = journal::reached(folder, &path, noted, here)
+            {
                 saved.findings.push(error.to_string());
-                saved.lost.push(since(noted, here));
+                saved.lost.push(since(noted.id == here.id, noted.number, here.number));
                 saved.broken = Some(path);
             }
             saved.table = reading.table;
@@ -65,10 +67,21 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
         Err(error) => {
             saved.findings.push(error.to_string());
             let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
-            rescue(&bytes, &mut saved);
+            let generation = saved.generation;
+            let (id, number) = rescue(&bytes, &mut saved);
+            // Where the header is lost, the name of the file is all that says which journal it was.
+            let same = noted.is_some_and(|noted| id.map_or(generation == noted.generation, |id| id == noted.id));
+            let reached = |noted: Position| {
+                if same { number >= noted.number } else { generation > noted.generation }
+            };
+            if let Some(noted) = noted.filter(|noted| !reached(*noted)) {
+                saved.lost.push(since(same, noted.number, number));
+            }
             saved.broken = Some(path);
         }
     }
+    // What is written next is the newest there ever was.
+    saved.generation = saved.generation.max(noted.map_or(0, |noted| noted.generation));
     if Place::read(root, folder).is_none() && saved.read {
         saved.findings.push(format!("nothing says which environment `{}` is", folder.display()));
     }
@@ -86,19 +99,20 @@ fn whole(folder: &Path, path: &Path) -> Result<Reading, Error> {
     Reading::of(folder, path)
 }
 
-/// What a journal lacks that was written once.
-fn since(noted: Option<Position>, here: Position) -> String {
-    match noted {
-        Some(noted) if noted.id == here.id && noted.number > here.number => {
-            format!("the last {} batches of changes", noted.number - here.number)
-        }
+/// What a journal lacks that was written once, where one of the same id went up to `noted`.
+fn since(same: bool, noted: u64, number: u64) -> String {
+    match noted.checked_sub(number) {
+        Some(missing @ 1..) if same => format!("the last {missing} batches of changes"),
         _ => "an unknown part of the last changes".to_owned(),
     }
 }
 
-/// Puts together what is left of a journal that is damaged.
-fn rescue(bytes: &[u8], saved: &mut Saved) {
+/// Puts together what is left of a journal that is damaged, and gives the id of its header, where that is whole,
+/// and the number of its last batch.
+fn rescue(bytes: &[u8], saved: &mut Saved) -> (Option<[u8; 16]>, u64) {
     let found = journal::rescue(bytes);
+    let id = found.header.map(|(_, id)| id);
+    let number = found.parts.last().map_or(0, |part| part.last);
     if !found.base {
         saved.lost.push("an unknown part of what the journal began with".into());
     }
@@ -118,4 +132,5 @@ fn rescue(bytes: &[u8], saved: &mut Saved) {
             }
         }
     }
+    (id, number)
 }
