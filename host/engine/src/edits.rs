@@ -8,6 +8,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::circles::Dependence;
 use crate::error::Error;
+use crate::operate::somewhere;
 use crate::recorded::{Recorded, exists, is_outcome};
 
 /// The changes that make a resource unknown: its record, its old copies, and what is pending. What
@@ -37,8 +38,14 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
         return Err(Error::InUse { urn: urn.clone(), dependents: dependents.into_iter().collect() });
     }
     if !ids.is_empty() {
-        let loosened = recorded.records().filter(depends);
-        changes.extend(loosened.map(|record| Change::Put(Box::new(without(record, |other| other == urn)))));
+        let lives = |record: &Record| record.deleted_with.as_ref() == Some(urn);
+        let others = recorded.records().filter(|record| record.urn != *urn);
+        let loosened = others.filter(|record| depends(record) || lives(record)).map(|record| {
+            // What is recorded under the name later need not be what it lives in.
+            let known = if lives(record) { somewhere(record) } else { Record::clone(record) };
+            Change::Put(Box::new(without(&known, |other| other == urn)))
+        });
+        changes.extend(loosened);
     }
     changes.extend(ids.into_iter().map(Change::Remove));
     if recorded.unmet(urn).is_some() {

@@ -246,6 +246,8 @@ pub async fn plan(
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
+        // They are only called where that stays after all which these go with.
+        drop(drivers::of_records(to_go_with(&recorded, &operations), "delete", drivers, &mut set).await);
         losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();
@@ -310,8 +312,25 @@ fn to_delete<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
 ) -> impl Iterator<Item = &'a purlin_state::Record> {
-    operations.iter().filter_map(|operation| match &operation.work {
-        Work::Delete { id, call: true, .. } => {
+    deleted(recorded, operations, |work| matches!(work, Work::Delete { call: true, .. }))
+}
+
+/// Records of what is to be gone with something else.
+fn to_go_with<'a>(
+    recorded: &'a Recorded,
+    operations: &'a [Operation],
+) -> impl Iterator<Item = &'a purlin_state::Record> {
+    deleted(recorded, operations, |work| matches!(work, Work::Delete { goes_with: true, .. }))
+}
+
+fn deleted<'a>(
+    recorded: &'a Recorded,
+    operations: &'a [Operation],
+    is_asked_for: impl Fn(&Work) -> bool,
+) -> impl Iterator<Item = &'a purlin_state::Record> {
+    let of_those = operations.iter().filter(move |operation| is_asked_for(&operation.work));
+    of_those.filter_map(|operation| match &operation.work {
+        Work::Delete { id, .. } => {
             recorded.get(id).or_else(|| recorded.current(&id.urn)).map(|record| &**record)
         }
         _ => None,

@@ -285,6 +285,38 @@ async fn what_lives_in_what_is_retained_in_vain_goes_too() {
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
+/// `b` is retained in vain, and by the time that it goes there is a new one: `c` still goes with the old one.
+#[tokio::test]
+async fn what_lives_in_the_old_one_retained_in_vain_goes_too() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        let wishes = [
+            ("b", "retain: true, deleted_with: <a>"),
+            ("c", "delete_before_replace: true, deleted_with: <b>"),
+        ];
+        documents(&[("a", fixed), ("b", "fixed: <a.id>"), ("c", "v: c")], &wishes)
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    let done = platform.deploys(&of("fixed: 2")).await;
+    assert_eq!(done, ["create a~2", "create b~2", "delete a", "create c~2"]);
+    assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
+}
+
+/// Something that is forgotten may get a namesake, in which nothing lives that lived in it.
+#[tokio::test]
+async fn what_lived_in_something_retained_does_not_live_in_its_namesake() {
+    let platform = Platform::new();
+    let of = |a: &str, wishes: &[(&str, &str)]| documents(&[("a", a), ("b", "v: b")], wishes);
+    platform.deploys(&of("fixed: 1", &[("a", "retain: true"), ("b", "deleted_with: <a>")])).await;
+    platform.deploys(&documents(&[("b", "v: b")], &[])).await;
+    let b = platform.record("shared.b").await.expect("recorded");
+    assert_eq!((b.deleted_with.as_ref(), b.status.clone()), (None, Status::Ready));
+    platform.done();
+    let done = platform.deploys(&of("fixed: 1", &[("b", "deleted_with: <a>")])).await;
+    println!("{done:?} {:?}", platform.record("shared.b").await);
+}
+
 #[tokio::test]
 async fn what_takes_nothing_away_takes_nobody_along() {
     // The new one of `a` is the same real thing, so that the old one is not deleted, nor is `b` with it.

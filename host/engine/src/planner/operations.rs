@@ -24,7 +24,7 @@ use purlin_state::{Operation as Pending, Record, RecordId};
 use super::Decided;
 use crate::error::Error;
 use crate::plan::{Action, Operation, Step, Warning, Work};
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, exists};
 pub(super) use company::homeless;
 use edges::Edges;
 
@@ -218,9 +218,36 @@ impl Building<'_> {
                 }
             }
         }
+        self.index_unknown();
         // Records come in no order; plans have one.
         for records in self.dependents.values_mut() {
             records.sort_by_cached_key(|record| record.id());
+        }
+    }
+
+    /// Where nobody knows what something is like, what it is to need is all that tells what it may need.
+    fn index_unknown(&mut self) {
+        let Some(graph) = self.graph else { return };
+        let urn_of = |operation: &Operation| self.steps.get(operation.step as usize).map(|step| &step.urn);
+        let unknown = self.operations.iter().filter_map(|operation| {
+            let record = self.recorded.current(urn_of(operation)?)?;
+            (exists(record) && record.digest == [0; 32]).then_some((operation.node?, record))
+        });
+        let unknown: Vec<_> = unknown.collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let named: HashMap<_, _> = self
+            .operations
+            .iter()
+            .filter_map(|operation| Some((operation.node?, urn_of(operation)?)))
+            .collect();
+        for (node, record) in unknown {
+            for dependency in graph.dependencies(node).iter().filter_map(|id| named.get(id)) {
+                if !record.dependencies.contains(dependency) {
+                    self.dependents.entry((*dependency).clone()).or_default().push(Arc::clone(record));
+                }
+            }
         }
     }
 

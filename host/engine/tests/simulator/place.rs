@@ -447,7 +447,11 @@ impl Place {
                 made.filter(|_| keeps)
             };
             let urn = intent.id().urn;
-            let changes = purlin_engine::settle(self.snapshot()?, &urn, made.as_deref());
+            let changes = match purlin_engine::settle(self.snapshot()?, &urn, made.as_deref()) {
+                // A damaged journal may have lost that it was given another name since.
+                Err(Error::Held { .. }) => purlin_engine::settle(self.snapshot()?, &urn, None),
+                changes => changes,
+            };
             let changes = changes.map_err(|error| format!("nothing is settled: {error}"))?;
             self.world().submitted(&changes);
             self.store.write(changes).map_err(|error| error.to_string())?;

@@ -242,6 +242,13 @@ impl World {
         self.say(format!("  changed {id} to {}", show(values)));
         let urn = self.things.get(id).map(|thing| thing.urn.clone()).unwrap_or_default();
         let home = self.home(values, &urn);
+        let lives_in = self.things.get(id).and_then(|thing| thing.home.clone());
+        // Documents that name what has another thing's old name, and mean that, say nothing of a move.
+        if let (Some(lives_in), Some(home)) = (&lives_in, &home)
+            && self.recorded_as(lives_in) != self.recorded_as(home)
+        {
+            self.doubts.unsure.insert(id.to_owned());
+        }
         if let Some(thing) = self.things.get_mut(id) {
             // A change of anything else moves it nowhere.
             if thing.values.get("inside") != values.get("inside") {
@@ -313,6 +320,12 @@ impl World {
         };
         let id = self.view.values().find(is_it)?.state.id.expose().to_owned();
         self.things.contains_key(&id).then_some(id)
+    }
+
+    /// Under which name a thing is recorded.
+    fn recorded_as(&self, id: &str) -> Option<&str> {
+        let record = self.view.values().find(|record| record.state.id == id && is_there(record))?;
+        Some(record.urn.as_str())
     }
 
     fn directly_inside(&self, id: &str) -> Vec<String> {

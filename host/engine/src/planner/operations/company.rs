@@ -233,13 +233,30 @@ impl Building<'_> {
         else {
             return false;
         };
-        // Else the new one is there by then, and nothing records the old one.
-        if gone.superseded.is_none() {
+        let by_copy = gone.superseded.is_some();
+        // Else the new one is there by then.
+        if !by_copy {
             also.push(id.clone());
         }
         self.deletions.insert(id.clone(), by);
-        let step = self.operations.get(*own as usize).map(|operation| operation.step);
-        let step = step.and_then(|step| self.steps.get_mut(step as usize));
+        let Some(Operation { step, work, .. }) = self.operations.get_mut(*own as usize) else { return true };
+        let step = *step;
+        if let (true, Work::Create { instead_of, .. }) = (by_copy, work) {
+            // What lives in the old one goes, too, so it stays recorded for as long as it is there.
+            let copy = self.recorded.next_copy(&id.urn);
+            *instead_of = InsteadOf::Copy(copy);
+            let old = RecordId { urn: id.urn.clone(), superseded: Some(copy) };
+            let is_sure = self.is_sure(by);
+            let deletion = self.delete(step, old, !is_sure, false);
+            if let Some(Operation { work: Work::Delete { goes_with, .. }, after, .. }) =
+                self.operations.get_mut(deletion as usize)
+            {
+                *goes_with = is_sure;
+                after.extend([*own, by]);
+                after.sort_unstable();
+            }
+        }
+        let step = self.steps.get_mut(step as usize);
         for reason in step.into_iter().flat_map(|step| &mut step.reasons) {
             if matches!(reason, Reason::OldOneRetained | Reason::ForgottenRetained) {
                 *reason = Reason::OldOneNotRetained { other: other.clone() };
