@@ -83,11 +83,22 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
             if let Some(by) = recorded.holders(&made).map(|record| record.id()).min() {
                 return Err(Error::Held { urn: urn.clone(), id: made.state.id, by });
             }
-            if let Some(there) = there.filter(|_| !made.retain) {
+            let Some(there) = there else {
+                changes.push(Change::Put(Box::new(made)));
+                return Ok(changes);
+            };
+            if made.retain {
+                let guests = recorded.guests_of(&there.id()).into_iter();
+                let guests = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
+                changes.extend(guests.map(|(guest, _)| Change::Put(Box::new(somewhere(&guest)))));
+            } else {
                 let superseded = Some(recorded.next_copy(urn));
                 changes.push(Change::Put(Box::new(Record { superseded, ..Record::clone(there) })));
             }
-            changes.push(Change::Put(Box::new(made)));
+            // Nothing that is recorded so far lives in what nobody knew of.
+            let latest = recorded.records().map(|record| record.created.max(record.updated)).max();
+            let created = made.created.max(latest.map_or(0, |latest| latest.saturating_add(1)));
+            changes.push(Change::Put(Box::new(Record { created, ..made })));
         }
         // What it was to take the place of is still there.
         (Operation::Create(_), None) => {}

@@ -178,8 +178,12 @@ impl<'a> Task<'a> {
             return perhaps_in(record, home.as_slice());
         }
         if let (false, Some(host)) = (is_known, &home) {
-            // It cannot live in what was made a moment ago: what it lives in is not known to anybody any more.
+            // It cannot live in what was made a moment ago. Where the state is in doubt, what it lives in may not
+            // be known to anybody any more.
             if self.shared.has_made(host) {
+                if !self.shared.plan.doubted {
+                    return record.clone();
+                }
                 self.shared.note_found(record.urn.clone());
                 return Record { tainted: true, ..record.clone() };
             }

@@ -303,18 +303,21 @@ async fn what_lives_in_the_old_one_retained_in_vain_goes_too() {
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
-/// Something that is forgotten may get a namesake, in which nothing lives that lived in it.
+/// The old one is retained and forgotten, and nothing moved `b` into the new one.
 #[tokio::test]
 async fn what_lived_in_something_retained_does_not_live_in_its_namesake() {
     let platform = Platform::new();
-    let of = |a: &str, wishes: &[(&str, &str)]| documents(&[("a", a), ("b", "v: b")], wishes);
-    platform.deploys(&of("fixed: 1", &[("a", "retain: true"), ("b", "deleted_with: <a>")])).await;
-    platform.deploys(&documents(&[("b", "v: b")], &[])).await;
-    let b = platform.record("shared.b").await.expect("recorded");
-    assert_eq!((b.deleted_with.as_ref(), b.status.clone()), (None, Status::Ready));
+    let of = |fixed: &str| {
+        documents(&[("a", fixed), ("b", "v: b")], &[("a", "retain: true"), ("b", "deleted_with: <a>")])
+    };
+    platform.deploys(&of("fixed: 1")).await;
     platform.done();
-    let done = platform.deploys(&of("fixed: 1", &[("b", "deleted_with: <a>")])).await;
-    println!("{done:?} {:?}", platform.record("shared.b").await);
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2"]);
+    let b = platform.record("shared.b").await.expect("recorded");
+    assert_eq!((b.deleted_with, b.perhaps_deleted_with.len(), b.tainted), (None, 1, false));
+    platform.done();
+    // It is deleted by a call of its own.
+    assert_eq!(platform.deploys(&documents(&[], &[])).await, ["delete b"]);
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ impl Task<'_> {
 
     /// What is written down of all that lives in something that stays, but is no longer recorded: what is
     /// recorded under its name later need not be what they live in.
-    fn left_behind(self, host: &RecordId) -> Vec<Change> {
+    pub(super) fn left_behind(self, host: &RecordId) -> Vec<Change> {
         let guests = self.shared.guests_of(host).into_iter();
         let left = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
         left.map(|(guest, _)| Change::Put(Box::new(somewhere(&guest)))).collect()

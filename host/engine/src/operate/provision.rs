@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use purlin_graph::Node;
 use purlin_model::driver::{Failure, Impact, ResourceState};
-use purlin_model::{Finding, Reason, Unfinished};
+use purlin_model::{Finding, Reason, Unfinished, Urn};
 use purlin_sandbox::CallError;
-use purlin_state::{Change, Durable, Operation, Record, Status};
+use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
 use super::read::{look_at, refreshed, tells_all};
@@ -69,7 +69,7 @@ impl Task<'_> {
                 let made = Record { pinned, ..made };
                 if record.is_none()
                     && instead_of == InsteadOf::Nothing
-                    && let Some(found) = self.found_by_name(&**driver, &made).await?
+                    && let Some(found) = self.found_by_name(node, &**driver, &made).await?
                 {
                     return self.take_over(node, &**driver, call, &found, turn).await;
                 }
@@ -93,6 +93,9 @@ impl Task<'_> {
                     let old = Record { superseded: Some(number), ..record.clone() };
                     changes.push(Change::Put(Box::new(old)));
                 }
+                if let (Some(record), InsteadOf::Forgotten) = (record, instead_of) {
+                    changes.extend(self.left_behind(&record.id()));
+                }
                 let known = Known::settled(&made.inputs, &made.state);
                 // What others record under the same id is shared with them: they may be changing names.
                 changes.push(Change::Put(Box::new(made)));
@@ -111,7 +114,12 @@ impl Task<'_> {
 
     /// A resource that exists and that nothing records, where more may exist than is recorded. By its name a
     /// driver finds only what is this resource's own.
-    async fn found_by_name(self, driver: &dyn Driver, made: &Record) -> Result<Option<Record>, Cause> {
+    async fn found_by_name(
+        self,
+        node: Node<'_>,
+        driver: &dyn Driver,
+        made: &Record,
+    ) -> Result<Option<Record>, Cause> {
         if !self.shared.plan.doubted || !driver.manifest().implements.read {
             return Ok(None);
         }
@@ -131,12 +139,30 @@ impl Task<'_> {
         // It cannot live in what was made a moment ago: what it lives in is not known to anybody any more.
         record.tainted = made.deleted_with.as_ref().is_some_and(|host| self.shared.has_made(host));
         // What is recorded already is no evidence.
-        let changes = vec![Change::Put(Box::new(record.clone()))];
+        let mut changes = vec![Change::Put(Box::new(record.clone()))];
+        changes.extend(self.may_need(node));
         let Ok(durable) = self.shared.claim(&record, |_| true, changes)? else { return Ok(None) };
         durable.await?;
         self.shared.note_found(made.urn.clone());
         self.observed(Finding::FoundByName, Vec::new());
         Ok(Some(record))
+    }
+
+    /// What is written down of all that is to depend on a resource, and of which nobody knows what it is like:
+    /// it may depend on it already.
+    fn may_need(self, node: Node<'_>) -> Vec<Change> {
+        let Shared { plan, .. } = &**self.shared;
+        let Some(graph) = plan.graph.as_ref() else { return Vec::new() };
+        let dependents = graph.dependents(node.id).iter().filter_map(|id| {
+            let id = RecordId::current(Urn::new(&plan.context, graph.key(*id)?));
+            let record = self.recorded(&id).filter(|record| exists(record) && record.digest == [0; 32])?;
+            let mut dependencies = record.dependencies.clone();
+            dependencies.push(self.step.urn.clone());
+            dependencies.sort_unstable();
+            dependencies.dedup();
+            Some(Change::Put(Box::new(Record { dependencies, ..Record::clone(&record) })))
+        });
+        dependents.collect()
     }
 
     /// Makes a resource that was found what the documents want, as far as that is a change in place.

@@ -204,13 +204,18 @@ fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Chan
     let is_recorded = |urn: &Urn| task.shared.knows(urn);
     let dependencies = made.dependencies.iter().filter(|urn| is_recorded(urn)).cloned().collect();
     let made = Record { dependencies, ..made.clone() };
+    let Some(there) = there else {
+        changes.push(Change::Put(Box::new(made)));
+        return changes;
+    };
     // The wish of the run that was interrupted counts.
-    if let Some(there) = there
-        && !made.retain
-    {
+    if made.retain {
+        changes.extend(task.left_behind(&there.id()));
+    } else {
         let number = task.shared.plan.recorded.next_copy(&made.urn);
         changes.push(Change::Put(Box::new(Record { superseded: Some(number), ..there.clone() })));
     }
-    changes.push(Change::Put(Box::new(made)));
+    // Nothing that is recorded so far lives in what nobody knew of.
+    changes.push(Change::Put(Box::new(Record { created: (task.shared.clock)(), ..made })));
     changes
 }

@@ -73,6 +73,7 @@ pub(super) fn build(
         graph,
         going: removed.iter().collect(),
         dependents: HashMap::new(),
+        may_need: HashMap::new(),
         needed: BTreeMap::new(),
         errors: Vec::new(),
         blocked: Vec::new(),
@@ -170,6 +171,8 @@ struct Building<'a> {
     going: HashSet<&'a Urn>,
     /// Records by what they depend on.
     dependents: HashMap<Urn, Vec<Arc<Record>>>,
+    /// What may depend on a resource by now, as nobody knows what it is like.
+    may_need: HashMap<Urn, Vec<Urn>>,
     /// What something that stays needs, each with the key of that.
     needed: BTreeMap<RecordId, Key>,
     errors: Vec<Diagnostic>,
@@ -244,9 +247,7 @@ impl Building<'_> {
             .collect();
         for (node, record) in unknown {
             for dependency in graph.dependencies(node).iter().filter_map(|id| named.get(id)) {
-                if !record.dependencies.contains(dependency) {
-                    self.dependents.entry((*dependency).clone()).or_default().push(Arc::clone(record));
-                }
+                self.may_need.entry((*dependency).clone()).or_default().push(record.urn.clone());
             }
         }
     }

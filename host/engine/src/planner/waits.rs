@@ -2,11 +2,10 @@
 //! provisioned now (SPEC §7), and along which way.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 
 use purlin_graph::{EmptyReference, Graph, Missing, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
-use purlin_state::{Record, Status};
+use purlin_state::{Operation, Record, RecordId, Status};
 
 use crate::circles::Turned;
 use crate::evaluate::Board;
@@ -130,19 +129,28 @@ pub(super) fn needed<'a>(
     }
     let mut left_alone: Vec<&Urn> = left_alone.collect();
     left_alone.sort();
-    let mut open: Vec<(&Arc<Record>, Key)> =
-        left_alone.iter().filter_map(|urn| Some((recorded.current(urn)?, urn.key()?))).collect();
+    // What may have been made needs what it was made from.
+    let perhaps_made = |urn: &Urn| match &recorded.pending(&RecordId::current(urn.clone()))?.operation {
+        Operation::Create(made) => Some(&**made),
+        _ => None,
+    };
+    let there = |urn: &Urn| recorded.current(urn).map(|record| &**record);
+    let records = left_alone.iter().flat_map(|urn| {
+        let key = |record| Some((record, urn.key()?));
+        there(urn).into_iter().chain(perhaps_made(urn)).filter_map(key)
+    });
+    let mut open: Vec<(&Record, Key)> = records.collect();
     let mut copies = HashSet::new();
     while let Some((record, by)) = open.pop() {
         for dependency in &record.dependencies {
             if going.contains(dependency) && !needed.contains_key(dependency) {
                 needed.insert(dependency.clone(), by.clone());
-                open.extend(recorded.current(dependency).map(|record| (record, by.clone())));
+                open.extend(there(dependency).map(|record| (record, by.clone())));
             }
             // Old copies of what it depends on stay as long as it does.
             let old = recorded.current(dependency).filter(|_| replaced.contains(dependency));
             let new = recorded.copies(dependency).chain(old).filter(|copy| copies.insert(copy.id()));
-            open.extend(new.map(|copy| (copy, by.clone())));
+            open.extend(new.map(|copy| (&**copy, by.clone())));
         }
     }
     needed

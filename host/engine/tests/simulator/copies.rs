@@ -13,7 +13,7 @@ use purlin_state::{Operation, Record, Snapshot, Status};
 
 use crate::place::{Fault, Place};
 use crate::scenario::Kind;
-use crate::world::{Thing, World, is_there, place_of, references, show, values};
+use crate::world::{LET_GO, Thing, World, is_there, place_of, references, show, values};
 
 /// What is known of real things since copies were put back.
 #[derive(Debug, Default)]
@@ -159,7 +159,8 @@ impl World {
             let Some(record) = recorded.clone().find(|record| record.state.id == *id) else {
                 self.doubts.unsure.insert(id.clone());
                 let has_namesake = namesakes.get(&(thing.driver, thing.name.clone())).is_some_and(|n| *n > 1);
-                thing.released |= !keys.contains(&*thing.made_with) || has_namesake;
+                let is_found = keys.contains(&*thing.made_with) && !thing.name.ends_with(LET_GO);
+                thing.released |= !is_found || has_namesake;
                 continue;
             };
             self.known.insert(id.clone(), (record.retain, record.urn.as_str().to_owned()));

@@ -183,7 +183,14 @@ impl World {
         self.refers_to_what_is_there(id, &thing.values);
         self.say(format!("  made {id} for {} {}", thing.urn, show(&thing.values)));
         let home = self.home(&thing.values, &thing.urn);
-        self.things.insert(id.to_owned(), Thing { home, ..thing.noted() });
+        // Of two of a name that nobody records yet, a driver that looks by name finds one.
+        let is_recorded =
+            |id: &str| self.view.values().any(|record| is_there(record) && record.state.id == *id);
+        let has_namesake = self.things.iter().any(|(other, there)| {
+            there.name == thing.name && self.doubts.unsure.contains(other) && !is_recorded(other)
+        });
+        let released = thing.released || has_namesake;
+        self.things.insert(id.to_owned(), Thing { home, released, ..thing.noted() });
     }
 
     /// A driver is told what something was before: it has to have been that, at some time.
@@ -231,7 +238,9 @@ impl World {
             }
             return false;
         }
-        if self.view.values().any(|record| record.state.id == id && record.external) {
+        let mut of_it =
+            self.view.values().filter(|record| record.state.id == id && is_there(record)).peekable();
+        if of_it.peek().is_some() && of_it.all(|record| record.external) {
             self.violated(format!("{id} was changed, which others manage"));
         }
         // What it only keeps may be gone, as the rest could not be changed.
@@ -443,6 +452,9 @@ impl World {
         Some(ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() })
     }
 }
+
+/// What the name of a thing ends with that nobody has to know of any more.
+pub(crate) const LET_GO: &str = ", let go";
 
 /// What the URNs of everything in an environment begin with.
 pub(crate) fn place_of(urn: &str) -> &str {

@@ -70,7 +70,8 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
             let generation = saved.generation;
             let (id, number) = rescue(&bytes, &mut saved);
             // Where the header is lost, the name of the file is all that says which journal it was.
-            let same = noted.is_some_and(|noted| id.map_or(generation == noted.generation, |id| id == noted.id));
+            let same =
+                noted.is_some_and(|noted| id.map_or(generation == noted.generation, |id| id == noted.id));
             let reached = |noted: Position| {
                 if same { number >= noted.number } else { generation > noted.generation }
             };

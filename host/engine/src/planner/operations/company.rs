@@ -228,21 +228,18 @@ impl Building<'_> {
         let (Some(by), Some(other)) = (self.deletions.get(host).copied(), host.urn.key()) else {
             return false;
         };
-        let Some(Operation { work: Work::Delete { id: gone, call: true, also, .. }, .. }) =
+        let Some(Operation { work: Work::Delete { call: true, also, .. }, .. }) =
             self.operations.get_mut(by as usize)
         else {
             return false;
         };
-        let by_copy = gone.superseded.is_some();
-        // Else the new one is there by then.
-        if !by_copy {
-            also.push(id.clone());
-        }
+        also.push(id.clone());
         self.deletions.insert(id.clone(), by);
         let Some(Operation { step, work, .. }) = self.operations.get_mut(*own as usize) else { return true };
         let step = *step;
-        if let (true, Work::Create { instead_of, .. }) = (by_copy, work) {
-            // What lives in the old one goes, too, so it stays recorded for as long as it is there.
+        if let Work::Create { instead_of, .. } = work {
+            // The new one may be there by then. What lives in the old one goes, too, so that stays recorded
+            // for as long as it is there.
             let copy = self.recorded.next_copy(&id.urn);
             *instead_of = InsteadOf::Copy(copy);
             let old = RecordId { urn: id.urn.clone(), superseded: Some(copy) };

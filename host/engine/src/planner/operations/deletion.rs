@@ -84,6 +84,12 @@ impl Building<'_> {
         matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. } | Work::Undecided))
     }
 
+    /// What makes a dependent follow, where that is to come before a deletion.
+    fn provision_before(&self, dependent: &Urn, deletion: u32) -> Option<u32> {
+        let provision = self.provisions.get(dependent).copied()?;
+        (provision != deletion && !self.waits_for_the_new_one(provision, deletion)).then_some(provision)
+    }
+
     pub(super) fn order_deletions(&mut self) {
         // What only forgets takes nothing away from anybody, so all else goes before such an order.
         let (taking, forgetting): (Vec<_>, Vec<_>) =
@@ -110,13 +116,13 @@ impl Building<'_> {
                     }
                 }
                 if dependent.superseded.is_none()
-                    && let Some(provision) = self.provisions.get(&dependent.urn)
-                    && provision != own
-                    && !self.waits_for_the_new_one(*provision, *own)
+                    && let Some(provision) = self.provision_before(&dependent.urn, *own)
                 {
-                    self.edges.soft(*provision, *own);
+                    self.edges.soft(provision, *own);
                 }
             }
+            let may_need = self.may_need.get(&id.urn).into_iter().flatten();
+            of_others.extend(may_need.filter_map(|urn| Some((self.provision_before(urn, *own)?, *own))));
         }
         of_others.into_iter().for_each(|(before, after)| self.edges.soft(before, after));
     }
