@@ -240,6 +240,19 @@ async fn what_may_have_been_made_keeps_what_it_would_need() {
 }
 
 #[tokio::test]
+async fn what_is_left_alone_and_may_have_been_made_keeps_what_it_would_need() {
+    let platform = Platform::with(PLAIN);
+    lose(&platform, "create b", Lost::After);
+    platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
+    platform.done();
+    let plan = platform.plan(&documents(&[("b", "v: 1")], &[("b", "paused: true")])).await.expect("a plan");
+    let told: Vec<_> = plan.warnings.iter().map(|warning| warning.key.id()).collect();
+    assert_eq!(told, ["shared.b", "shared.a"]);
+    platform.run(plan, CancelToken::default()).await;
+    assert_eq!((platform.done(), platform.alive()), (vec![], vec!["a".to_owned(), "b".to_owned()]));
+}
+
+#[tokio::test]
 async fn looking_ahead_makes_nothing() {
     let (platform, _) = interrupted(REPEATS).await;
     let base = platform.base().await.expect("a state");
