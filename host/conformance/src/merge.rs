@@ -37,7 +37,7 @@ fn merge(value: &Value, change: &Value) -> Value {
     };
     for (key, change) in change {
         match change {
-            Value::Null => drop(map.shift_remove(key)),
+            Value::Null => drop(map.remove(key)),
             change => {
                 let before = map.get(key).cloned().unwrap_or(Value::Null);
                 map.insert(key.clone(), merge(&before, change));
@@ -63,7 +63,7 @@ pub(crate) fn at(inputs: &Inputs, part: &str, key: &str, value: Option<Value>) -
     let mut map = place.as_map().cloned().unwrap_or_default();
     match value {
         Some(value) => drop(map.insert(key.into(), value)),
-        None => drop(map.shift_remove(key)),
+        None => drop(map.remove(key)),
     }
     *place = Value::Map(map);
     inputs

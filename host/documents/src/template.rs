@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use purlin_expression::{Dialect, did_you_mean, parse_text};
-use purlin_model::{Diagnostic, Map, Reference, Template, Value};
+use purlin_model::{Diagnostic, Entries, Map, Reference, Template, Value};
 
 use crate::reader::Reader;
 use crate::yaml::{Kind, Locator, Node};
@@ -58,7 +57,7 @@ pub(crate) fn list(items: Vec<Template>) -> Template {
 
 /// A map, constant when all of it is.
 pub(crate) fn map(entries: impl Iterator<Item = (Arc<str>, Template)>) -> Template {
-    let entries: IndexMap<Arc<str>, Template> = entries.collect();
+    let entries: Entries<Template> = entries.collect();
     if !entries.values().all(|item| matches!(item, Template::Constant(_))) {
         return Template::Map(Box::new(entries));
     }

@@ -84,7 +84,7 @@ fn in_map(map: &mut Map, segment: &str, rest: &[String], old: Option<&Value>) ->
         match (map.get_mut(&name), before) {
             (Some(now), before) if before.is_some() || !rest.is_empty() => found |= carry(rest, before, now),
             (Some(_), _) => {
-                map.shift_remove(&name);
+                map.remove(&name);
                 found = true;
             }
             (None, Some(before)) if rest.is_empty() => {

@@ -45,7 +45,7 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
     changes.sort_by_key(|change| matches!(change, Change::Put(_)));
     for intent in recorded.all_pending() {
         let id = intent.id();
-        let intent = Intent {
+        let renamed = Intent {
             operation: match &intent.operation {
                 Operation::Create(record) => Operation::Create(Box::new(moved(record, names))),
                 Operation::Update(record) => Operation::Update(Box::new(moved(record, names))),
@@ -56,10 +56,16 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
             },
             ..Intent::clone(intent)
         };
-        if intent.id() != id {
-            changes.push(Change::Settle(id));
-            changes.push(Change::Intend(Box::new(intent)));
+        // What may have been made depends on what it was made from, by whatever name.
+        if renamed == **intent {
+            continue;
         }
+        if renamed.id() != id {
+            changes.push(Change::Settle(id));
+        }
+        let (id, checkpoint) = (renamed.id(), renamed.checkpoint.clone());
+        changes.push(Change::Intend(Box::new(renamed)));
+        changes.extend(checkpoint.map(|provider_id| Change::Checkpoint { id, provider_id }));
     }
     // Of two that change places, the one must not take away the other's.
     let unmet = || names.iter().filter_map(|(old, new)| Some((old, new, recorded.unmet(old)?)));

@@ -187,13 +187,17 @@ impl<'a> Task<'a> {
                 self.shared.note_found(record.urn.clone());
                 return Record { tainted: true, ..record.clone() };
             }
-            // Nor does it live for sure in what is younger than it is.
-            let host = self.recorded(&RecordId::current(host.clone()));
-            if host.is_some_and(|host| host.created > record.created) {
+            if self.is_younger(host, record) {
                 return record.clone();
             }
         }
         Record { deleted_with: home, perhaps_deleted_with: Box::default(), ..record.clone() }
+    }
+
+    /// Whether what is recorded of a URN is younger than something: that need not live there.
+    fn is_younger(self, host: &Urn, guest: &Record) -> bool {
+        let host = self.recorded(&RecordId::current(host.clone()));
+        host.is_some_and(|host| host.created > guest.created)
     }
 
     fn pass(self) -> Done {

@@ -253,6 +253,19 @@ async fn what_is_left_alone_and_may_have_been_made_keeps_what_it_would_need() {
 }
 
 #[tokio::test]
+async fn what_may_have_been_made_depends_on_what_got_another_name() {
+    let platform = Platform::with(PLAIN);
+    lose(&platform, "create b", Lost::After);
+    platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
+    let old = platform.record("shared.a").await.expect("recorded").urn;
+    let new = purlin_model::Urn::parse(&old.as_str().replace("shared.a", "shared.c")).expect("a URN");
+    platform.write(purlin_engine::rename(platform.snapshot().await, &old, &new).expect("changes")).await;
+    let snapshot = platform.snapshot().await;
+    let [Operation::Create(made)] = [&snapshot.pending[0].operation] else { panic!("{snapshot:?}") };
+    assert_eq!(made.dependencies, [new]);
+}
+
+#[tokio::test]
 async fn looking_ahead_makes_nothing() {
     let (platform, _) = interrupted(REPEATS).await;
     let base = platform.base().await.expect("a state");

@@ -111,7 +111,7 @@ impl Manifest {
             let mut found = found.clone();
             for name in rest {
                 let Value::Map(map) = &mut found else { return ManifestPart::Nothing(Vec::new()) };
-                match map.shift_remove(name) {
+                match map.remove(name) {
                     Some(inner) => found = inner,
                     None => return ManifestPart::Nothing(map.keys().cloned().collect()),
                 }

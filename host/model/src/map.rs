@@ -1,22 +1,17 @@
 //! Maps of values, shared until one of those who have them changes it.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, LazyLock};
-
-use indexmap::IndexMap;
-use indexmap::map::MutableKeys as _;
+use std::sync::Arc;
 
 use crate::Value;
-
-/// What a map is made of.
-pub type Entries = IndexMap<Arc<str>, Value>;
+use crate::entries::{Entries, Iter, IterMut};
 
 /// The entries of a map value, in the order of the document. A clone shares them, and whoever changes one that
 /// is shared gets entries of its own: what was resolved, recorded and compared is most often the same.
 #[derive(Clone, Default)]
-pub struct Map(Option<Arc<Entries>>);
+pub struct Map(Option<Arc<Entries<Value>>>);
 
-static EMPTY: LazyLock<Entries> = LazyLock::new(Entries::default);
+static EMPTY: Entries<Value> = Entries::new();
 
 impl Map {
     /// An empty map.
@@ -26,37 +21,30 @@ impl Map {
 
     /// An empty map with room for so many entries.
     pub fn with_capacity(entries: usize) -> Self {
-        Self(Some(Arc::new(Entries::with_capacity(entries))))
+        Self((entries > 0).then(|| Arc::new(Entries::with_capacity(entries))))
     }
 
     /// The entries, where nobody else has them.
-    pub(crate) fn alone(&mut self) -> Option<&mut Entries> {
+    pub(crate) fn alone(&mut self) -> Option<&mut Entries<Value>> {
         self.0.as_mut().and_then(Arc::get_mut)
     }
 
     pub(crate) fn share_names(&mut self, share: &mut dyn FnMut(&mut Arc<str>)) {
         let Some(entries) = self.alone() else { return };
-        for (name, value) in entries.iter_mut2() {
-            let mut shared = Arc::clone(name);
-            share(&mut shared);
-            // Another text would be found in the wrong place.
-            if shared == *name {
-                *name = shared;
-            }
-            value.share_names(share);
-        }
+        entries.share_names(share);
+        entries.values_mut().for_each(|value| value.share_names(share));
     }
 
     /// The entries for somebody who takes them.
-    pub fn into_entries(self) -> Entries {
+    pub fn into_entries(self) -> Entries<Value> {
         self.0.map_or_else(Entries::default, Arc::unwrap_or_clone)
     }
 }
 
 impl Deref for Map {
-    type Target = Entries;
+    type Target = Entries<Value>;
 
-    fn deref(&self) -> &Entries {
+    fn deref(&self) -> &Entries<Value> {
         match &self.0 {
             Some(entries) => entries,
             None => &EMPTY,
@@ -65,7 +53,7 @@ impl Deref for Map {
 }
 
 impl DerefMut for Map {
-    fn deref_mut(&mut self) -> &mut Entries {
+    fn deref_mut(&mut self) -> &mut Entries<Value> {
         Arc::make_mut(self.0.get_or_insert_default())
     }
 }
@@ -83,18 +71,15 @@ impl std::fmt::Debug for Map {
     }
 }
 
-impl From<Entries> for Map {
-    fn from(entries: Entries) -> Self {
+impl From<Entries<Value>> for Map {
+    fn from(entries: Entries<Value>) -> Self {
         Self(Some(entries).filter(|entries| !entries.is_empty()).map(Arc::new))
     }
 }
 
 impl FromIterator<(Arc<str>, Value)> for Map {
     fn from_iter<T: IntoIterator<Item = (Arc<str>, Value)>>(entries: T) -> Self {
-        let mut entries = Entries::from_iter(entries);
-        // Most maps are never changed.
-        entries.shrink_to_fit();
-        entries.into()
+        Entries::from_iter(entries).into()
     }
 }
 
@@ -106,7 +91,7 @@ impl<const N: usize> From<[(Arc<str>, Value); N]> for Map {
 
 impl IntoIterator for Map {
     type Item = (Arc<str>, Value);
-    type IntoIter = indexmap::map::IntoIter<Arc<str>, Value>;
+    type IntoIter = std::vec::IntoIter<(Arc<str>, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.into_entries().into_iter()
@@ -115,7 +100,7 @@ impl IntoIterator for Map {
 
 impl<'a> IntoIterator for &'a Map {
     type Item = (&'a Arc<str>, &'a Value);
-    type IntoIter = indexmap::map::Iter<'a, Arc<str>, Value>;
+    type IntoIter = Iter<'a, Value>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
@@ -124,7 +109,7 @@ impl<'a> IntoIterator for &'a Map {
 
 impl<'a> IntoIterator for &'a mut Map {
     type Item = (&'a Arc<str>, &'a mut Value);
-    type IntoIter = indexmap::map::IterMut<'a, Arc<str>, Value>;
+    type IntoIter = IterMut<'a, Value>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter_mut()
@@ -143,7 +128,7 @@ mod tests {
         one.insert("b".into(), Value::Null);
         assert_eq!((one.len(), other.len()), (2, 1));
         assert_ne!(one, other);
-        one.shift_remove("b");
+        one.remove("b");
         assert_eq!(one, other);
         drop(other);
         assert!(one.alone().is_some());

@@ -6,9 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-
-use crate::{ContextField, Descriptor, Location, Selector, Value};
+use crate::{ContextField, Descriptor, Entries, Location, Selector, Value};
 
 /// A value that may hold placeholders.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +18,7 @@ pub enum Template {
     /// A list with a placeholder somewhere below.
     List(Vec<Template>),
     /// A map with a placeholder somewhere below.
-    Map(Box<IndexMap<Arc<str>, Template>>),
+    Map(Box<Entries<Template>>),
 }
 
 impl Default for Template {

@@ -377,7 +377,7 @@ mod tests {
     fn a_secret_is_never_shown() {
         let value: Value = json!({"a": [1, "hidden"], "b": true}).into();
         let Value::Map(mut map) = value else { unreachable!() };
-        let hidden = map["a"].clone().into_secret();
+        let hidden = map.get("a").expect("a value").clone().into_secret();
         map.insert("a".into(), hidden);
         let value = Value::Map(map);
         assert!(value.has_secret());

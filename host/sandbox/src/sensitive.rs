@@ -18,7 +18,7 @@ const NAME: &str = "$sensitive";
 /// When they are no list of texts.
 pub(crate) fn take(secrets: &mut Map) -> Result<Vec<String>, &'static str> {
     let wrong = "its secret output `$sensitive` is no list of JSON Pointers";
-    match secrets.shift_remove(NAME) {
+    match secrets.remove(NAME) {
         None => Ok(Vec::new()),
         Some(Value::List(places)) => places
             .into_iter()

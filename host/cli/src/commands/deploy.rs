@@ -45,13 +45,13 @@ impl<'a> Shown<'a> {
     }
 
     /// Shows the plan to people. Whoever is asked about it sees it even where little is to be said.
-    pub(super) fn plan(&self, plan: &report::plan::Plan, asked: bool) {
+    pub(super) fn plan(&self, plan: &Plan, asked: bool) {
         let ui = &self.app.ui;
         if !self.json && (asked || ui.level > Level::Quiet) {
             let look = Look { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
-            ui.raw(&render::plan::render(plan, look));
+            ui.raw(&render::plan::render(&report::plan::Plan::of_changes(plan), look));
         }
-        if self.json && plan.steps.is_empty() {
+        if plan.steps.iter().all(|step| step.left_out) {
             self.nothing();
         }
     }
@@ -89,7 +89,7 @@ pub(super) async fn up(
         // Where nothing was ever deployed the plan comes first, so that wrong input leaves no trace.
         let plan = app.timings.wait("plan", purlin.plan(documents, options.clone())).await.map_err(fail)?;
         if plan.steps.is_empty() {
-            shown.plan(&report::plan::Plan::new(&plan), false);
+            shown.plan(&plan, false);
             return Ok(Status::Done);
         }
         early = Some(plan);
@@ -181,12 +181,12 @@ pub(super) async fn carry_out(
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
-    let report = report::plan::Plan::new(&plan);
-    shown.plan(&report, consent.asks() && report.summary.changes() > 0);
+    let changes = report::plan::Tally::of(&plan).changes();
+    shown.plan(&plan, consent.asks() && changes > 0);
     let losses = plan.losses_not_allowed();
     let answer = if !losses.is_empty() {
         consent.agrees_to_lose(&losses, question, &session.environment().env, app)
-    } else if report.summary.changes() > 0 && !consent.agrees(question, app) {
+    } else if changes > 0 && !consent.agrees(question, app) {
         Answer::No
     } else {
         Answer::Yes
@@ -200,7 +200,6 @@ pub(super) async fn carry_out(
         // The library refuses it in words that name each of them.
         Answer::Refused => {}
     }
-    drop(report);
     run(session, plan, documents, shown, app).await
 }
 

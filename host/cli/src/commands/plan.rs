@@ -125,7 +125,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let bytes = purlin.save(&plan, documents, &options).await.map_err(fail)?;
         files::write_private(path, &bytes).map_err(|error| unwritable(path, error))?;
     }
-    let report = report::plan::Plan { observed, ..report::plan::Plan::new(&plan) };
+    let report = match args.format.format {
+        Format::Json => report::plan::Plan::new(&plan),
+        Format::Text => report::plan::Plan::of_changes(&plan),
+    };
+    let report = report::plan::Plan { observed, ..report };
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => {

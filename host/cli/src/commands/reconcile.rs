@@ -21,7 +21,6 @@ use crate::events;
 use crate::failure::{Failure, Status};
 use crate::input::{self, Given};
 use crate::progress;
-use crate::report;
 use crate::style::{DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::surroundings;
 use crate::text;
@@ -102,7 +101,7 @@ async fn agreed(given: &Given, consent: &Consent, app: &App) -> Result<bool, Fai
     let keep_removed = !given.workspace.reconcile.delete;
     let options = PlanOptions { keep_removed, ..PlanOptions::default() };
     let plan = purlin.plan(&given.documents, options).await.map_err(|error| given.failure(error))?;
-    Shown::new(false, app).plan(&report::plan::Plan::new(&plan), true);
+    Shown::new(false, app).plan(&plan, true);
     drop(plan);
     purlin.close().await.map_err(|error| given.failure(error))?;
     Ok(consent.agrees("Apply these changes, and repair what others changed?", app))

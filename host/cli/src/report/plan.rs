@@ -150,7 +150,17 @@ fn is_false(value: &bool) -> bool {
 impl Plan {
     /// A plan of the host.
     pub(crate) fn new(plan: &engine::Plan) -> Self {
-        let steps = plan.steps.iter().filter(|step| !step.left_out).map(|step| Step {
+        Self::of(plan, |_| true)
+    }
+
+    /// The same without the resources of which there is nothing to say.
+    pub(crate) fn of_changes(plan: &engine::Plan) -> Self {
+        Self::of(plan, |step| step.action != engine::Action::None || step.waits || step.moved_from.is_some())
+    }
+
+    fn of(plan: &engine::Plan, is_told: impl Fn(&engine::Step) -> bool) -> Self {
+        let told = plan.steps.iter().filter(|step| !step.left_out && is_told(step));
+        let steps = told.map(|step| Step {
             key: step.key.to_string(),
             urn: step.urn.to_string(),
             action: step.action.as_str(),
@@ -173,12 +183,10 @@ impl Plan {
             from: suggestion.from.to_string(),
             to: suggestion.to.to_string(),
         };
-        let mut summary: Tally = plan.summary().into();
-        summary.moved = plan.steps.iter().filter(|step| step.moved_from.is_some()).count();
         Self {
             format: FORMAT,
             steps: steps.collect(),
-            summary,
+            summary: Tally::of(plan),
             warnings: plan.warnings.iter().map(warning).collect(),
             suggestions: plan.suggestions.iter().map(suggestion).collect(),
             observed: Vec::new(),
@@ -204,6 +212,12 @@ impl From<engine::Tally> for Tally {
 }
 
 impl Tally {
+    /// What a plan comes to.
+    pub(crate) fn of(plan: &engine::Plan) -> Self {
+        let moved = plan.steps.iter().filter(|step| step.moved_from.is_some()).count();
+        Self { moved, ..plan.summary().into() }
+    }
+
     /// Whether anything is to change.
     pub(crate) fn changes(self) -> usize {
         self.create + self.update + self.replace + self.delete + self.read + self.adopt + self.moved

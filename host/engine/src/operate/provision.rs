@@ -295,8 +295,12 @@ impl Task<'_> {
             ..changed
         };
         // Who lives in something of this name that is replaced by now, or that nobody records, may stay there.
-        let stays = record.deleted_with.is_some() && record.deleted_with == changed.deleted_with;
-        let changed = if stays && !self.shared.has_home(record) { somewhere(&changed) } else { changed };
+        let is_elsewhere = match &changed.deleted_with {
+            Some(host) if record.deleted_with.as_ref() == Some(host) => !self.shared.has_home(record),
+            Some(host) => *record.perhaps_deleted_with == [host.clone()] && self.is_younger(host, record),
+            None => false,
+        };
+        let changed = if is_elsewhere { somewhere(&changed) } else { changed };
         let rules = &self.shared.plan.rules;
         let certain =
             predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);

@@ -87,15 +87,20 @@ fn undecided_creations(
     for intent in recorded.all_pending() {
         let urn = intent.id().urn;
         let in_scope = scope.is_none_or(|scope| scope.contains(&urn));
-        let (purlin_state::Operation::Create(_), true, Some(key)) = (&intent.operation, in_scope, urn.key())
-        else {
-            continue;
-        };
+        let purlin_state::Operation::Create(made) = &intent.operation else { continue };
+        let (true, Some(key)) = (in_scope, urn.key()) else { continue };
         let step = steps.iter().position(|step| step.urn == urn).unwrap_or_else(|| {
             let reasons = vec![Reason::MayExist];
             steps.push(Step { reasons, ..Step::new(key, urn.clone(), Action::Read) });
             steps.len() - 1
         });
+        // If it is there, it needs what it was made from.
+        let own = operations.len() as u32;
+        for operation in operations.iter_mut() {
+            if matches!(&operation.work, Work::Delete { id, .. } if made.dependencies.contains(&id.urn)) {
+                operation.after.push(own);
+            }
+        }
         let after = Vec::new();
         operations.push(Operation { step: step as u32, node: None, work: Work::Undecided, after });
     }

@@ -21,7 +21,7 @@ pub(crate) fn outputs(
     {
         let mut outputs: Map = values.clone();
         for (name, secret) in secrets {
-            let value = match outputs.shift_remove(name) {
+            let value = match outputs.remove(name) {
                 Some(value) => fill(secret.clone(), value),
                 None => secret.clone(),
             };

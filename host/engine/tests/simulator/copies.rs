@@ -39,13 +39,24 @@ impl Place {
     /// those that are gone, and has those replaced that are not as they are recorded. Says whether there were
     /// any.
     pub(crate) fn look_after_copies(&self) -> Result<bool, Fault> {
+        let is_restored = self.world().doubts.restored.contains(&self.environment.urn_prefix());
+        self.look_after(|_| is_restored)
+    }
+
+    /// What a person does who is told that something is not found that nobody could know to be gone.
+    pub(crate) fn look_after_what_went(&self) -> Result<bool, Fault> {
+        self.look_after(|id| {
+            let world = self.world();
+            world.is_unsure(id) && world.went.contains_key(id)
+        })
+    }
+
+    fn look_after(&self, is_meant: impl Fn(&str) -> bool) -> Result<bool, Fault> {
         let mut any = false;
-        if !self.world().doubts.restored.contains(&self.environment.urn_prefix()) {
-            return Ok(false);
-        }
         for record in self.snapshot()?.records {
             let driver = self.driver_of(&record);
-            if record.superseded.is_some() || !is_there(&record) || driver.is_some_and(tells) {
+            let is_known = !is_meant(record.state.id.expose()) || driver.is_some_and(tells);
+            if is_known || record.superseded.is_some() || !is_there(&record) {
                 continue;
             }
             let seen = self.world().things.get(record.state.id.expose()).map(|thing| thing.values.clone());
@@ -75,6 +86,10 @@ impl Place {
             };
             let id = record.state.id.expose();
             let Some(thing) = world.things.get(id) else {
+                // It went with something of which nobody knows where it lived.
+                if world.is_unsure(id) && world.went.contains_key(id) {
+                    continue;
+                }
                 return Err(format!("{} is recorded as {id}, which a look shows to be gone", record.id()));
             };
             // What was asked for and is not there is recorded as nothing.
@@ -117,9 +132,10 @@ impl World {
         self.doubts.unsure.contains(id)
     }
 
-    /// Where something lives, nobody can know of what lives in it.
+    /// Where something lives, or that it is there, nobody can know of what lives in it.
     pub(crate) fn is_unsure_inside(&mut self, host: &str, guest: &str) {
-        if self.is_unsure(host) {
+        let is_let_go = self.things.get(host).is_some_and(|thing| thing.name.ends_with(LET_GO));
+        if is_let_go || self.is_unsure(host) {
             self.doubts.unsure.insert(guest.to_owned());
         }
     }

@@ -191,7 +191,7 @@ impl Driver for SimDriver {
     async fn check(&self, call: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {
         let under = self.begin("check", call, "").await?;
         let mut values = values(inputs);
-        values.entry("defaulted".into()).or_insert_with(|| "yes".into());
+        values.get_or_insert_with("defaulted".into(), || "yes".into());
         let checked =
             Checked { values: Value::Map(values), secrets: inputs.secrets.clone(), warnings: Vec::new() };
         self.answer(under, checked).await
@@ -264,7 +264,7 @@ impl Driver for SimDriver {
         }
         let found = found.map(|(state, mut values)| {
             for name in asked.keys() {
-                values.entry(name.clone()).or_insert(Value::Null);
+                values.get_or_insert_with(name.clone(), || Value::Null);
             }
             (state, values)
         });

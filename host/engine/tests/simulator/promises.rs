@@ -210,6 +210,7 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, Fault> {
     let mut turn = 0;
     while turn <= RUNS_TO_CONVERGE {
         life.places[number].sim.say(format!("== run {turn} towards rest"));
+        let _ = life.places[number].look_after_what_went()?;
         let ended = run(life, number, &Step::calm(Command::up()))?;
         let place = &mut life.places[number];
         match ended.doubted && doubted > 0 {

@@ -118,7 +118,9 @@ impl World {
         for change in changes {
             match change {
                 Change::Put(record) => {
-                    let known = (record.retain, record.urn.as_str().to_owned());
+                    // What a run wished of an old one when it made the new one counts.
+                    let wished = record.superseded.is_some() && self.may_be_let_go(record.state.id.expose());
+                    let known = (record.retain || wished, record.urn.as_str().to_owned());
                     // Who says that something made by hand is it says that what was perhaps made is not.
                     if record.state.id.expose().starts_with('p') {
                         let is_recorded =
@@ -251,11 +253,7 @@ impl World {
         self.say(format!("  changed {id} to {}", show(values)));
         let urn = self.things.get(id).map(|thing| thing.urn.clone()).unwrap_or_default();
         let home = self.home(values, &urn);
-        let lives_in = self.things.get(id).and_then(|thing| thing.home.clone());
-        // Documents that name what has another thing's old name, and mean that, say nothing of a move.
-        if let (Some(lives_in), Some(home)) = (&lives_in, &home)
-            && self.recorded_as(lives_in) != self.recorded_as(home)
-        {
+        if self.names_another_home(id) {
             self.doubts.unsure.insert(id.to_owned());
         }
         if let Some(thing) = self.things.get_mut(id) {
@@ -300,6 +298,9 @@ impl World {
         self.things.remove(id);
         self.say(format!("  deleted {id} of {}", thing.urn));
         for guest in self.inside(id) {
+            if self.names_another_home(&guest) {
+                self.doubts.unsure.insert(guest.clone());
+            }
             for other in self.directly_inside(&guest) {
                 self.is_unsure_inside(&guest, &other);
             }
@@ -329,6 +330,14 @@ impl World {
         };
         let id = self.view.values().find(is_it)?.state.id.expose().to_owned();
         self.things.contains_key(&id).then_some(id)
+    }
+
+    /// Whether the documents that a thing was made from now name another home than it has, as that was given
+    /// another name and is not meant any more. Nothing moved it.
+    fn names_another_home(&self, id: &str) -> bool {
+        let Some(thing) = self.things.get(id) else { return false };
+        let named = self.home(&thing.values, &thing.urn);
+        matches!((&thing.home, &named), (Some(home), Some(named)) if self.recorded_as(home) != self.recorded_as(named))
     }
 
     /// Under which name a thing is recorded.

@@ -251,11 +251,11 @@ impl Driver for Scripted {
             return Err(CallError::Failure(Failure::InvalidInputs(vec![input])));
         }
         let mut values = inputs.values.as_map().cloned().unwrap_or_default();
-        values.entry("defaulted".into()).or_insert_with(|| "yes".into());
+        values.get_or_insert_with("defaulted".into(), || "yes".into());
         if inputs.params.get("draw").is_some() {
             let drawn = before.and_then(|before| before.values.get("drawn"));
             let new = || Value::string(format!("draw {}", self.drawn.fetch_add(1, Ordering::SeqCst)));
-            values.entry("drawn".into()).or_insert_with(|| drawn.unwrap_or_else(new));
+            values.get_or_insert_with("drawn".into(), || drawn.unwrap_or_else(new));
         }
         Ok(Checked { values: Value::Map(values), secrets: inputs.secrets.clone(), warnings: Vec::new() })
     }

@@ -7,8 +7,8 @@ use purlin_graph::Graph;
 use purlin_model::{Context, Reason, Urn};
 use purlin_state::{RecordId, Status};
 
-use super::Building;
 use super::edges::{self, waits_for};
+use super::{Building, prefer};
 use crate::plan::{Action, InsteadOf, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
@@ -136,7 +136,7 @@ impl Building<'_> {
         loop {
             let before = guests.len() + retained.len();
             guests.retain(|guest| !self.goes(guest, &mut followers));
-            retained.retain(|guest| !self.retained_in_vain(guest));
+            retained.retain(|guest| !self.retained_in_vain(guest, &mut followers));
             if guests.len() + retained.len() == before {
                 return;
             }
@@ -223,7 +223,7 @@ impl Building<'_> {
 
     /// What is to be retained and lives in something that is deleted first is gone with that all the
     /// same, and the record must not say that it is there. Says whether that is so.
-    fn retained_in_vain(&mut self, guest: &Guest) -> bool {
+    fn retained_in_vain(&mut self, guest: &Guest, followers: &mut [Vec<u32>]) -> bool {
         let Guest { id, own, host, .. } = guest;
         let (Some(by), Some(other)) = (self.deletions.get(host).copied(), host.urn.key()) else {
             return false;
@@ -251,6 +251,16 @@ impl Building<'_> {
                 *goes_with = is_sure;
                 after.extend([*own, by]);
                 after.sort_unstable();
+            }
+            // Nothing is deleted before what is recorded to depend on it, wherever that can be.
+            let needs = self.recorded.get(id).map(|record| record.dependencies.clone()).unwrap_or_default();
+            for need in needs {
+                let need = self.deletions.get(&RecordId::current(need)).copied();
+                if let Some(need) = need.filter(|need| *need != by && !waits_for(&self.operations, by, *need))
+                {
+                    prefer(&mut self.operations, by, need);
+                    followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(need));
+                }
             }
         }
         let step = self.steps.get_mut(step as usize);

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use purlin_model::{
-    Absent, Attribute, Definition, Dependency, Deployment, FieldReference, Location, Manifest, Modifiers,
-    Path, Piece, Placeholder, Reference, ResourceId, Target, Template, Text, TypeName, Value, Which,
+    Absent, Attribute, Definition, Dependency, Deployment, Entries, FieldReference, Location, Manifest,
+    Modifiers, Path, Piece, Placeholder, Reference, ResourceId, Target, Template, Text, TypeName, Value,
+    Which,
 };
 use serde_json::json;
 
@@ -83,7 +83,7 @@ fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
         annotations: BTreeMap::new(),
         under: purlin_model::Under::Spec,
         labels: labels(&[("own", own), ("tier", "web")]),
-        params: Arc::new(Template::Map(Box::new(params.collect::<IndexMap<_, _>>()))),
+        params: Arc::new(Template::Map(Box::new(params.collect::<Entries<_>>()))),
         depends_on: Vec::new(),
         location: Location::new(id, 1, 1),
     }
