@@ -252,6 +252,8 @@ pub async fn plan(
     }
     operations.shrink_to_fit();
     let vault = Arc::new(vault);
+    // What a lost answer was about is not looked at by its record.
+    let ends_doubt = doubted && is_whole && recorded.all_pending().next().is_none();
     Ok(Plan {
         current: Some(CurrentInputs::of_plan(&graph, &rules, &vault)),
         context: context.clone(),
@@ -270,7 +272,7 @@ pub async fn plan(
         fingerprint,
         goes_on: false,
         doubted,
-        ends_doubt: doubted && is_whole,
+        ends_doubt,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
 
-use purlin_model::driver::{Failure, Inputs};
+use purlin_model::driver::{Failure, Inputs, Observed};
 use purlin_model::{Finding, Label, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
@@ -10,6 +10,7 @@ use super::inputs::Attempt;
 use super::read::{refreshed, tells_all};
 use super::{Done, Outcome, Task, nothing, somewhere};
 use crate::driver::{Call, Driver};
+use crate::error::Cause;
 use crate::plan::Action;
 use crate::recorded::{exists, is_outcome};
 
@@ -150,18 +151,31 @@ impl Task<'_> {
     async fn recover_update(self, changed: &Record) -> Outcome {
         let id = changed.id();
         let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, Finding::Gone) };
-        let driver = self.driver_of(changed)?;
         let mut known = Record {
             status: Status::Partial(Unfinished::InterruptedUpdate),
             ..self.between(&record, changed)
         };
-        if driver.manifest().implements.read {
-            match self.look_at_record(&**driver, &record).await? {
-                Some(found) => known = refreshed(&known, &found),
-                None => return self.settled(self.gone_with_company(&record, false), id, Finding::Gone),
+        match self.look_after_update(changed, &record).await {
+            Ok(Looked::Not) => {}
+            Ok(Looked::Found(found)) => known = refreshed(&known, &found),
+            Ok(Looked::Gone) => {
+                return self.settled(self.gone_with_company(&record, false), id, Finding::Gone);
+            }
+            Err(cause) => {
+                // What else this run does has to know how far it may have come.
+                let _ = self.shared.submit(vec![Change::Put(Box::new(known))])?;
+                return Err(cause);
             }
         }
         self.settled(vec![Change::Put(Box::new(known))], id, Finding::MayBeUpdated)
+    }
+
+    async fn look_after_update(self, changed: &Record, record: &Record) -> Result<Looked, Cause> {
+        let driver = self.driver_of(changed)?;
+        if !driver.manifest().implements.read {
+            return Ok(Looked::Not);
+        }
+        Ok(self.look_at_record(&**driver, record).await?.map_or(Looked::Gone, Looked::Found))
     }
 
     /// A deletion is finished: deleting what is gone is a success.
@@ -186,6 +200,14 @@ impl Task<'_> {
         }
         self.settled(self.gone_with_company(&record, true), id.clone(), Finding::Gone)
     }
+}
+
+/// What a look at something came to.
+enum Looked {
+    /// Its driver cannot look.
+    Not,
+    Gone,
+    Found(Observed),
 }
 
 /// What was made, with the inputs that were needed to find it. With other ones than it was made with, it is

@@ -371,7 +371,8 @@ impl World {
         let inside = self.inside(id);
         let first = urn.is_some_and(|urn| self.has_to_go_first(urn));
         for (other, thing) in &self.things {
-            let planned = self.planned.get(&thing.urn).copied().unwrap_or_default();
+            let urn = self.recorded_as(other).unwrap_or(&thing.urn);
+            let planned = self.planned.get(urn).copied().unwrap_or_default();
             let is_let_go = thing.released || planned.replaced && self.may_be_let_go(other);
             // Who knows less of it than there is, knows not what it needs.
             let is_unsure = self.doubts.unsure.contains(other);
