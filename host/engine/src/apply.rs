@@ -149,6 +149,12 @@ impl Shared {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host)
     }
 
+    /// Whether something may be recorded to depend on another one: that is recorded, and does not depend on it.
+    pub(crate) fn may_depend(&self, urn: &Urn, on: &Urn) -> bool {
+        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
+        recorded.knows(on) && !recorded.depends_on(on, urn)
+    }
+
     /// What is recorded now.
     pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
@@ -205,11 +211,6 @@ impl Shared {
                 Ok(Ok(durable))
             }
         }
-    }
-
-    /// Whether others may be recorded to depend on a resource.
-    pub(crate) fn knows(&self, urn: &Urn) -> bool {
-        self.recorded.read().unwrap_or_else(PoisonError::into_inner).knows(urn)
     }
 
     /// Whether what a record is about is recorded already, under this name or another.

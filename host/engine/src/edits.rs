@@ -76,7 +76,7 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
         (Operation::Create(made), Some(id))
             if there.is_some_and(|there| there.is_called(id) && is_outcome(there, made)) => {}
         (Operation::Create(made), Some(id)) => {
-            let known = |dependency: &Urn| recorded.knows(dependency);
+            let known = |on: &Urn| recorded.knows(on) && !recorded.depends_on(on, urn);
             let state = ResourceState { id: id.into(), ..ResourceState::default() };
             let status = Status::Partial(Unfinished::InterruptedCreate);
             let made = Record { state, status, ..without(made, |dependency| !known(dependency)) };

@@ -221,9 +221,9 @@ impl<'a> Task<'a> {
     /// before, so that the next attempt changes it from what it was to what is wanted.
     fn between(self, before: &Record, changed: &Record) -> Record {
         // It may need what it needed, and what it was to need.
-        let is_recorded = |urn: &&Urn| self.shared.knows(urn);
+        let may_depend = |on: &&Urn| self.shared.may_depend(&before.urn, on);
         let mut dependencies = before.dependencies.clone();
-        dependencies.extend(changed.dependencies.iter().filter(is_recorded).cloned());
+        dependencies.extend(changed.dependencies.iter().filter(may_depend).cloned());
         dependencies.sort_unstable();
         dependencies.dedup();
         // Whether it moved is not known.

@@ -1,7 +1,7 @@
 //! What is recorded in an environment, whole and indexed (SPEC §10). No run starts from records
 //! that contradict each other.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -152,6 +152,21 @@ impl Recorded {
     /// Whether others may be recorded to depend on it: it, or an old copy of it, is recorded.
     pub(crate) fn knows(&self, urn: &Urn) -> bool {
         self.current(urn).is_some() || self.copies(urn).next().is_some()
+    }
+
+    /// Whether something is recorded to depend on another one, at any distance.
+    pub(crate) fn depends_on(&self, urn: &Urn, other: &Urn) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![urn];
+        while let Some(urn) = open.pop() {
+            if urn == other {
+                return true;
+            }
+            if seen.insert(urn) {
+                open.extend(self.current(urn).into_iter().flat_map(|record| &record.dependencies));
+            }
+        }
+        false
     }
 
     /// The record of what something lives in (`deleted_with`): the current one or an old copy. None where that

@@ -140,7 +140,7 @@ impl Task<'_> {
         record.tainted = made.deleted_with.as_ref().is_some_and(|host| self.shared.has_made(host));
         // What is recorded already is no evidence.
         let mut changes = vec![Change::Put(Box::new(record.clone()))];
-        changes.extend(self.may_need(node));
+        changes.extend(self.may_need(node, &record));
         let Ok(durable) = self.shared.claim(&record, |_| true, changes)? else { return Ok(None) };
         durable.await?;
         self.shared.note_found(made.urn.clone());
@@ -149,12 +149,15 @@ impl Task<'_> {
     }
 
     /// What is written down of all that is to depend on a resource, and of which nobody knows what it is like:
-    /// it may depend on it already.
-    fn may_need(self, node: Node<'_>) -> Vec<Change> {
+    /// it may depend on it already. Records never form a loop.
+    fn may_need(self, node: Node<'_>, found: &Record) -> Vec<Change> {
         let Shared { plan, .. } = &**self.shared;
         let Some(graph) = plan.graph.as_ref() else { return Vec::new() };
         let dependents = graph.dependents(node.id).iter().filter_map(|id| {
             let id = RecordId::current(Urn::new(&plan.context, graph.key(*id)?));
+            if found.dependencies.iter().any(|urn| !self.shared.may_depend(&id.urn, urn)) {
+                return None;
+            }
             let record = self.recorded(&id).filter(|record| exists(record) && record.digest == [0; 32])?;
             let mut dependencies = record.dependencies.clone();
             dependencies.push(self.step.urn.clone());

@@ -222,9 +222,9 @@ fn with(made: &Record, other: Option<Inputs>) -> Record {
 /// What a new one replaces becomes an old copy.
 fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Change> {
     let mut changes = Vec::with_capacity(3);
-    // What it depended on may be gone since.
-    let is_recorded = |urn: &Urn| task.shared.knows(urn);
-    let dependencies = made.dependencies.iter().filter(|urn| is_recorded(urn)).cloned().collect();
+    // What it depended on may be gone since, or depend on it.
+    let may_depend = |on: &&Urn| task.shared.may_depend(&made.urn, on);
+    let dependencies = made.dependencies.iter().filter(may_depend).cloned().collect();
     let made = Record { dependencies, ..made.clone() };
     let Some(there) = there else {
         changes.push(Change::Put(Box::new(made)));

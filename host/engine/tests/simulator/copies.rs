@@ -80,7 +80,9 @@ impl Place {
     /// All that a driver can read is as it is recorded.
     pub(crate) fn is_as_recorded(&self, snapshot: &Snapshot) -> Result<(), Fault> {
         let mut world = self.world();
-        for record in snapshot.records.iter().filter(|record| is_there(record)) {
+        // An old copy is only deleted, whether or not it is there.
+        let is_looked_at = |record: &&std::sync::Arc<Record>| is_there(record) && record.superseded.is_none();
+        for record in snapshot.records.iter().filter(is_looked_at) {
             let Some(driver) = self.driver_of(record).filter(|driver| driver.implements.read) else {
                 continue;
             };
