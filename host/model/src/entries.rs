@@ -13,8 +13,12 @@ const FEW: usize = 12;
 pub struct Entries<V> {
     all: Vec<(Arc<str>, V)>,
     /// Where each is, where there are many.
-    index: Option<Box<HashMap<Arc<str>, usize>>>,
+    index: Option<Box<Index>>,
 }
+
+/// The place of each name.
+#[derive(Clone)]
+struct Index(HashMap<Arc<str>, usize>);
 
 impl<V> Entries<V> {
     /// No entries.
@@ -40,7 +44,7 @@ impl<V> Entries<V> {
     /// At which place a name is.
     pub fn get_index_of(&self, name: &str) -> Option<usize> {
         match &self.index {
-            Some(index) => index.get(name).copied(),
+            Some(index) => index.0.get(name).copied(),
             None => self.all.iter().position(|(other, _)| **other == *name),
         }
     }
@@ -85,7 +89,7 @@ impl<V> Entries<V> {
 
     fn push(&mut self, name: Arc<str>, value: V) {
         if let Some(index) = &mut self.index {
-            index.insert(Arc::clone(&name), self.all.len());
+            index.0.insert(Arc::clone(&name), self.all.len());
         }
         self.all.push((name, value));
         if self.index.is_none() && self.all.len() > FEW {
@@ -96,7 +100,7 @@ impl<V> Entries<V> {
     fn index_again(&mut self) {
         self.index = (self.all.len() > FEW).then(|| {
             let places = self.all.iter().enumerate().map(|(place, (name, _))| (Arc::clone(name), place));
-            Box::new(places.collect())
+            Box::new(Index(places.collect()))
         });
     }
 
@@ -212,12 +216,8 @@ impl<V> Default for Entries<V> {
 /// Whether the same names have the same values, in whatever order.
 impl<V: PartialEq> PartialEq for Entries<V> {
     fn eq(&self, other: &Self) -> bool {
-        let same = |((name, value), (other_name, other_value)): (&(Arc<str>, V), &(Arc<str>, V))| {
-            name == other_name && value == other_value
-        };
         self.len() == other.len()
-            && (self.all.iter().zip(&other.all).all(same)
-                || self.iter().all(|(name, value)| other.get(name) == Some(value)))
+            && (self.iter().eq(other) || self.iter().all(|(name, value)| other.get(name) == Some(value)))
     }
 }
 

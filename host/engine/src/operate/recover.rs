@@ -163,7 +163,7 @@ impl Task<'_> {
             }
             Err(cause) => {
                 // What else this run does has to know how far it may have come.
-                let _ = self.shared.submit(vec![Change::Put(Box::new(known))])?;
+                drop(self.shared.submit(vec![Change::Put(Box::new(known))])?);
                 return Err(cause);
             }
         }
