@@ -45,7 +45,7 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
     changes.sort_by_key(|change| matches!(change, Change::Put(_)));
     for intent in recorded.all_pending() {
         let id = intent.id();
-        let renamed = Intent {
+        let mut renamed = Intent {
             operation: match &intent.operation {
                 Operation::Create(record) => Operation::Create(Box::new(moved(record, names))),
                 Operation::Update(record) => Operation::Update(Box::new(moved(record, names))),
@@ -63,7 +63,7 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
         if renamed.id() != id {
             changes.push(Change::Settle(id));
         }
-        let (id, checkpoint) = (renamed.id(), renamed.checkpoint.clone());
+        let (id, checkpoint) = (renamed.id(), renamed.checkpoint.take());
         changes.push(Change::Intend(Box::new(renamed)));
         changes.extend(checkpoint.map(|provider_id| Change::Checkpoint { id, provider_id }));
     }

@@ -140,6 +140,9 @@ impl Task<'_> {
             // This attempt made nothing, perhaps; of the first one it says nothing.
             Err(error) => return Err(error.into()),
         };
+        // Whether it was made then or now is not known, and so may be in which of two it lives.
+        let may_be_in_two = made.deleted_with.as_ref().is_some_and(|host| self.is_younger(host, &made));
+        let record = if may_be_in_two { somewhere(&record) } else { record };
         let mut changes = instead_of(there, self, &record);
         changes.push(Change::Settle(intent.id()));
         let durable = self.shared.submit(changes)?;

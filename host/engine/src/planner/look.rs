@@ -23,6 +23,14 @@ impl Planner<'_> {
         let urn = Urn::new(self.context, node.key);
         let record = self.recorded.current(&urn).filter(|record| exists(record)).cloned();
         if !self.is_in_scope(&urn) {
+            // What may be gone gives nobody its outputs.
+            if let Some(record) = &record
+                && self.recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
+                && self.is_needed_in_scope(id)
+                && self.is_undecided(node, &urn, &record.inputs, Some(record))
+            {
+                return None;
+            }
             let step = Step { left_out: true, ..Step::new(node.key.clone(), urn, Action::None) };
             self.pass(node, step, record);
             return None;
@@ -162,6 +170,11 @@ impl Planner<'_> {
             self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         }
         self.settle(node.id, step, Work::Pass);
+    }
+
+    fn is_needed_in_scope(&self, id: NodeId) -> bool {
+        let needs = |key| self.is_in_scope(&Urn::new(self.context, key));
+        self.graph.dependents(id).iter().filter_map(|id| self.graph.key(*id)).any(needs)
     }
 
     /// What lies outside of a run has to exist, or whoever depends on it cannot be provisioned.
