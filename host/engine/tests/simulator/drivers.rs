@@ -254,6 +254,9 @@ impl Driver for SimDriver {
                 .id
                 .map(str::to_owned)
                 .or_else(|| world.by_name(self.number, look.name, self.kind.finds_oldest));
+            // The ids of one driver mean nothing to another one.
+            let is_own = |id: &String| world.things.get(id).is_some_and(|thing| thing.driver == self.number);
+            let id = id.filter(is_own);
             id.iter().for_each(|id| world.is_at_home(id, call.subject.urn.as_str()));
             id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
         };
