@@ -182,13 +182,13 @@ impl<'a> Task<'a> {
             // be known to anybody any more.
             if self.shared.has_made(host) {
                 if !self.shared.plan.doubted {
-                    return record.clone();
+                    return perhaps_in(record, home.as_slice());
                 }
                 self.shared.note_found(record.urn.clone());
                 return Record { tainted: true, ..record.clone() };
             }
             if self.is_younger(host, record) {
-                return record.clone();
+                return perhaps_in(record, home.as_slice());
             }
         }
         Record { deleted_with: home, perhaps_deleted_with: Box::default(), ..record.clone() }
