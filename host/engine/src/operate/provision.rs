@@ -90,7 +90,11 @@ impl Task<'_> {
                     };
                 let mut changes = Vec::with_capacity(3);
                 if let (Some(record), InsteadOf::Copy(number)) = (record, instead_of) {
-                    let old = Record { superseded: Some(number), ..record.clone() };
+                    let mut old = Record { superseded: Some(number), ..record.clone() };
+                    // It stays recorded only for as long as what it lives in is there, and keeps nothing else.
+                    if made.retain {
+                        (old.retain, old.dependencies) = (true, Vec::new());
+                    }
                     changes.push(Change::Put(Box::new(old)));
                 }
                 if let (Some(record), InsteadOf::Forgotten) = (record, instead_of) {

@@ -182,10 +182,10 @@ fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, F
     let found = end(&snapshot);
     for (urn, expected) in &expected {
         match found.get(urn) {
-            Some(found) if found == expected => {}
+            Some(found) if found.is_like(expected) => {}
             found => {
                 return Err(format!(
-                    "{urn} came to another end:\n  {found:?}\nwithout faults:\n  {expected}"
+                    "{urn} came to another end:\n  {found:?}\nwithout faults:\n  {expected:?}"
                 ));
             }
         }
@@ -288,8 +288,25 @@ fn as_wanted(place: &Place, snapshot: &Snapshot) -> Result<(), Fault> {
     }
 }
 
+/// What a resource came to.
+#[derive(Debug)]
+struct End {
+    plain: String,
+    /// Where it lives; where that is not known, each place where it may.
+    homes: Vec<String>,
+}
+
+impl End {
+    fn is_like(&self, expected: &Self) -> bool {
+        let is_home = |home: &String| self.homes.contains(home);
+        let at_home =
+            expected.homes.iter().all(is_home) && expected.homes.is_empty() == self.homes.is_empty();
+        self.plain == expected.plain && at_home
+    }
+}
+
 /// What a life came to, without ids and times. All is as it is recorded by then.
-fn end(snapshot: &Snapshot) -> BTreeMap<String, String> {
+fn end(snapshot: &Snapshot) -> BTreeMap<String, End> {
     let names: BTreeMap<&str, &str> =
         snapshot.records.iter().map(|record| (record.state.id.expose(), record.urn.as_str())).collect();
     let plain = |record: &Record| {
@@ -301,18 +318,18 @@ fn end(snapshot: &Snapshot) -> BTreeMap<String, String> {
             })
             .collect();
         shown.sort_unstable();
-        format!(
-            "{} {:?} {:?} {:?} protect={} retain={} within={:?} by {:?}",
+        let plain = format!(
+            "{} {:?} {:?} {:?} protect={} retain={} by {:?}",
             shown.join(" "),
             record.status,
             record.definition,
             record.dependencies,
             record.protect,
             record.retain,
-            // Where it is not known whether it lives there, nothing tells.
-            record.deleted_with.as_ref().or(record.perhaps_deleted_with.last()),
             record.driver,
-        )
+        );
+        let homes = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
+        End { plain, homes: homes.map(ToString::to_string).collect() }
     };
     snapshot.records.iter().map(|record| (record.id().to_string(), plain(record))).collect()
 }

@@ -243,12 +243,10 @@ impl Building<'_> {
             let copy = self.recorded.next_copy(&id.urn);
             *instead_of = InsteadOf::Copy(copy);
             let old = RecordId { urn: id.urn.clone(), superseded: Some(copy) };
-            let is_sure = self.is_sure(by);
-            let deletion = self.delete(step, old, !is_sure, false);
-            if let Some(Operation { work: Work::Delete { goes_with, .. }, after, .. }) =
-                self.operations.get_mut(deletion as usize)
-            {
-                *goes_with = is_sure;
+            // Where that stays after all which it goes with, it is only forgotten: no driver is called for what is
+            // to be retained.
+            let deletion = self.delete(step, old, false, false);
+            if let Some(Operation { after, .. }) = self.operations.get_mut(deletion as usize) {
                 after.extend([*own, by]);
                 after.sort_unstable();
             }
