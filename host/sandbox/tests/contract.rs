@@ -191,8 +191,10 @@ async fn every_call_with_effects_can_be_asked_to_end_and_be_cut_off() {
     let driver = guest(Limits::default()).await;
     let subject = subject();
     let state = ResourceState { id: "do".into(), ..ResourceState::default() };
-    let waits = inputs(json!({"do": "wait-for-cancel"}));
     for cut in [false, true] {
+        // One that listens might answer before it is cut off.
+        let deed = if cut { "loop" } else { "wait-for-cancel" };
+        let waits = inputs(json!({"do": deed}));
         let cancel = CancelToken::default();
         let context = CallContext { cancel: cancel.clone(), ..CallContext::new(&subject, "k") };
         let change = Change { state: &state, before: &waits, after: &waits, name: "n" };
