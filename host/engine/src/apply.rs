@@ -149,6 +149,11 @@ impl Shared {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host)
     }
 
+    /// What is to be recorded of all that lives in something that stays, but is no longer recorded.
+    pub(crate) fn left_behind(&self, host: &RecordId) -> Vec<Change> {
+        self.recorded.read().unwrap_or_else(PoisonError::into_inner).left_behind(host)
+    }
+
     /// Whether something may be recorded to depend on another one: that is recorded, and does not depend on it.
     pub(crate) fn may_depend(&self, urn: &Urn, on: &Urn) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);

@@ -88,9 +88,7 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
                 return Ok(changes);
             };
             if made.retain {
-                let guests = recorded.guests_of(&there.id()).into_iter();
-                let guests = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
-                changes.extend(guests.map(|(guest, _)| Change::Put(Box::new(somewhere(&guest)))));
+                changes.extend(recorded.left_behind(&there.id()));
             } else {
                 let superseded = Some(recorded.next_copy(urn));
                 changes.push(Change::Put(Box::new(Record { superseded, ..Record::clone(there) })));

@@ -6,10 +6,11 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
-use purlin_state::{Intent, Operation, Pool, Record, RecordId, Snapshot, Status, Unmet};
+use purlin_state::{Change, Intent, Operation, Pool, Record, RecordId, Snapshot, Status, Unmet};
 
 use crate::circles::Dependence;
 use crate::error::Error;
+use crate::operate::somewhere;
 
 /// Records by URN, old copies apart, and calls whose outcome is not known.
 #[derive(Clone, Debug, Default)]
@@ -218,6 +219,14 @@ impl Recorded {
         living.collect()
     }
 
+    /// What is to be recorded of all that lives in something that stays, but is no longer recorded: what is
+    /// recorded under its name later need not be what they live in.
+    pub(crate) fn left_behind(&self, host: &RecordId) -> Vec<Change> {
+        let guests = self.guests_of(host).into_iter();
+        let left = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
+        left.map(|(guest, _)| Change::Put(Box::new(somewhere(&guest)))).collect()
+    }
+
     /// The number for the next old copy of a URN.
     pub(crate) fn next_copy(&self, urn: &Urn) -> u32 {
         let last = self.copies(urn).last().and_then(|record| record.superseded);
@@ -281,7 +290,7 @@ impl Recorded {
     }
 
     /// Takes a change as a store would.
-    pub(crate) fn apply(&mut self, change: purlin_state::Change) {
+    pub(crate) fn apply(&mut self, change: Change) {
         use purlin_state::Change;
         match change {
             Change::Put(mut record) => {

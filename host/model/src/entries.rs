@@ -49,14 +49,9 @@ impl<V> Entries<V> {
         }
     }
 
-    /// The entry at a place.
-    pub fn get_index(&self, place: usize) -> Option<(&Arc<str>, &V)> {
-        self.all.get(place).map(|(name, value)| (name, value))
-    }
-
     /// The first entry.
     pub fn first(&self) -> Option<(&Arc<str>, &V)> {
-        self.get_index(0)
+        self.iter().next()
     }
 
     /// The value of a name.
@@ -131,14 +126,6 @@ impl<V> Entries<V> {
         let before = self.all.len();
         self.all.retain_mut(|(name, value)| keep(name, value));
         if self.index.is_some() && self.all.len() < before {
-            self.index_again();
-        }
-    }
-
-    /// Puts the entries in the order of their names.
-    pub fn sort_keys(&mut self) {
-        self.all.sort_by(|(one, _), (other, _)| one.cmp(other));
-        if self.index.is_some() {
             self.index_again();
         }
     }
@@ -313,10 +300,6 @@ mod tests {
                     _ if number % 7 == 0 => {
                         entries.retain(|_, value| *value % 3 != 0);
                         list.retain(|(_, value)| *value % 3 != 0);
-                    }
-                    _ if number % 11 == 0 => {
-                        entries.sort_keys();
-                        list.sort();
                     }
                     _ => {}
                 }

@@ -6,7 +6,7 @@ use purlin_model::Finding;
 use purlin_model::driver::ResourceState;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
-use super::{Done, Outcome, Task, Turn, somewhere};
+use super::{Done, Outcome, Task, Turn};
 use crate::plan::Action;
 use crate::recorded::exists;
 use crate::sides::Side;
@@ -48,7 +48,7 @@ impl Task<'_> {
             // Only what is really deleted takes others along.
             changes.extend(self.company(id, true));
         } else if exists(&record) {
-            changes.extend(self.left_behind(id));
+            changes.extend(self.shared.left_behind(id));
         }
         let durable = self.shared.submit(changes)?;
         Ok(Done { action: Action::Delete, durable: Some(durable) })
@@ -62,14 +62,6 @@ impl Task<'_> {
         let mut changes = gone(record, record.superseded.is_none());
         changes.extend(self.company(&record.id(), deleted));
         changes
-    }
-
-    /// What is written down of all that lives in something that stays, but is no longer recorded: what is
-    /// recorded under its name later need not be what they live in.
-    pub(super) fn left_behind(self, host: &RecordId) -> Vec<Change> {
-        let guests = self.shared.guests_of(host).into_iter();
-        let left = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
-        left.map(|(guest, _)| Change::Put(Box::new(somewhere(&guest)))).collect()
     }
 
     /// What is written down of all that went with something (`lifecycle.deleted_with`), at any distance. Where

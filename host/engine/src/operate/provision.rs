@@ -98,7 +98,7 @@ impl Task<'_> {
                     changes.push(Change::Put(Box::new(old)));
                 }
                 if let (Some(record), InsteadOf::Forgotten) = (record, instead_of) {
-                    changes.extend(self.left_behind(&record.id()));
+                    changes.extend(self.shared.left_behind(&record.id()));
                 }
                 let known = Known::settled(&made.inputs, &made.state);
                 // What others record under the same id is shared with them: they may be changing names.

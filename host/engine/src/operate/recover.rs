@@ -235,7 +235,7 @@ fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Chan
     };
     // The wish of the run that was interrupted counts.
     if made.retain {
-        changes.extend(task.left_behind(&there.id()));
+        changes.extend(task.shared.left_behind(&there.id()));
     } else {
         let number = task.shared.plan.recorded.next_copy(&made.urn);
         changes.push(Change::Put(Box::new(Record { superseded: Some(number), ..there.clone() })));
