@@ -223,6 +223,13 @@ impl Shared {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).holders(record).next().is_some()
     }
 
+    /// A record, and all others of ours that say that they are the same real thing.
+    pub(crate) fn copies_of(&self, record: &Record) -> Vec<Arc<Record>> {
+        let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
+        let others = recorded.holders(record).filter(|other| other.id() != record.id() && !other.external);
+        std::iter::once(Arc::new(record.clone())).chain(others.cloned()).collect()
+    }
+
     /// Whether another record says that it is the same real thing.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).is_shared(record)

@@ -207,9 +207,15 @@ pub async fn plan(
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
         let left_alone = decided.iter().filter(|one| matches!(one.work, Work::Pass) && !one.step.left_out);
+        let left_alone = left_alone.map(|one| &one.step.urn);
+        // What may have been made needs what it was made from, wherever this run does not see to it.
+        let seen_to: HashSet<&Urn> =
+            decided.iter().filter(|one| !matches!(one.work, Work::Pass)).map(|one| &one.step.urn).collect();
+        let perhaps_made = recorded.perhaps_made().map(|made| &made.urn);
+        let left_alone = left_alone.chain(perhaps_made.filter(|urn| !seen_to.contains(urn)));
         let is_replaced = |one: &&Decided| one.step.action == crate::plan::Action::Replace;
         let replaced: HashSet<&Urn> = decided.iter().filter(is_replaced).map(|one| &one.step.urn).collect();
-        let needed = waits::needed(&recorded, left_alone.map(|one| &one.step.urn), &replaced, &removed);
+        let needed = waits::needed(&recorded, left_alone, &replaced, &removed);
         let mut removed = removed.clone();
         removed.retain(|urn| !needed.contains_key(urn));
         for (urn, by) in &needed {

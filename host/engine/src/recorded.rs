@@ -114,6 +114,15 @@ impl Recorded {
         self.pending(id).is_some_and(|intent| matches!(intent.operation, Operation::Delete(_)))
     }
 
+    /// What interrupted calls may have made and nobody knows, by record. It needs what it was made from, as
+    /// everything does that is recorded.
+    pub(crate) fn perhaps_made(&self) -> impl Iterator<Item = &Record> {
+        self.all_pending().filter_map(|intent| match &intent.operation {
+            Operation::Create(made) => Some(&**made),
+            Operation::Update(_) | Operation::Delete(_) => None,
+        })
+    }
+
     /// All calls whose outcome is not known, by record.
     pub(crate) fn all_pending(&self) -> impl Iterator<Item = &Arc<Intent>> {
         self.pending.values()

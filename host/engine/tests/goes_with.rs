@@ -4,7 +4,7 @@
 
 mod support;
 
-use purlin_engine::{PlanOptions, Scope};
+use purlin_engine::{CancelToken, PlanOptions, Scope};
 use purlin_model::driver::Implements;
 use purlin_state::Status;
 use support::{FULL, Lost, PLAIN, Platform, documents, locked};
@@ -300,6 +300,28 @@ async fn what_lives_in_the_old_one_retained_in_vain_goes_too() {
     platform.done();
     let done = platform.deploys(&of("fixed: 2")).await;
     assert_eq!(done, ["create a~2", "create b~2", "delete a", "create c~2"]);
+    assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
+}
+
+/// The old `a` stays for `b` at first, and the old `b`, which is retained in vain, for as long as that does.
+#[tokio::test]
+async fn what_is_retained_in_vain_stays_recorded_until_its_host_goes() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        let wishes = [("b", "retain: true, deleted_with: <a>"), ("c", "deleted_with: <b>")];
+        documents(&[("a", fixed), ("b", "fixed: <a.id>"), ("c", "v: c")], &wishes)
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    for (target, copies) in [("a", 1), ("b", 2)] {
+        let scope = Scope { targets: vec![format!("thing#shared.{target}")], ..Scope::default() };
+        let options = PlanOptions { scope, ..PlanOptions::default() };
+        let plan = platform.plan_with(&of("fixed: 2"), options).await.expect("a plan");
+        platform.run(plan, CancelToken::default()).await;
+        assert_eq!(platform.copies().await, copies);
+    }
+    assert_eq!(platform.done(), ["create a~2", "create b~2"]);
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create c~2", "delete a"]);
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 

@@ -3,7 +3,7 @@
 
 mod support;
 
-use purlin_engine::{CancelToken, Cause, PlanOptions, Scope};
+use purlin_engine::{CancelToken, Cause, DestroyOptions, PlanOptions, Scope};
 use purlin_model::driver::Implements;
 use purlin_state::{Operation, Status};
 use support::{FULL, Lost, PLAIN, Platform, documents, locked, scope};
@@ -209,16 +209,16 @@ async fn what_was_found_late_does_not_depend_on_what_is_gone() {
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
     lose(&platform, "create b", Lost::After);
     platform.up(&all).await;
-    // Nobody finds out, and `a` goes.
-    let plan = platform.destroy_plan_with(purlin_engine::DestroyOptions { scope: scope(&["a"], &[]) });
-    let plan = plan.await.expect("a plan");
-    platform.run(plan, CancelToken::default()).await;
-    assert_eq!(platform.alive(), ["b"]);
+    // Nobody finds out. Then `a` stays where somebody asks for it alone, and is forgotten where they insist.
+    let options = DestroyOptions { scope: scope(&["a"], &[]) };
+    assert!(platform.destroy_plan_with(options).await.is_err());
+    let a = platform.record("shared.a").await.expect("recorded").urn;
+    platform.write(purlin_engine::forget(platform.snapshot().await, &a, true).expect("changes")).await;
     // The store looks whether it is whole.
     platform.recover().await;
     assert!(platform.record("shared.b").await.expect("found").dependencies.is_empty());
     assert!(platform.destroy().await.is_success());
-    assert!(platform.alive().is_empty());
+    assert_eq!(platform.alive(), ["a"]);
 }
 
 #[tokio::test]
@@ -250,6 +250,34 @@ async fn what_is_left_alone_and_may_have_been_made_keeps_what_it_would_need() {
     assert_eq!(told, ["shared.b", "shared.a"]);
     platform.run(plan, CancelToken::default()).await;
     assert_eq!((platform.done(), platform.alive()), (vec![], vec!["a".to_owned(), "b".to_owned()]));
+}
+
+#[tokio::test]
+async fn what_left_the_documents_and_may_have_been_made_keeps_what_it_would_need() {
+    let platform = Platform::with(PLAIN);
+    lose(&platform, "create b", Lost::After);
+    platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
+    platform.done();
+    let plan = platform.plan(&documents(&[("c", "v: 1")], &[])).await.expect("a plan");
+    let told: Vec<_> = plan.warnings.iter().map(|warning| warning.key.id()).collect();
+    assert_eq!(told, ["shared.b", "shared.a"]);
+    platform.run(plan, CancelToken::default()).await;
+    assert_eq!((platform.done(), platform.alive().len()), (vec!["create c".to_owned()], 3));
+}
+
+#[tokio::test]
+async fn what_is_left_out_and_may_have_been_made_keeps_what_it_would_need() {
+    let platform = Platform::with(PLAIN);
+    lose(&platform, "create b", Lost::After);
+    platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>"), ("c", "v: 1")], &[])).await;
+    platform.done();
+    let scope = Scope { exclude: vec!["thing#shared.b".to_owned()], ..Scope::default() };
+    let plan = platform.destroy_plan_with(DestroyOptions { scope }).await.expect("a plan");
+    platform.run(plan, CancelToken::default()).await;
+    assert_eq!(
+        (platform.done(), platform.alive()),
+        (vec!["delete c".to_owned()], vec!["a".to_owned(), "b".to_owned()])
+    );
 }
 
 #[tokio::test]

@@ -56,11 +56,15 @@ impl Task<'_> {
 }
 
 impl Task<'_> {
-    /// What is written down of something that is gone, and of all that went with it.
+    /// What is written down of something that is gone, and of all that went with it. Where a part of the
+    /// journal was lost, another record may say that it is the same thing, which is gone there as well.
     pub(super) fn gone_with_company(self, record: &Record, deleted: bool) -> Vec<Change> {
-        // Somebody may still refer to it; a place that nobody needs goes with the next plan.
-        let mut changes = gone(record, record.superseded.is_none());
-        changes.extend(self.company(&record.id(), deleted));
+        let mut changes = Vec::new();
+        for record in self.shared.copies_of(record) {
+            // Somebody may still refer to it; a place that nobody needs goes with the next plan.
+            changes.extend(gone(&record, record.superseded.is_none()));
+            changes.extend(self.company(&record.id(), deleted));
+        }
         changes
     }
 

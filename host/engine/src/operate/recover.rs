@@ -166,7 +166,7 @@ impl Task<'_> {
             }
             Err(cause) => {
                 // What else this run does has to know how far it may have come.
-                drop(self.shared.submit(vec![Change::Put(Box::new(known))])?);
+                self.shared.submit(vec![Change::Put(Box::new(known))])?.await?;
                 return Err(cause);
             }
         }

@@ -124,6 +124,8 @@ fn keep_with_dependencies(
     going: &mut HashSet<Urn>,
 ) {
     let mut stack: Vec<Urn> = going.iter().filter(|urn| !scope.contains(*urn)).cloned().collect();
+    let perhaps_made = recorded.perhaps_made().filter(|made| !scope.contains(&made.urn));
+    stack.extend(perhaps_made.flat_map(|made| made.dependencies.iter().cloned()));
     while let Some(urn) = stack.pop() {
         going.remove(&urn);
         if let Some(record) = recorded.current(&urn) {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Key, Urn};
-use purlin_state::{Operation as Pending, Record, RecordId};
+use purlin_state::{Record, RecordId};
 
 use super::Decided;
 use crate::error::Error;
@@ -99,7 +99,7 @@ pub(super) fn build(
         let Building { steps, operations, .. } = building;
         return Ok(Built { steps, operations, blocked: Vec::new() });
     }
-    building.index();
+    building.index(in_scope);
     building.replace(&replaced, in_scope, warnings);
     building.remove();
     building.delete_left_overs(in_scope, warnings);
@@ -196,7 +196,7 @@ impl Building<'_> {
         }
     }
 
-    fn index(&mut self) {
+    fn index(&mut self, in_scope: Option<&HashSet<Urn>>) {
         for (index, operation) in (0u32..).zip(&self.operations) {
             if matches!(operation.work, Work::Pass | Work::Adopt { .. }) {
                 continue;
@@ -211,10 +211,9 @@ impl Building<'_> {
             }
         }
         // What may exist needs what it was made from, and so does another attempt at it.
-        for intent in self.recorded.all_pending() {
-            if let Pending::Create(made) = &intent.operation
-                && self.provisions.contains_key(&made.urn)
-            {
+        for made in self.recorded.perhaps_made() {
+            let is_left_out = in_scope.is_some_and(|scope| !scope.contains(&made.urn));
+            if is_left_out || self.provisions.contains_key(&made.urn) {
                 let made: Arc<Record> = Arc::new(Record::clone(made));
                 for dependency in &made.dependencies {
                     self.dependents.entry(dependency.clone()).or_default().push(Arc::clone(&made));
@@ -279,7 +278,13 @@ impl Building<'_> {
             None => !self.going.contains(&record.urn) && !self.provisions.contains_key(&record.urn),
             Some(_) => in_scope.is_some_and(|scope| !scope.contains(&record.urn)),
         };
-        let mut staying: Vec<&Arc<Record>> = self.recorded.records().filter(stays).collect();
+        let mut staying: Vec<&Record> =
+            self.recorded.records().filter(stays).map(|record| &**record).collect();
+        let is_left_alone = |made: &&Record| match in_scope {
+            Some(scope) if !scope.contains(&made.urn) => true,
+            _ => self.graph.is_some() && !self.provisions.contains_key(&made.urn),
+        };
+        staying.extend(self.recorded.perhaps_made().filter(is_left_alone));
         // Records come in no order; of several reasons the first is told.
         staying.sort_by_cached_key(|record| std::cmp::Reverse(record.id()));
         let mut needed = BTreeMap::new();

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use purlin_graph::Graph;
-use purlin_model::{Context, Reason, Urn};
-use purlin_state::{RecordId, Status};
+use purlin_model::{Context, Key, Reason, Urn};
+use purlin_state::{Record, RecordId, Status};
 
 use super::edges::{self, waits_for};
 use super::{Building, prefer};
@@ -43,14 +43,14 @@ pub(in crate::planner) fn homeless(
         return Vec::new();
     }
     // What is retained goes all the same with what it lives in.
-    let mut retained: Vec<&Step> =
-        operations.iter().filter_map(|operation| forgotten(steps, operation)).collect();
+    let mut retained: Vec<(RecordId, &Step)> =
+        operations.iter().filter_map(|operation| forgotten(steps, recorded, operation)).collect();
     loop {
         let before = retained.len();
-        retained.retain(|step| {
-            let home = recorded.current(&step.urn).and_then(|record| recorded.home_of(record));
+        retained.retain(|(id, step)| {
+            let home = recorded.get(id).and_then(|record| recorded.home_of(record));
             let Some((host, _)) = home.and_then(|home| hosts.get(&home.id())) else { return true };
-            hosts.insert(RecordId::current(step.urn.clone()), (*host, step));
+            hosts.insert(id.clone(), (*host, *step));
             false
         });
         if retained.len() == before {
@@ -88,18 +88,30 @@ pub(in crate::planner) fn homeless(
     homeless.collect()
 }
 
-/// The step of an operation that only forgets what is recorded now, as that is retained.
-fn forgotten<'a>(steps: &'a [Step], operation: &Operation) -> Option<&'a Step> {
+/// What an operation only forgets, as that is retained, with its step.
+fn forgotten<'a>(
+    steps: &'a [Step],
+    recorded: &Recorded,
+    operation: &Operation,
+) -> Option<(RecordId, &'a Step)> {
     let step = steps.get(operation.step as usize)?;
-    let is_forgotten = match &operation.work {
-        Work::Create { instead_of, .. } => *instead_of == InsteadOf::Forgotten,
-        Work::Delete { call: false, goes_with: false, .. } => step
-            .reasons
-            .iter()
-            .any(|reason| matches!(reason, Reason::ForgottenRetained | Reason::OldOneNotRetained { .. })),
-        _ => false,
+    let current = || RecordId::current(step.urn.clone());
+    let is_retained =
+        |reason: &Reason| matches!(reason, Reason::ForgottenRetained | Reason::OldOneNotRetained { .. });
+    let id = match &operation.work {
+        Work::Create { instead_of: InsteadOf::Forgotten, .. } => current(),
+        // An old copy that an earlier run kept for what it lives in.
+        Work::Delete { id, call: false, goes_with: false, .. }
+            if recorded.get(id).is_some_and(|record| id.superseded.is_some() && record.retain) =>
+        {
+            id.clone()
+        }
+        Work::Delete { call: false, goes_with: false, .. } if step.reasons.iter().any(is_retained) => {
+            current()
+        }
+        _ => return None,
     };
-    is_forgotten.then_some(step)
+    Some((id, step))
 }
 
 /// Something that goes, and with whom.
@@ -213,7 +225,7 @@ impl Building<'_> {
     /// What is to be retained and lives in something, in the order in which it may go with that.
     fn retained(&self) -> Vec<Guest> {
         let retained = (0u32..).zip(&self.operations).filter_map(|(own, operation)| {
-            let id = RecordId::current(forgotten(&self.steps, operation)?.urn.clone());
+            let (id, _) = forgotten(&self.steps, self.recorded, operation)?;
             self.lives_in(&id, own)
         });
         let mut retained: Vec<Guest> = retained.collect();
@@ -235,6 +247,10 @@ impl Building<'_> {
         };
         also.push(id.clone());
         self.deletions.insert(id.clone(), by);
+        if id.superseded.is_some() && !waits_for(&self.operations, by, *own) {
+            prefer(&mut self.operations, by, *own);
+            followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(*own));
+        }
         let Some(Operation { step, work, .. }) = self.operations.get_mut(*own as usize) else { return true };
         let step = *step;
         if let Work::Create { instead_of, .. } = work {
@@ -268,6 +284,23 @@ impl Building<'_> {
             }
         }
         true
+    }
+
+    /// Where something that is retained lives in an old copy that stays for now: for whom that stays. It goes
+    /// with the old copy one day, and is recorded until then.
+    pub(super) fn home_stays_for(&self, retained: &Record, in_scope: Option<&HashSet<Urn>>) -> Option<Key> {
+        let mut seen = HashSet::from([retained.id()]);
+        let mut home = self.recorded.home_of(retained)?;
+        while home.superseded.is_some() && seen.insert(home.id()) {
+            if in_scope.is_some_and(|scope| !scope.contains(&home.urn)) {
+                return home.urn.key();
+            }
+            if let Some(other) = self.needed.get(&home.id()) {
+                return Some(other.clone());
+            }
+            home = self.recorded.home_of(home)?;
+        }
+        None
     }
 
     fn guest(&self, id: &RecordId, own: u32) -> Option<Guest> {

@@ -49,8 +49,10 @@ impl Building<'_> {
             if in_scope.is_some_and(|scope| !scope.contains(&record.urn)) {
                 continue;
             }
-            if let Some(other) = self.needed.get(&record.id()) {
-                warnings.push(the_old_one_stays(key, other));
+            let needed_by = self.needed.get(&record.id()).cloned();
+            let home_stays = || self.home_stays_for(record, in_scope).filter(|_| record.retain);
+            if let Some(other) = needed_by.or_else(home_stays) {
+                warnings.push(the_old_one_stays(key, &other));
                 continue;
             }
             let step = self.steps.len() as u32;

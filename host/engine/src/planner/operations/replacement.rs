@@ -25,8 +25,15 @@ impl Building<'_> {
             let node = node.and_then(|node| self.graph?.node(node));
             let retain = node.is_some_and(|node| node.lifecycle.retain);
             step.delete_before_replace = before && !retain;
+            let current = RecordId::current(urn.clone());
+            let home_stays_for = || self.home_stays_for(self.recorded.get(&current)?, in_scope);
+            let home_stays_for = (retain && !before).then(home_stays_for).flatten();
+            let retain = retain && home_stays_for.is_none();
+            let Some(step) = self.steps.get_mut(*index as usize) else { continue };
             if retain {
                 step.reasons.push(Reason::OldOneRetained);
+            } else if let Some(other) = &home_stays_for {
+                step.reasons.push(Reason::OldOneNotRetained { other: other.clone() });
             }
             let instead = match (retain, before) {
                 (true, _) => InsteadOf::Forgotten,
@@ -38,13 +45,12 @@ impl Building<'_> {
             {
                 *instead_of = instead;
             }
-            let current = RecordId::current(urn.clone());
             let superseded = match instead {
                 InsteadOf::Copy(number) => Some(number),
                 _ => None,
             };
             let id = RecordId { urn: urn.clone(), superseded };
-            let needed_by = self.needed.get(&current);
+            let needed_by = home_stays_for.as_ref().or_else(|| self.needed.get(&current));
             let own = match instead {
                 InsteadOf::Deleted if let Some(other) = needed_by => {
                     // What the run is not about has to be taken in; what is left alone is waited for.
