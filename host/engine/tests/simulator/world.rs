@@ -192,6 +192,8 @@ impl World {
             there.name == thing.name && self.doubts.unsure.contains(other) && !is_recorded(other)
         });
         let released = thing.released || has_namesake;
+        // Who repeats an old call makes the same thing again.
+        self.went.remove(id);
         self.things.insert(id.to_owned(), Thing { home, released, ..thing.noted() });
     }
 
