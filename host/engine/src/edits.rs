@@ -8,7 +8,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::circles::Dependence;
 use crate::error::Error;
-use crate::operate::somewhere;
+use crate::operate::{emptied, somewhere};
 use crate::recorded::{Recorded, exists, is_outcome};
 
 /// The changes that make a resource unknown: its record, its old copies, and what is pending. What
@@ -158,13 +158,22 @@ pub fn taint(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Err
 /// record that was changed least recently loses its own. Whatever lost a dependency is looked at again by the
 /// next plan. Nothing to do is no change.
 pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
-    let known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
+    let mut known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
     let ids: BTreeSet<RecordId> = snapshot.records.iter().map(|record| record.id()).collect();
     let homeless = snapshot.pending.iter().filter(|intent| match &intent.operation {
         Operation::Create(_) => false,
         Operation::Update(_) | Operation::Delete(_) => !ids.contains(&intent.id()),
     });
     let mut changes: Vec<Change> = homeless.map(|intent| Change::Settle(intent.id())).collect();
+    // What may have been made keeps its place, so that those that were made from it stay for it.
+    for intent in &snapshot.pending {
+        if let Operation::Create(made) = &intent.operation
+            && snapshot.records.iter().any(|record| record.dependencies.contains(&made.urn))
+            && known.insert(&made.urn)
+        {
+            changes.push(Change::Put(Box::new(emptied(made))));
+        }
+    }
     let mut mended: BTreeMap<RecordId, Record> = BTreeMap::new();
     for record in &snapshot.records {
         if !record.dependencies.iter().all(|urn| known.contains(urn)) {

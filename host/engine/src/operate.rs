@@ -20,6 +20,7 @@ use purlin_model::{Context, Finding, Label, Lifecycle, Reason, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::OwnedSemaphorePermit;
 
+pub(crate) use self::delete::emptied;
 use self::effort::Effort;
 use crate::apply::Shared;
 use crate::driver::Driver;

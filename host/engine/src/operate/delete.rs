@@ -107,7 +107,12 @@ pub(super) fn gone(record: &Record, stays: bool) -> Vec<Change> {
     if !stays {
         return vec![Change::Remove(record.id())];
     }
-    let absent = Record {
+    vec![Change::Put(Box::new(emptied(record)))]
+}
+
+/// The record of something that is not there, and whose place is kept.
+pub(crate) fn emptied(record: &Record) -> Record {
+    Record {
         status: Status::Absent,
         state: ResourceState::default(),
         digest: [0; 32],
@@ -115,6 +120,5 @@ pub(super) fn gone(record: &Record, stays: bool) -> Vec<Change> {
         // What is not there needs nothing, so nothing has to stay for it.
         dependencies: Vec::new(),
         ..record.clone()
-    };
-    vec![Change::Put(Box::new(absent))]
+    }
 }

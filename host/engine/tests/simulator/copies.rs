@@ -24,6 +24,8 @@ pub(crate) struct Doubts {
     restored: BTreeSet<String>,
     /// Those in which no `up` of everything succeeded since.
     open: BTreeSet<String>,
+    /// What was recorded twice once a journal was damaged.
+    pub(crate) twins: BTreeSet<String>,
 }
 
 impl Place {
