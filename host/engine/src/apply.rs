@@ -224,7 +224,7 @@ impl Shared {
     }
 
     /// A record, and all others of ours that say that they are the same real thing.
-    pub(crate) fn copies_of(&self, record: &Record) -> Vec<Arc<Record>> {
+    pub(crate) fn with_twins(&self, record: &Record) -> Vec<Arc<Record>> {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         let others = recorded.holders(record).filter(|other| other.id() != record.id() && !other.external);
         std::iter::once(Arc::new(record.clone())).chain(others.cloned()).collect()

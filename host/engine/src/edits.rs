@@ -9,7 +9,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 use crate::circles::Dependence;
 use crate::error::Error;
 use crate::operate::{emptied, somewhere};
-use crate::recorded::{Recorded, exists, is_outcome};
+use crate::recorded::{Recorded, exists, is_outcome, perhaps_made_by};
 
 /// The changes that make a resource unknown: its record, its old copies, and what is pending. What
 /// is real stays as it is.
@@ -156,7 +156,8 @@ pub fn taint(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Err
 /// The changes that end what records say against each other where that can be ended: dependencies on
 /// what is not recorded, pending changes and deletions of it, and dependencies that form a loop, of which the
 /// record that was changed least recently loses its own. Whatever lost a dependency is looked at again by the
-/// next plan. Nothing to do is no change.
+/// next plan. What may have been made and others are recorded to depend on keeps its place, and they their
+/// dependency on it. Nothing to do is no change.
 pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
     let mut known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
     let ids: BTreeSet<RecordId> = snapshot.records.iter().map(|record| record.id()).collect();
@@ -165,12 +166,9 @@ pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
         Operation::Update(_) | Operation::Delete(_) => !ids.contains(&intent.id()),
     });
     let mut changes: Vec<Change> = homeless.map(|intent| Change::Settle(intent.id())).collect();
-    // What may have been made keeps its place, so that those that were made from it stay for it.
-    for intent in &snapshot.pending {
-        if let Operation::Create(made) = &intent.operation
-            && snapshot.records.iter().any(|record| record.dependencies.contains(&made.urn))
-            && known.insert(&made.urn)
-        {
+    let needed: BTreeSet<&Urn> = snapshot.records.iter().flat_map(|record| &record.dependencies).collect();
+    for made in snapshot.pending.iter().filter_map(|intent| perhaps_made_by(intent)) {
+        if needed.contains(&made.urn) && known.insert(&made.urn) {
             changes.push(Change::Put(Box::new(emptied(made))));
         }
     }
@@ -290,5 +288,19 @@ mod tests {
         mended.into_iter().for_each(|change| records.apply(change));
         records.verify().expect("whole");
         assert!(mend(&records.snapshot()).is_empty());
+    }
+
+    #[test]
+    fn what_may_have_been_made_keeps_its_place_for_those_that_need_it() {
+        let made = record("made", &["a"]);
+        let snapshot = Snapshot {
+            records: vec![record("a", &[]).into(), record("b", &["made"]).into()],
+            pending: vec![
+                pending(Operation::Create(Box::new(made.clone()))),
+                pending(Operation::Create(Box::new(record("needed_by_none", &["a"])))),
+            ],
+            ..Snapshot::default()
+        };
+        assert_eq!(mend(&snapshot), [Change::Put(Box::new(emptied(&made)))]);
     }
 }

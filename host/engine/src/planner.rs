@@ -29,6 +29,7 @@ use purlin_graph::{Graph, Node, NodeId};
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::{Context, Diagnostic, Key, Reason, Urn};
 use purlin_sandbox::CallError;
+use purlin_state::RecordId;
 
 use crate::answers::Total;
 use crate::ask;
@@ -39,7 +40,7 @@ use crate::error::{Cause, Error};
 use crate::evaluate::{self, Board, Known};
 use crate::failed::{CallFailed, Defined};
 use crate::plan::{DriverSet, Operation, Plan, Prepared, Step, Suggestion, Warning, Work};
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, exists};
 use crate::rules::{self, Rules};
 use crate::secrets::{self, NoStores, SecretStores, Vault};
 use crate::workload;
@@ -220,8 +221,13 @@ pub async fn plan(
         removed.retain(|urn| !needed.contains_key(urn));
         for (urn, by) in &needed {
             let Some(key) = urn.key() else { continue };
-            let message =
-                format!("it stays for now: `{by}`, which is left alone, is recorded to depend on it");
+            let by_urn = Urn::new(context, by);
+            let is_there = recorded.current(&by_urn).is_some_and(|record| exists(record));
+            let needs_it = match !is_there && recorded.is_perhaps_made(&RecordId::current(by_urn)) {
+                true => "which an interrupted run may have made, depends on it then",
+                false => "which is left alone, is recorded to depend on it",
+            };
+            let message = format!("it stays for now: `{by}`, {needs_it}");
             warnings.push(Warning { key, message });
         }
         let operations::Built { steps, operations, blocked } =

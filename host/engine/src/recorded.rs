@@ -104,9 +104,14 @@ impl Recorded {
         self.pending.get(id)
     }
 
+    /// What an interrupted call may have made under an id, and nobody knows.
+    pub(crate) fn perhaps_made_as(&self, id: &RecordId) -> Option<&Record> {
+        self.pending(id).and_then(|intent| perhaps_made_by(intent))
+    }
+
     /// Whether a call that was interrupted may have made something that nobody knows.
     pub(crate) fn is_perhaps_made(&self, id: &RecordId) -> bool {
-        self.pending(id).is_some_and(|intent| matches!(intent.operation, Operation::Create(_)))
+        self.perhaps_made_as(id).is_some()
     }
 
     /// Whether a call whose outcome is not known may have deleted something.
@@ -117,10 +122,12 @@ impl Recorded {
     /// What interrupted calls may have made and nobody knows, by record. It needs what it was made from, as
     /// everything does that is recorded.
     pub(crate) fn perhaps_made(&self) -> impl Iterator<Item = &Record> {
-        self.all_pending().filter_map(|intent| match &intent.operation {
-            Operation::Create(made) => Some(&**made),
-            Operation::Update(_) | Operation::Delete(_) => None,
-        })
+        self.all_pending().filter_map(|intent| perhaps_made_by(intent))
+    }
+
+    /// All records, and what interrupted calls may have made.
+    pub(crate) fn recorded_or_perhaps_made(&self) -> impl Iterator<Item = &Record> {
+        self.records().map(|record| &**record).chain(self.perhaps_made())
     }
 
     /// All calls whose outcome is not known, by record.
@@ -417,6 +424,14 @@ pub(crate) fn is_outcome(recorded: &Record, made: &Record) -> bool {
     recorded.created == made.created
         && recorded.deployment == made.deployment
         && recorded.driver == made.driver
+}
+
+/// What a call has made if its outcome is not known and it got through.
+pub(crate) fn perhaps_made_by(intent: &Intent) -> Option<&Record> {
+    match &intent.operation {
+        Operation::Create(made) => Some(made),
+        Operation::Update(_) | Operation::Delete(_) => None,
+    }
 }
 
 /// Whether something exists under a record.

@@ -6,7 +6,7 @@ mod support;
 
 use purlin_engine::{CancelToken, PlanOptions, Scope};
 use purlin_model::driver::Implements;
-use purlin_state::Status;
+use purlin_state::{Change, Record, Status};
 use support::{FULL, Lost, PLAIN, Platform, documents, locked};
 
 const FIRST: &str = "delete_before_replace: true";
@@ -323,6 +323,22 @@ async fn what_is_retained_in_vain_stays_recorded_until_its_host_goes() {
     assert_eq!(platform.done(), ["create a~2", "create b~2"]);
     assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create c~2", "delete a"]);
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
+}
+
+/// A damaged journal may leave two records of one real thing; what becomes of that is true of both.
+#[tokio::test]
+async fn what_goes_with_its_host_is_gone_under_every_record_of_it() {
+    let platform = Platform::new();
+    let guest = [("b", "deleted_with: <a>")];
+    platform.deploys(&documents(&[("a", "v: a"), ("b", "fixed: <a.id>"), ("twin", "v: b")], &guest)).await;
+    let (b, twin) = (platform.record("shared.b").await, platform.record("shared.twin").await);
+    let (b, twin) = (b.expect("recorded"), twin.expect("recorded"));
+    platform.write(vec![Change::Put(Box::new(Record { state: b.state, ..twin }))]).await;
+    let only_the_twin = documents(&[("twin", "v: b")], &[]);
+    platform.up(&only_the_twin).await;
+    assert_eq!(platform.record("shared.twin").await.map(|record| record.status), Some(Status::Absent));
+    platform.done();
+    assert_eq!(platform.deploys(&only_the_twin).await, ["create twin~2"]);
 }
 
 /// The old one is retained and forgotten, and nothing moved `b` into the new one.

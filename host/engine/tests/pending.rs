@@ -281,6 +281,19 @@ async fn what_is_left_out_and_may_have_been_made_keeps_what_it_would_need() {
 }
 
 #[tokio::test]
+async fn nobody_reads_what_may_be_gone_and_waits_itself() {
+    let platform = Platform::with(PLAIN);
+    let of = |paused: &str| documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[("a", paused)]);
+    platform.deploys(&of("paused: false")).await;
+    lose(&platform, "delete a", Lost::After);
+    platform.destroy().await;
+    lose(&platform, "delete a", Lost::Before);
+    platform.done();
+    platform.up(&of("paused: true")).await;
+    assert_eq!((platform.done(), platform.alive()), (vec!["delete a".to_owned()], Vec::<String>::new()));
+}
+
+#[tokio::test]
 async fn what_may_have_been_made_depends_on_what_got_another_name() {
     let platform = Platform::with(PLAIN);
     lose(&platform, "create b", Lost::After);

@@ -57,10 +57,10 @@ impl Task<'_> {
 
 impl Task<'_> {
     /// What is written down of something that is gone, and of all that went with it. Where a part of the
-    /// journal was lost, another record may say that it is the same thing, which is gone there as well.
+    /// journal was lost, another record may say that something is the same thing, which is gone there as well.
     pub(super) fn gone_with_company(self, record: &Record, deleted: bool) -> Vec<Change> {
         let mut changes = Vec::new();
-        for record in self.shared.copies_of(record) {
+        for record in self.shared.with_twins(record) {
             // Somebody may still refer to it; a place that nobody needs goes with the next plan.
             changes.extend(gone(&record, record.superseded.is_none()));
             changes.extend(self.company(&record.id(), deleted));
@@ -82,20 +82,26 @@ impl Task<'_> {
                 if !exists(&guest) || guest.external || !deleted && reads() || !seen.insert(id.clone()) {
                     continue;
                 }
-                let is_gone = is_gone && lives_there;
-                if is_gone {
-                    changes.extend(gone(&guest, id.superseded.is_none()));
-                    // What was never found out about it does not matter any more, but for a new one of it.
-                    if !self.shared.plan.recorded.is_perhaps_made(&id)
-                        && self.shared.plan.recorded.pending(&id).is_some()
-                    {
-                        changes.push(Change::Settle(id.clone()));
+                if is_gone && lives_there {
+                    for guest in self.shared.with_twins(&guest) {
+                        let id = guest.id();
+                        changes.extend(gone(&guest, id.superseded.is_none()));
+                        // What was never found out about it does not matter any more, but for a new one of it.
+                        if !self.shared.plan.recorded.is_perhaps_made(&id)
+                            && self.shared.plan.recorded.pending(&id).is_some()
+                        {
+                            changes.push(Change::Settle(id.clone()));
+                        }
+                        seen.insert(id.clone());
+                        hosts.push((id, true));
                     }
-                } else if !guest.tainted && id.superseded.is_none() {
+                    continue;
+                }
+                if !guest.tainted && id.superseded.is_none() {
                     self.shared.note_found(id.urn.clone());
                     changes.push(Change::Put(Box::new(Record { tainted: true, ..Record::clone(&guest) })));
                 }
-                hosts.push((id, is_gone));
+                hosts.push((id, false));
             }
         }
         changes

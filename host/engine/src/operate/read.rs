@@ -25,6 +25,12 @@ impl Task<'_> {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let driver = self.driver(&node)?;
         let mut record = self.stamped(found);
+        // Since the plan looked, it may have gone with the old one of what it lives in.
+        if self.deleted_with(node).is_some_and(|host| self.shared.has_made(&host))
+            && self.look_at_record(&**driver, &record).await?.is_none()
+        {
+            return Err(Cause::NotFound(record.state.id.expose().to_owned()));
+        }
         if driver.manifest().implements.name {
             record.name = driver.name(&self.call(), &record.inputs).await?;
         }

@@ -84,10 +84,9 @@ fn undecided_creations(
     steps: &mut Vec<Step>,
     operations: &mut Vec<Operation>,
 ) {
-    for intent in recorded.all_pending() {
-        let urn = intent.id().urn;
+    for made in recorded.perhaps_made() {
+        let urn = made.urn.clone();
         let in_scope = scope.is_none_or(|scope| scope.contains(&urn));
-        let purlin_state::Operation::Create(made) = &intent.operation else { continue };
         let (true, Some(key)) = (in_scope, urn.key()) else { continue };
         let step = steps.iter().position(|step| step.urn == urn).unwrap_or_else(|| {
             let reasons = vec![Reason::MayExist];

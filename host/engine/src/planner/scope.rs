@@ -48,7 +48,7 @@ impl Scope {
         for node in graph.into_iter().flat_map(Graph::nodes) {
             all.insert(node.key.clone(), Urn::new(context, node.key));
         }
-        for record in recorded.records().map(|record| &**record).chain(recorded.perhaps_made()) {
+        for record in recorded.recorded_or_perhaps_made() {
             if let Some(key) = record.urn.key() {
                 all.insert(key, record.urn.clone());
             }
@@ -92,7 +92,7 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
     let mut more = true;
     while more {
         let before = chosen.len();
-        for record in recorded.records().map(|record| &**record).chain(recorded.perhaps_made()) {
+        for record in recorded.recorded_or_perhaps_made() {
             if record.dependencies.iter().any(|urn| chosen.contains(urn)) {
                 chosen.insert(record.urn.clone());
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use purlin_graph::{EmptyReference, Graph, Missing, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
-use purlin_state::{Operation, Record, RecordId, Status};
+use purlin_state::{Record, RecordId, Status};
 
 use crate::circles::Turned;
 use crate::evaluate::Board;
@@ -64,8 +64,9 @@ pub(super) fn spread(
         let urn = Urn::new(context, key);
         let record = recorded.current(&urn).filter(|record| exists(record));
         let failed = waiting.get(&node).is_some_and(|reasons| reasons.iter().any(is_failure));
-        // Then others read what is recorded.
-        let stands = record.is_some_and(|record| !failed || record.status == Status::Ready);
+        // Then others read what is recorded; what may be gone gives nobody its outputs.
+        let stands = !recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
+            && record.is_some_and(|record| !failed || record.status == Status::Ready);
         let there = record.is_some();
         let reasons: Vec<Reason> =
             waiting.get(&node).into_iter().flatten().map(|why| Reason::Waits(via(why, key, there))).collect();
@@ -129,15 +130,12 @@ pub(super) fn needed<'a>(
     }
     let mut left_alone: Vec<&Urn> = left_alone.collect();
     left_alone.sort();
-    // What may have been made needs what it was made from.
-    let perhaps_made = |urn: &Urn| match &recorded.pending(&RecordId::current(urn.clone()))?.operation {
-        Operation::Create(made) => Some(&**made),
-        _ => None,
-    };
     let there = |urn: &Urn| recorded.current(urn).map(|record| &**record);
     let records = left_alone.iter().flat_map(|urn| {
         let key = |record| Some((record, urn.key()?));
-        there(urn).into_iter().chain(perhaps_made(urn)).filter_map(key)
+        // What may have been made needs what it was made from.
+        let perhaps_made = recorded.perhaps_made_as(&RecordId::current(Urn::clone(urn)));
+        there(urn).into_iter().chain(perhaps_made).filter_map(key)
     });
     let mut open: Vec<(&Record, Key)> = records.collect();
     let mut copies = HashSet::new();

@@ -13,7 +13,7 @@ use purlin_engine::{
 };
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::{Context, EnvironmentId, Reason};
-use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
+use purlin_state::{Change, Environment, Operation, Snapshot, Status, Writer};
 
 use crate::documents::{self, Documents, Resource, key};
 use crate::drivers::Shelf;
@@ -468,6 +468,10 @@ impl Place {
             let mut record = purlin_state::Record::clone(&record);
             if record.external {
                 record.digest = [0; 32];
+                // What is gone is nobody's; it is made.
+                if !self.world().things.contains_key(record.state.id.expose()) {
+                    (record.status, record.state) = (Status::Absent, Default::default());
+                }
             }
             (record.protect, record.external) = (false, false);
             Change::Put(Box::new(record))

@@ -390,8 +390,10 @@ impl World {
             // Where the old one goes first, what can be changed in place follows the new one. What
             // lives within it goes with it.
             let may_follow = first || inside.contains(other);
-            // What others manage from now on follows nobody.
-            let is_ours = |record: &Record| is_there(record) && !record.external;
+            // What others manage from now on follows nobody, nor does what is retained: it is forgotten
+            // but for what it lives in, which may take it along.
+            let is_forgotten = |record: &Record| record.superseded.is_some() && record.retain;
+            let is_ours = |record: &Record| is_there(record) && !record.external && !is_forgotten(record);
             let recorded = self.view.values().any(|record| record.state.id == *other && is_ours(record));
             if recorded && !may_follow {
                 wrong.push(format!("{id} was deleted, and {other} of {} still needs it", thing.urn));
