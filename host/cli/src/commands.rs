@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod apply;
+mod bundle;
 mod completions;
 mod deploy;
 mod destroy;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Validate(validate::Args),
     Graph(graph::Args),
     Explain(explain::Args),
+    Bundle(bundle::Args),
     Plan(plan::Args),
     Apply(apply::Args),
     Up(up::Args),
@@ -107,6 +109,7 @@ impl Command {
             Self::Outputs(args) => document(args.format.format),
             Self::Export(args) => document(args.format.format),
             Self::State(args) => document(args.format()),
+            Self::Bundle(args) => document(args.format()),
             Self::Env(args) => document(args.format()),
             Self::Driver(args) => document(args.format()),
             Self::Doctor(args) => document(args.format.format),
@@ -120,6 +123,7 @@ impl Command {
             Self::Validate(_) => "validate",
             Self::Graph(_) => "graph",
             Self::Explain(_) => "explain",
+            Self::Bundle(_) => "bundle",
             Self::Plan(_) => "plan",
             Self::Apply(_) => "apply",
             Self::Up(_) => "up",
@@ -150,6 +154,7 @@ impl Command {
             Self::Validate(args) => validate::run(&args, app).await,
             Self::Graph(args) => graph::run(&args, app).await,
             Self::Explain(args) => explain::run(&args, app).await,
+            Self::Bundle(args) => bundle::run(&args, app).await,
             Self::Plan(args) => plan::run(&args, app).await,
             Self::Apply(args) => apply::run(&args, app).await,
             Self::Up(args) => up::run(&args, app).await,

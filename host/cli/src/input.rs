@@ -127,6 +127,12 @@ fn no_project(folder: &Path) -> Result<(), Failure> {
 }
 
 /// The folder of the workspace's file, else the current one; short where that is the same.
+/// The folder that bundles are looked for in where none is named: the one of the nearest purlin.yaml, else the
+/// current one.
+pub(crate) fn default_catalog(app: &App) -> PathBuf {
+    default_folder(surroundings::nearest_workspace(&app.folder).as_deref(), app)
+}
+
 fn default_folder(nearest: Option<&Path>, app: &App) -> PathBuf {
     match nearest.and_then(Path::parent) {
         Some(folder) => short(folder, &app.folder),
@@ -197,7 +203,7 @@ pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
 }
 
 /// Shows warnings, and with `--verbose` notes.
-fn show(remarks: &[Diagnostic], sources: &SourceMap, app: &App) {
+pub(crate) fn show(remarks: &[Diagnostic], sources: &SourceMap, app: &App) {
     let lowest = if app.ui.level >= Level::Verbose { Severity::Note } else { Severity::Warning };
     let remarks: Vec<Diagnostic> =
         remarks.iter().filter(|d| !d.is_error() && d.severity >= lowest).cloned().collect();

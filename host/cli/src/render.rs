@@ -1,6 +1,7 @@
 //! Reports as something to look at. Each takes plain data and gives text; none prints, and none
 //! knows where the data came from.
 
+pub(crate) mod bundle;
 pub(crate) mod check;
 pub(crate) mod diagnostics;
 pub(crate) mod diff;

@@ -3,6 +3,7 @@
 //! The JSON of each is a promise to programs (SPEC §11), with a version in `format`. Secrets are
 //! out of a report before it is serialised; nothing here prints.
 
+pub(crate) mod bundle;
 pub(crate) mod cause;
 pub(crate) mod check;
 pub(crate) mod condition;

@@ -5,6 +5,7 @@
 //! graphs, drivers or stores, and never prints.
 
 mod attached;
+mod bundle;
 mod definition;
 mod deployment;
 mod deployment_set;
@@ -38,6 +39,7 @@ mod x_reference;
 mod yaml;
 
 pub use attached::{AttachedFile, FileContent};
+pub use bundle::{Bundles, bundles, bundles_in};
 pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use held::{Held, ReadFrom, held};
 pub use load::{Input, Loaded, SourceText, load, load_sources};

@@ -12,6 +12,10 @@ pub enum Dialect {
     /// Deployment Sets: roots `externals`, `shared`, `values`, `context`, and `resources` by name
     /// as in Score; `$\{x}` is a literal `${x}`.
     DeploymentSet,
+    /// Bundles: roots `bundle`, `installation`, `outputs` and `context`; `$\{x}` is a literal `${x}`. A parameter or
+    /// a credential reads as `params.parameters.X` or `params.credentials.X`, and an output of something
+    /// required as one of a resource by the name that it was given.
+    Bundle,
 }
 
 impl Dialect {
@@ -26,6 +30,12 @@ impl Dialect {
                 ("manifest", "${manifest.kind}"),
             ],
             Self::Score => &[("metadata", "${metadata.name}"), ("resources", "${resources.NAME.OUTPUT}")],
+            Self::Bundle => &[
+                ("bundle", "${bundle.parameters.NAME}"),
+                ("installation", "${installation.name}"),
+                ("outputs", "${outputs.NAME}"),
+                ("context", "${context.env.id}"),
+            ],
             Self::DeploymentSet => &[
                 ("externals", "${externals.NAME.OUTPUT}"),
                 ("shared", "${shared.NAME.OUTPUT}"),
@@ -40,7 +50,7 @@ impl Dialect {
     pub(crate) fn escaped(self) -> &'static str {
         match self {
             Self::Score => "$${",
-            Self::Definition | Self::DeploymentSet => "$\\{",
+            Self::Definition | Self::DeploymentSet | Self::Bundle => "$\\{",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Access, ContextField, Path, Pipe, Reference};
+use purlin_model::{Access, ContextField, InstallationField, Path, Pipe, Reference};
 
 use crate::descriptor::{Either, parse_either};
 use crate::dialect::Dialect;
@@ -29,6 +29,10 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
         "params" => Ok(Reference::Param(Path(path(root_end)?))),
         "manifest" => Ok(Reference::Manifest(Path(path(root_end)?))),
         "metadata" => Ok(Reference::Metadata(Path(path(root_end)?))),
+        "bundle" => bundle(text, root_end, end, dialect),
+        "installation" => installation(text, root_end, end, dialect),
+        // Whoever reads it knows what is required here.
+        "outputs" => Ok(Reference::Named(Arc::default(), Path(path(root_end)?))),
         "resources" if dialect == Dialect::Definition => resource(text, root_end, end, dialect),
         _ => {
             let mut segments = path(root_end)?.into_iter();
@@ -98,6 +102,54 @@ fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Ref
             Err(Fault::new("unknown-context", message, from..end, did_you_mean(&written, "fields", known)))
         }
     }
+}
+
+/// What is read from a bundle, from behind the word `bundle`.
+fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+    const KNOWN: [&str; 4] = ["parameters", "credentials", "dependencies", "outputs"];
+    let mut segments = path::parse(text, start, end, dialect)?;
+    let fault = |message: String, help: String| Fault::new("placeholder", message, start..end, help);
+    let part = segments.first().cloned().unwrap_or_default();
+    match &*part {
+        "parameters" | "credentials" if segments.len() > 1 => Ok(Reference::Param(Path(segments))),
+        "dependencies" => match segments.get(2).map(|word| &**word) {
+            Some("outputs") if segments.len() > 3 => {
+                let rest = segments.split_off(3);
+                Ok(Reference::Named(segments.swap_remove(1), Path(rest)))
+            }
+            _ => Err(fault(
+                "this reads no output of what is required".to_owned(),
+                "write `${bundle.dependencies.NAME.outputs.OUTPUT}`".to_owned(),
+            )),
+        },
+        "outputs" => Err(fault(
+            "a bundle cannot read outputs of its own, which it does not have yet".to_owned(),
+            "read an output of what it requires: `${bundle.dependencies.NAME.outputs.OUTPUT}`".to_owned(),
+        )),
+        "" => Err(fault(
+            "`bundle` alone names nothing".to_owned(),
+            "write `${bundle.parameters.NAME}`".to_owned(),
+        )),
+        _ if segments.len() == 1 && KNOWN.contains(&&*part) => Err(fault(
+            format!("`bundle.{part}` alone names nothing"),
+            format!("write `${{bundle.{part}.NAME}}`"),
+        )),
+        _ => Err(fault(format!("a bundle has no `{part}`"), did_you_mean(&part, "parts", KNOWN))),
+    }
+}
+
+fn installation(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
+    let written = path::parse(text, start, end, dialect)?.join(".");
+    // The design writes `ID` and `Namespace` in places.
+    let found = InstallationField::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(&written));
+    found.map(|(_, field)| Reference::Installation(*field)).ok_or_else(|| {
+        let known = InstallationField::ALL.iter().map(|(path, _)| *path);
+        let message = match &*written {
+            "" => "`installation` alone names no field".to_owned(),
+            _ => format!("an installation has no `{written}`"),
+        };
+        Fault::new("placeholder", message, (start + 1).min(end)..end, did_you_mean(&written, "fields", known))
+    })
 }
 
 fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {

@@ -101,6 +101,7 @@ impl<'a> Read<'a> {
             | Reference::Value(_)
             | Reference::Param(_)
             | Reference::Manifest(_)
+            | Reference::Installation(_)
             | Reference::Metadata(_) => return None,
         })
     }

@@ -5,6 +5,7 @@
 //! these types in `purlin-documents` and `purlin-expression`; after that nothing is a string that
 //! means something else.
 
+mod bundle;
 mod condition;
 mod context;
 mod dangerous;
@@ -37,6 +38,7 @@ mod within;
 mod words;
 mod workspace;
 
+pub use bundle::{BadReference, Bundle, BundleReference, Declared, Interface, Requirement, Sharing, Wire};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
@@ -60,7 +62,9 @@ pub use name::{Class, NameError, ResourceId, TypeName};
 pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
-pub use template::{Absent, Access, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template, Text};
+pub use template::{
+    Absent, Access, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template, Text,
+};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Secret, Unknown, Value};
 pub use within::{Spot, Within};

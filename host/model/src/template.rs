@@ -162,8 +162,36 @@ pub enum Reference {
     Named(Arc<str>, Path),
     /// `shared.NAME…` in a Deployment Set.
     Shared(Arc<str>, Path),
+    /// `installation.…` in a bundle.
+    Installation(InstallationField),
     /// A reference field of a managed resource.
     Field(Arc<crate::FieldReference>),
+}
+
+/// What a bundle may know of the installation that is made from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InstallationField {
+    /// `installation.id`: permanent and unique.
+    Id,
+    /// `installation.name`
+    Name,
+    /// `installation.namespace`; empty for the global one.
+    Namespace,
+    /// `installation.root.id`: of the one that somebody asked for, and this one was made for.
+    RootId,
+    /// `installation.root.name`
+    RootName,
+}
+
+impl InstallationField {
+    /// Every field, with the path that names it.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("id", Self::Id),
+        ("name", Self::Name),
+        ("namespace", Self::Namespace),
+        ("root.id", Self::RootId),
+        ("root.name", Self::RootName),
+    ];
 }
 
 /// What is read from a resource.

@@ -75,6 +75,7 @@ pub use purlin_engine as engine;
 pub use purlin_expression::is_slip;
 pub use purlin_graph as graph;
 pub use purlin_model as model;
+pub use purlin_requirements as requirements;
 pub use purlin_sandbox as sandbox;
 pub use purlin_sandbox::clock;
 pub use purlin_state as state;

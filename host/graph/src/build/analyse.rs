@@ -183,6 +183,11 @@ impl<'a> Builder<'a> {
                     .help("only recipes read `manifest`");
                 self.faults.push(docs::at(placeholder, fault));
             }
+            (Reference::Installation(_), _) => {
+                let fault = Diagnostic::error("unknown-root", "there is no `installation` here")
+                    .help("only bundles read `installation`");
+                self.faults.push(docs::at(placeholder, fault));
+            }
             (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
                 let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
                     .help("name the resource by its descriptor");

@@ -1,0 +1,187 @@
+//! `purlin bundle explain`
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use purlin_host::documents::{Bundles, bundles};
+use purlin_host::model::{Bundle, BundleReference, Diagnostic};
+use purlin_host::requirements::{Catalog as _, Choices, Folders, Root, Why, choose, resolve};
+
+use crate::app::App;
+use crate::args::{Format, FormatArg};
+use crate::failure::{Failure, Status};
+use crate::render;
+use crate::report;
+use crate::{input, text};
+
+/// Explain what a bundle requires, and why each requirement ends in the bundle that it does.
+///
+/// Resolves every requirement, at any depth, and shows for each installation that would be made: its bundle
+/// and version and why it was chosen, which others were not and why, who shares it, and what sets its
+/// parameters. Shows what nobody has said yet, too. Makes nothing, and needs no state.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin bundle explain ./wordpress
+  purlin bundle explain getporter/wordpress:v1.0.0 --catalog ./bundles
+  purlin bundle explain ./wordpress --with mysql=getporter/mysql:v8.0.1
+  purlin bundle explain ./wordpress --format json | jq '.installations[].bundle'
+
+With `--format json`:
+  {\"format\": 1,
+   \"installations\": [{\"name\", \"bundle\", \"version\", \"why\": {\"code\", \"text\"}, \"group\",
+                      \"lost\": [{\"bundle\", \"code\", \"text\"}],
+                      \"requires\": [{\"name\", \"installation\"}],
+                      \"given\": [{\"part\", \"name\", \"reads\"}]}],
+   \"unmapped\": [{\"installation\", \"part\", \"name\", \"description\"}],
+   \"diagnostics\": […]}
+The installations stand in an order in which they can be made; the bundle itself is the last.")]
+pub(super) struct Args {
+    /// The bundle: its file or folder, or a reference in the catalog.
+    #[arg(value_name = "PATH|REFERENCE")]
+    bundle: String,
+
+    /// Folders with bundles [default: the folder of the nearest purlin.yaml, else the current folder].
+    #[arg(long, value_name = "DIR")]
+    catalog: Vec<PathBuf>,
+
+    /// What the installation is called [default: the last part of the bundle's name].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// The namespace of the installation [default: the global one].
+    #[arg(long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    /// The bundle to use for a requirement, named as in its bundle or as the installation that it ends in.
+    #[arg(long, value_name = "REQUIREMENT=REFERENCE")]
+    with: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let with = with(&args.with)?;
+    let default = vec![input::default_catalog(app)];
+    let folders = if args.catalog.is_empty() { &default } else { &args.catalog };
+    if let Some(lost) = args.catalog.iter().find(|folder| !folder.is_dir()) {
+        return Err(Failure::input(format!("`--catalog {}` is not a folder", text::path(lost)))
+            .hint("name a folder with bundles in it"));
+    }
+    let path = Path::new(&args.bundle);
+    let own = path.exists().then_some(path);
+    let mut paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    // What lies in a folder that is read anyway is not read twice.
+    let is_within = |path: &Path| {
+        let whole = path.canonicalize();
+        whole.is_ok_and(|whole| folders.iter().any(|f| f.canonicalize().is_ok_and(|f| whole.starts_with(f))))
+    };
+    paths.extend(own.filter(|path| !is_within(path)));
+    let read = bundles(&paths);
+    if read.diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Failure::Documents { faults: read.diagnostics, sources: read.sources });
+    }
+    let root = match own {
+        Some(path) => Some(alone(path)?),
+        None => None,
+    };
+    let Bundles { bundles, mut diagnostics, sources } = read;
+    let (catalog, twins) = Folders::new(bundles);
+    diagnostics.extend(twins.iter().map(|(second, first)| twin(second, first)));
+    let bundle = match root {
+        Some(bundle) => Arc::new(bundle),
+        None => in_catalog(&args.bundle, &catalog).await?,
+    };
+    let name = args.name.as_deref().unwrap_or_else(|| last_part(&bundle.repository));
+    let root = Root { name: name.into(), namespace: args.namespace.as_deref().unwrap_or("").into(), bundle };
+    let choices = Choices { with, ..Choices::default() };
+    let resolution = resolve(root, &catalog, &choices).await.map_err(|error| Failure::run(error.0))?;
+    diagnostics.extend(resolution.diagnostics.iter().cloned());
+    if resolution.has_errors() {
+        return Err(Failure::Documents { faults: diagnostics, sources });
+    }
+    let report = report::bundle::Explained::new(&resolution, &diagnostics);
+    match args.format.format {
+        Format::Json => app.ui.json(&report),
+        Format::Text => {
+            input::show(&diagnostics, &sources, app);
+            app.ui.data(&render::bundle::explained(&report, app.ui.columns()));
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// What `--with` says, by requirement.
+fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, BundleReference>, Failure> {
+    let mut with = BTreeMap::new();
+    for text in all {
+        let like = "write REQUIREMENT=REFERENCE, such as `--with mysql=getporter/mysql:v8.0.1`";
+        let Some((name, reference)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(Failure::input(format!("`--with {text}` names no requirement")).hint(like));
+        };
+        let reference = reference
+            .parse()
+            .map_err(|error| Failure::input(format!("`--with {text}`: {error}")).hint(like))?;
+        if with.insert(Arc::from(name), reference).is_some() {
+            return Err(Failure::input(format!("`--with {name}=…` is given twice")).hint("keep one of them"));
+        }
+    }
+    Ok(with)
+}
+
+/// The one bundle of a file or folder.
+fn alone(path: &Path) -> Result<Bundle, Failure> {
+    let Bundles { bundles: mut all, diagnostics, sources } = bundles(&[path]);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Failure::Documents { faults: diagnostics, sources });
+    }
+    let several = text::count(all.len(), "bundle");
+    let names: Vec<String> = all.iter().map(|bundle| bundle.reference().to_string()).collect();
+    match (all.pop(), names.len()) {
+        (Some(bundle), 1) => Ok(bundle),
+        (None, _) => Err(Failure::input(format!("there is no bundle in `{}`", text::path(path)))
+            .hint("a bundle is a `kind: Bundle` of `purlin.dev/v1`, or a `porter.yaml`")),
+        (Some(_), _) => Err(Failure::input(format!("there are {several} in `{}`", text::path(path)))
+            .hint(format!("name one by its reference: {}", names.join(", ")))),
+    }
+}
+
+/// The bundle that a reference names: its highest release where it names no version.
+async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, Failure> {
+    let asked: BundleReference = reference.parse().map_err(|_| {
+        Failure::input(format!("`{reference}` is neither a file nor the name of a bundle"))
+            .hint("name a folder with a bundle in it, or REPOSITORY:TAG, such as `getporter/mysql:v1.0.0`")
+    })?;
+    let failed = |error: purlin_host::requirements::CatalogError| Failure::run(error.0);
+    let tags = catalog.tags(&asked.repository).await.map_err(failed)?;
+    let found = match choose(&asked, &tags) {
+        Some((chosen, Why::Reference | Why::HighestRelease | Why::Latest)) => {
+            catalog.bundle(&chosen).await.map_err(failed)?
+        }
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let known: Vec<&str> = tags.iter().map(|tag| &**tag).collect();
+        let help = match &*known {
+            [] => purlin_host::graph::nearest(&asked.repository, catalog.repositories()).map_or_else(
+                || "name the folder that it lies in with `--catalog DIR`".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            ),
+            known => format!("there is {}", known.join(", ")),
+        };
+        Failure::input(format!("the catalog has no bundle `{asked}`")).hint(help)
+    })
+}
+
+fn twin(second: &Bundle, first: &Bundle) -> Diagnostic {
+    Diagnostic::warning("bundle-twice", format!("`{}` is in the catalog twice", second.reference()))
+        .at(&second.location)
+        .related(&first.location, "this one is used")
+        .help("give one of them another version")
+}
+
+fn last_part(repository: &str) -> &str {
+    repository.rsplit('/').next().unwrap_or(repository)
+}

@@ -1,0 +1,73 @@
+//! What a bundle requires, as text.
+
+use std::fmt::Write as _;
+
+use crate::report::bundle::{Explained, One};
+use crate::style::{DIM, STRONG, WARNING, paint};
+use crate::text;
+
+/// Bundles that were not taken, of each installation.
+const SHOWN: usize = 5;
+
+/// The installations, the bundle itself first, and what somebody has to say.
+pub(crate) fn explained(report: &Explained, columns: Option<usize>) -> String {
+    let mut out = String::new();
+    for one in report.installations.iter().rev() {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        installation(&mut out, one, columns);
+    }
+    if !report.unmapped.is_empty() {
+        let _ = writeln!(out, "\n{}", paint(WARNING, "Nobody says yet"));
+        for one in &report.unmapped {
+            let what = format!("{} {} of {}", one.part, one.name, one.installation);
+            let described = one.description.as_deref().map(|words| format!(": {words}")).unwrap_or_default();
+            item(&mut out, "  ", "    ", &format!("{what}{described}"), columns);
+        }
+    }
+    out
+}
+
+fn installation(out: &mut String, one: &One, columns: Option<usize>) {
+    let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&one.name)), text::line(&one.bundle));
+    let mut line = |words: &str| item(out, "  ", "    ", words, columns);
+    if !one.is_root {
+        line(&format!("chosen: {}", one.why.text));
+        line(&match one.group.as_deref() {
+            None => "shared with nobody".to_owned(),
+            Some("") => "shared with everybody who requires the same".to_owned(),
+            Some(group) => format!("shared within the group `{group}`"),
+        });
+    }
+    for required in &one.requires {
+        line(&format!("requires {}: {}", required.name, required.installation));
+    }
+    for given in &one.given {
+        let from = match given.reads.is_empty() {
+            true => "is set".to_owned(),
+            false => format!("from {}", given.reads.join(", ")),
+        };
+        line(&format!("{} {} {from}", given.part, given.name));
+    }
+    for lost in one.lost.iter().take(SHOWN) {
+        let words = format!("not {}: {}", lost.bundle, lost.why.text);
+        let _ = writeln!(out, "  {}", paint(DIM, text::line(&words)));
+    }
+    if one.lost.len() > SHOWN {
+        let more = format!("and {} more were not chosen", one.lost.len() - SHOWN);
+        let _ = writeln!(out, "  {}", paint(DIM, more));
+    }
+}
+
+/// A text, wrapped to the terminal.
+fn item(out: &mut String, first: &str, further: &str, words: &str, columns: Option<usize>) {
+    let words = text::line(words);
+    let lines = match columns {
+        Some(columns) => text::wrap(&words, columns.saturating_sub(further.len()).max(20)),
+        None => vec![words.into_owned()],
+    };
+    for (number, line) in lines.iter().enumerate() {
+        let _ = writeln!(out, "{}{line}", if number == 0 { first } else { further });
+    }
+}

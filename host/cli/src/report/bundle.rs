@@ -1,0 +1,124 @@
+//! What a bundle requires, as plain data.
+
+use purlin_host::model::Diagnostic;
+use purlin_host::requirements::{Installation, Resolution, Unmapped};
+use serde::Serialize;
+
+use super::FORMAT;
+use super::diagnostic::{self, Fault};
+
+/// All that has to be there for a bundle.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Explained {
+    pub(crate) format: u8,
+    /// In an order in which they can be made, the bundle itself last.
+    pub(crate) installations: Vec<One>,
+    pub(crate) unmapped: Vec<Asked>,
+    pub(crate) diagnostics: Vec<Fault>,
+}
+
+/// An installation that would be made.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct One {
+    pub(crate) name: String,
+    pub(crate) bundle: String,
+    pub(crate) version: String,
+    pub(crate) why: Reason,
+    /// Null where it is shared with nobody.
+    pub(crate) group: Option<String>,
+    /// Whether it is what was asked for.
+    #[serde(skip)]
+    pub(crate) is_root: bool,
+    pub(crate) lost: Vec<Loser>,
+    pub(crate) requires: Vec<Required>,
+    pub(crate) given: Vec<Given>,
+}
+
+/// A reason for programs and for people.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Reason {
+    pub(crate) code: &'static str,
+    pub(crate) text: String,
+}
+
+/// A bundle that was not taken.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Loser {
+    pub(crate) bundle: String,
+    #[serde(flatten)]
+    pub(crate) why: Reason,
+}
+
+/// A requirement, and what it ends in.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Required {
+    pub(crate) name: String,
+    pub(crate) installation: String,
+}
+
+/// A parameter or credential that is set.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Given {
+    pub(crate) part: String,
+    pub(crate) name: String,
+    /// The placeholders that it is made from.
+    pub(crate) reads: Vec<String>,
+}
+
+/// What somebody has to say.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Asked {
+    pub(crate) installation: String,
+    pub(crate) part: String,
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+}
+
+impl Explained {
+    pub(crate) fn new(resolution: &Resolution, diagnostics: &[Diagnostic]) -> Self {
+        let all = &resolution.installations;
+        let last = all.len().saturating_sub(1);
+        let unmapped = |one: &Unmapped| Asked {
+            installation: one.installation.to_string(),
+            part: one.part.to_string(),
+            name: one.name.to_string(),
+            description: one.description.as_deref().map(str::to_owned),
+        };
+        Self {
+            format: FORMAT,
+            installations: all
+                .iter()
+                .enumerate()
+                .map(|(at, one)| installation(one, all, at == last))
+                .collect(),
+            unmapped: resolution.unmapped.iter().map(unmapped).collect(),
+            diagnostics: diagnostic::faults(diagnostics),
+        }
+    }
+}
+
+fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One {
+    let lost = one.lost.iter().map(|(reference, why)| Loser {
+        bundle: reference.to_string(),
+        why: Reason { code: why.code(), text: why.to_string() },
+    });
+    let requires = one.requires.iter().filter_map(|(name, at)| {
+        Some(Required { name: name.to_string(), installation: all.get(*at)?.name.to_string() })
+    });
+    let given = one.given.iter().map(|given| {
+        let mut reads = Vec::new();
+        given.wire.value.placeholders(&mut |placeholder| reads.push(placeholder.source.to_string()));
+        Given { part: given.part.to_string(), name: given.wire.name.to_string(), reads }
+    });
+    One {
+        name: one.name.to_string(),
+        bundle: one.reference.to_string(),
+        version: one.bundle.version.to_string(),
+        why: Reason { code: one.why.code(), text: one.why.to_string() },
+        group: one.group.as_deref().map(str::to_owned),
+        is_root,
+        lost: lost.collect(),
+        requires: requires.collect(),
+        given: given.collect(),
+    }
+}

@@ -1,0 +1,571 @@
+//! Bundles: `kind: Bundle`, and `porter.yaml` (SPEC §2, §6 [P]).
+//!
+//! ```yaml
+//! apiVersion: purlin.dev/v1
+//! kind: Bundle
+//! metadata: {name: acme/wordpress, version: 1.0.0}
+//! spec:
+//!   driver: purlin/helm                   # none: its outputs are its parameters
+//!   inputs: {values: {size: "${bundle.parameters.size}"}, secrets: {}}
+//!   parameters: [{name: size, type: string, default: small}]
+//!   credentials: [{name: kubeconfig}]
+//!   outputs: [{name: endpoint, type: string}]
+//!   requires:
+//!     - name: mysql
+//!       bundle: {reference: "acme/mysql:v1.0.0", version: 1.x}
+//!       parameters: {database: wordpress}
+//!   provides: {interface: {id: https://acme.example/interfaces/blog}}
+//! ```
+//!
+//! The requirements of a `porter.yaml` stand under `dependencies`; what it says of its steps is not read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use purlin_expression::Dialect;
+use purlin_model::{
+    Bundle, BundleReference, Declared, Diagnostic, Interface, Requirement, Sharing, Template, Value, Wire,
+};
+
+use crate::reader::{Fields, Reader};
+use crate::template::{constant, template};
+use crate::walk::Collector;
+use crate::yaml::{self, Kind, Node};
+use crate::{Input, SourceMap};
+
+/// The fields of a `porter.yaml` that say how its steps are run, or describe it.
+const OF_PORTER: [&str; 13] = [
+    "$schema",
+    "custom",
+    "customActions",
+    "dockerfile",
+    "images",
+    "keywords",
+    "license",
+    "maintainers",
+    "mixins",
+    "registry",
+    "required",
+    "schemaType",
+    "state",
+];
+
+/// What JSON Schema says of a value, among the fields of a parameter, a credential or an output.
+const OF_SCHEMA: [&str; 22] = [
+    "type",
+    "enum",
+    "const",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "properties",
+    "additionalProperties",
+    "contentEncoding",
+    "contentMediaType",
+    "title",
+    "examples",
+];
+
+/// What was read of bundles.
+#[derive(Clone, Debug, Default)]
+pub struct Bundles {
+    /// In the order in which they were read.
+    pub bundles: Vec<Bundle>,
+    /// Faults, warnings and notes, by file and line. What is no bundle is passed over in a folder.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts, to show faults in.
+    pub sources: SourceMap,
+}
+
+/// Reads all bundles in files and folders. A folder is walked as that of a deployment is.
+pub fn bundles(paths: &[&Path]) -> Bundles {
+    let inputs: Vec<Input> = paths.iter().map(|path| Input::Path(path.to_path_buf())).collect();
+    bundles_in(&inputs)
+}
+
+/// The same of texts that have been read.
+pub fn bundles_in(inputs: &[Input]) -> Bundles {
+    let mut collector = Collector::default();
+    for input in inputs {
+        match input {
+            Input::Path(path) => collector.path(path),
+            Input::Text { name, text } => collector.text(name, text),
+        }
+    }
+    let mut read = Bundles::default();
+    for source in &collector.sources {
+        let (mut faults, mut found) = (Vec::new(), Vec::new());
+        let wrong = yaml::parse(&source.name, &source.text, &mut |document| {
+            let mut reader = Reader::new(&source.name, &source.text, false);
+            if let Some(form) = Form::of(&document.root) {
+                reader.faults.extend(document.faults);
+                found.extend(bundle(&mut reader, &document.root, form));
+                faults.append(&mut reader.faults);
+            } else if source.named {
+                let fault = Diagnostic::error("not-a-document", "this is not a bundle");
+                let help = "a bundle is a `kind: Bundle` of `purlin.dev/v1`, or a `porter.yaml`";
+                faults.push(fault.at(&reader.at(&document.root.span)).help(help));
+            }
+        });
+        // A file that cannot be read is only of interest where somebody meant it.
+        if source.named || !found.is_empty() || !faults.is_empty() {
+            faults.extend(wrong);
+            read.sources.insert(source.name.clone(), source.text.clone());
+        }
+        read.bundles.append(&mut found);
+        read.diagnostics.append(&mut faults);
+    }
+    read.diagnostics.append(&mut collector.faults);
+    read.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
+    read
+}
+
+/// How a bundle is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Own,
+    Porter,
+}
+
+impl Form {
+    fn of(root: &Node<'_>) -> Option<Self> {
+        let text = |name| root.get(name).and_then(|node: &Node<'_>| node.as_str());
+        match (text("apiVersion"), text("kind")) {
+            (Some("purlin.dev/v1"), Some("Bundle")) => Some(Self::Own),
+            (None, None) if root.get("name").is_some() => {
+                let is_porter = root.get("schemaVersion").is_some() || root.get("mixins").is_some();
+                (is_porter && root.get("version").is_some()).then_some(Self::Porter)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn bundle(reader: &mut Reader<'_>, root: &Node<'_>, form: Form) -> Option<Bundle> {
+    reader.foreign = form == Form::Porter;
+    match form {
+        Form::Own => own(reader, root),
+        Form::Porter => porter(reader, root),
+    }
+}
+
+fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
+    let mut top = reader.fields(root, "the Bundle")?.strict();
+    top.entry("apiVersion");
+    top.entry("kind");
+    let head = top.need(reader, "metadata", "{name: ORG/NAME, version: 1.0.0}");
+    let head = head.and_then(|node| {
+        let mut fields = reader.fields(node, "`metadata`")?.strict();
+        let head = name_and_version(reader, &mut fields, "");
+        let description = words(reader, &mut fields);
+        fields.done(reader);
+        Some((head?, description))
+    });
+    let spec = top.need(reader, "spec", "{outputs: []}");
+    top.done(reader);
+    let mut fields = reader.fields(spec?, "`spec`")?.strict();
+    let driver = fields.get(reader, "driver");
+    let driver = driver.and_then(|node| crate::definition::driver_requirement(reader, node, "driver"));
+    let (mut values, mut secrets) = (Template::default(), Template::default());
+    if let Some(node) = fields.get(reader, "inputs")
+        && let Some(mut inputs) = reader.fields(node, "`inputs`")
+    {
+        let mut map = |name: &'static str| {
+            let node = inputs.get(reader, name)?;
+            reader.map(node, &format!("`{name}`"))?;
+            Some(template(reader, node, Dialect::Bundle))
+        };
+        (values, secrets) = (map("values").unwrap_or_default(), map("secrets").unwrap_or_default());
+        inputs.done(reader);
+    }
+    let lifecycle = fields.get(reader, "lifecycle");
+    let lifecycle = lifecycle.map(|node| crate::lifecycle::of_definition(reader, node)).unwrap_or_default();
+    let mut bundle = body(reader, &mut fields)?;
+    let requires = fields.get(reader, "requires").map(|node| requirements(reader, node));
+    let provides = fields.get(reader, "provides").and_then(|node| provides(reader, node));
+    fields.done(reader);
+    let ((repository, version, location), description) = head?;
+    bundle.requires = requires.unwrap_or_default();
+    Some(Bundle {
+        repository,
+        version,
+        description,
+        driver,
+        values,
+        secrets,
+        provides,
+        lifecycle,
+        location,
+        ..bundle
+    })
+}
+
+fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
+    let mut fields = reader.fields(root, "the bundle")?;
+    fields.entry("schemaVersion");
+    let registry = root.get("registry").and_then(|node| node.as_str()).unwrap_or_default().to_owned();
+    let described = fields.get(reader, "reference").and_then(|node| {
+        let text = reader.text(node, "`reference`")?;
+        reference(reader, node, text)
+    });
+    let head = name_and_version(reader, &mut fields, &registry);
+    let description = words(reader, &mut fields);
+    for name in OF_PORTER {
+        fields.entry(name);
+    }
+    let mut bundle = body(reader, &mut fields)?;
+    let mut provided = None;
+    if let Some(node) = fields.get(reader, "dependencies")
+        && let Some(mut inner) = reader.fields(node, "`dependencies`")
+    {
+        bundle.requires =
+            inner.get(reader, "requires").map(|node| requirements(reader, node)).unwrap_or_default();
+        provided = inner.get(reader, "provides").and_then(|node| provides(reader, node));
+        inner.done(reader);
+    }
+    let (repository, version, location) = head?;
+    let repository = described.map_or(repository, |reference| reference.repository);
+    // What else is there are its actions, whatever they are called, each a list of steps.
+    Some(Bundle { repository, version, description, has_steps: true, provides: provided, location, ..bundle })
+}
+
+/// What both forms have in common.
+fn body(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Bundle> {
+    let mut list = |name: &'static str, what: &str| {
+        fields.get(reader, name).map(|node| declared(reader, node, name, what)).unwrap_or_default()
+    };
+    Some(Bundle {
+        repository: Arc::default(),
+        version: semver::Version::new(0, 0, 0),
+        description: None,
+        driver: None,
+        has_steps: false,
+        values: Template::default(),
+        secrets: Template::default(),
+        parameters: list("parameters", "parameter"),
+        credentials: list("credentials", "credential"),
+        outputs: list("outputs", "output"),
+        requires: Vec::new(),
+        provides: None,
+        lifecycle: purlin_model::Lifecycle::default(),
+        location: reader.at(&fields.span),
+    })
+}
+
+fn words(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Arc<str>> {
+    let node = fields.get(reader, "description")?;
+    reader.string(node, "`description`").map(Arc::from)
+}
+
+fn name_and_version(
+    reader: &mut Reader<'_>,
+    fields: &mut Fields<'_, '_>,
+    registry: &str,
+) -> Option<(Arc<str>, semver::Version, purlin_model::Location)> {
+    let name = fields.need(reader, "name", "ORG/NAME");
+    let version = fields.need(reader, "version", "1.0.0");
+    let named = name.and_then(|node| {
+        let text = reader.text(node, "`name`")?;
+        let full = if registry.is_empty() { text.to_owned() } else { format!("{registry}/{text}") };
+        let found = reference(reader, node, &full)?;
+        if found.tag.is_some() || found.digest.is_some() {
+            let help = "the version stands in `version`";
+            reader.wrong_value(&node.span, "`name` takes a name without a version", help);
+            return None;
+        }
+        Some((found.repository, reader.at(&node.span)))
+    });
+    let version = version.and_then(|node| {
+        let text = reader.text(node, "`version`")?;
+        let found = semver::Version::parse(text.strip_prefix('v').unwrap_or(text));
+        if let Err(error) = &found {
+            let fault =
+                reader.about(&node.span, "bad-version", format!("`{text}` is not a version: {error}"));
+            reader.report(fault.help("write three numbers, such as `1.0.0`"));
+        }
+        found.ok()
+    });
+    let (name, location) = named?;
+    Some((name, version?, location))
+}
+
+fn reference(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> Option<BundleReference> {
+    match text.parse() {
+        Ok(reference) => Some(reference),
+        Err(purlin_model::BadReference(_)) => {
+            let message = format!("`{text}` does not name a bundle");
+            let fault = reader.about(&node.span, "bad-reference", message);
+            reader.report(fault.help("write `REPOSITORY:TAG`, such as `getporter/mysql:v1.0.0`"));
+            None
+        }
+    }
+}
+
+/// Parameters, credentials or outputs.
+fn declared(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, what: &str) -> Vec<Declared> {
+    let mut all: Vec<Declared> = Vec::new();
+    for item in reader.list(node, &format!("`{name}`")).unwrap_or_default() {
+        let Some(one) = declared_one(reader, item, what) else { continue };
+        if let Some(first) = all.iter().find(|first| first.name == one.name) {
+            let message = format!("the {what} `{}` is declared twice", one.name);
+            let fault = Diagnostic::error("declared-twice", message).at(&one.location);
+            reader.report(fault.related(&first.location, "first declared here").help("keep one of them"));
+            continue;
+        }
+        all.push(one);
+    }
+    all
+}
+
+fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Declared> {
+    let mut fields = reader.fields(node, &format!("a {what}"))?;
+    let name =
+        fields.need(reader, "name", "NAME").and_then(|node| Some((reader.text(node, "`name`")?, node.span)));
+    let id = fields.get(reader, "$id").and_then(|node| reader.text(node, "`$id`")).map(Arc::from);
+    let description = words(reader, &mut fields);
+    let default = fields.entry("default").map(|entry| constant(&entry.value));
+    let mut flag = |name: &'static str| {
+        fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")))
+    };
+    let (required, sensitive) = (flag("required"), flag("sensitive"));
+    // How they reach the steps of another tool.
+    let sourced = fields.entry("source").is_some();
+    for name in ["env", "path", "applyTo", "destination", "definition", "regex", "jsonPath"] {
+        fields.entry(name);
+    }
+    let mut schema = serde_json::Map::new();
+    for name in OF_SCHEMA {
+        if let Some(node) = fields.get(reader, name) {
+            schema.insert(name.to_owned(), node.to_json());
+        }
+    }
+    // A file is text to everybody else.
+    if schema.get("type").is_some_and(|kind| kind == "file") {
+        schema.insert("type".to_owned(), "string".into());
+    }
+    if let Some(node) = node.get("type")
+        && purlin_schema::Schema::new(&serde_json::Value::Object(schema.clone())).is_err()
+    {
+        let help = "a type is `string`, `integer`, `number`, `boolean`, `array`, `object`, or `file`";
+        reader.wrong_value(&node.span, "this is no type of JSON Schema", help);
+        schema.clear();
+    }
+    fields.done(reader);
+    let (name, span) = name?;
+    let is_secret = sensitive.unwrap_or(what == "credential");
+    Some(Declared {
+        name: name.into(),
+        id,
+        description,
+        schema,
+        is_required: required.unwrap_or(what != "output") && default.is_none() && !sourced,
+        default: default.filter(|value| !matches!(value, Value::Null)),
+        is_sensitive: is_secret || what == "credential",
+        location: reader.at(&span),
+    })
+}
+
+fn provides(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
+    let mut fields = reader.fields(node, "`provides`")?.strict();
+    let node = fields.need(reader, "interface", "{id: URI}");
+    fields.done(reader);
+    let mut fields = reader.fields(node?, "`interface`")?.strict();
+    let id = fields.need(reader, "id", "URI").and_then(|node| reader.text(node, "`id`"));
+    fields.done(reader);
+    id.map(Arc::from)
+}
+
+/// `requires`: a list of what is needed.
+pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Requirement> {
+    let mut all: Vec<Requirement> = Vec::new();
+    for item in reader.list(node, "`requires`").unwrap_or_default() {
+        let Some(one) = requirement(reader, item) else { continue };
+        if let Some(first) = all.iter().find(|first| first.name == one.name) {
+            let message = format!("two requirements are called `{}`", one.name);
+            let fault = Diagnostic::error("required-twice", message).at(&one.location);
+            reader.report(
+                fault.related(&first.location, "the first is here").help("give each a name of its own"),
+            );
+            continue;
+        }
+        all.push(one);
+    }
+    all
+}
+
+fn requirement(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Requirement> {
+    let mut fields = reader.fields(node, "a requirement")?.strict();
+    let name_node = fields.need(reader, "name", "NAME");
+    let name = name_node.and_then(|node| reader.text(node, "`name`"));
+    let (mut found, mut version, mut interface) = (None, None, Interface::default());
+    match fields.need(reader, "bundle", "{reference: REPOSITORY:TAG}") {
+        Some(node) if node.as_str().is_some() => {
+            let text = reader.text(node, "`bundle`")?;
+            found = reference(reader, node, text);
+        }
+        Some(node) => {
+            let mut inner = reader.fields(node, "`bundle`")?.strict();
+            if let Some(node) = inner.get(reader, "reference") {
+                found = reader.text(node, "`reference`").and_then(|text| reference(reader, node, text));
+            }
+            if let Some(node) = inner.get(reader, "version") {
+                let text = reader.text(node, "`version`");
+                version = text.and_then(|text| crate::definition::range_of(reader, node, text));
+            }
+            let asked = inner.get(reader, "interface");
+            interface = asked.and_then(|node| read_interface(reader, node)).unwrap_or_default();
+            if node.get("reference").is_none() && asked.is_none() {
+                let help =
+                    "name a bundle, `reference: REPOSITORY:TAG`, or say what it has to offer, `interface`";
+                reader.wrong_value(&node.span, "nothing says which bundle is needed", help);
+            }
+            inner.done(reader);
+        }
+        None => {}
+    }
+    let parameters = wires(reader, &mut fields, "parameters");
+    let credentials = wires(reader, &mut fields, "credentials");
+    let outputs = wires(reader, &mut fields, "outputs");
+    let sharing = fields.get(reader, "sharing").and_then(|node| sharing(reader, node));
+    fields.done(reader);
+    let name: Arc<str> = name?.into();
+    // What `${outputs.X}` stands for is known here: outputs of this requirement.
+    let outputs = outputs.into_iter().map(|wire| Wire { value: named(wire.value, &name), ..wire });
+    Some(Requirement {
+        reference: found,
+        version,
+        interface,
+        parameters,
+        credentials,
+        outputs: outputs.collect(),
+        sharing: sharing.unwrap_or_default(),
+        location: name_node.map(|node| reader.at(&node.span))?,
+        name,
+    })
+}
+
+/// Has the outputs that are read without a name be those of the requirement of this name.
+fn named(value: Template, name: &Arc<str>) -> Template {
+    use purlin_model::{Piece, Reference, Text};
+    match value {
+        Template::Text(text) => {
+            let pieces = text.pieces.iter().cloned().map(|piece| match piece {
+                Piece::Placeholder(mut placeholder) => {
+                    if let Reference::Named(of, _) = &mut placeholder.reference
+                        && of.is_empty()
+                    {
+                        *of = Arc::clone(name);
+                    }
+                    Piece::Placeholder(placeholder)
+                }
+                piece => piece,
+            });
+            Template::Text(Arc::new(Text { pieces: pieces.collect() }))
+        }
+        Template::List(items) => Template::List(items.into_iter().map(|item| named(item, name)).collect()),
+        Template::Map(entries) => {
+            let entries = entries.into_iter().map(|(key, item)| (key, named(item, name)));
+            Template::Map(Box::new(entries.collect()))
+        }
+        constant => constant,
+    }
+}
+
+fn wires(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Vec<Wire> {
+    let Some(node) = fields.get(reader, name) else { return Vec::new() };
+    let entries = reader.map(node, &format!("`{name}`")).unwrap_or_default();
+    let wires = entries.iter().map(|entry| Wire {
+        name: entry.key.clone(),
+        value: template(reader, &entry.value, Dialect::Bundle),
+        location: reader.at(&entry.key_span),
+    });
+    wires.collect()
+}
+
+fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface> {
+    let mut fields = reader.fields(node, "`interface`")?.strict();
+    let id = fields.get(reader, "id").and_then(|node| reader.text(node, "`id`")).map(Arc::from);
+    let by_reference = fields.entry("reference");
+    let reference = by_reference.and_then(|entry| {
+        let text = reader.text(&entry.value, "`reference`")?;
+        reference(reader, &entry.value, text)
+    });
+    let document = fields.entry("document");
+    // The design writes them directly under `interface` in places.
+    let direct = fields.entry("outputs");
+    let mut outputs =
+        direct.map(|entry| declared(reader, &entry.value, "outputs", "output")).unwrap_or_default();
+    fields.done(reader);
+    if let Some(entry) = document {
+        let mut inner = reader.fields(&entry.value, "`document`")?.strict();
+        // Only outputs count where something that is there is looked for.
+        for name in ["parameters", "credentials"] {
+            if let Some(node) = inner.get(reader, name) {
+                declared(reader, node, name, name.trim_end_matches('s'));
+            }
+        }
+        if let Some(node) = inner.get(reader, "outputs") {
+            outputs.extend(declared(reader, node, "outputs", "output"));
+        }
+        inner.done(reader);
+    }
+    if let (Some(first), Some(second)) = (by_reference, document.or(direct)) {
+        let message = "an interface is given by a reference or by a document, not by both";
+        let fault = reader.about(&second.key_span, "interface-twice", message);
+        reader.report(
+            fault.related(&reader.at(&first.key_span), "the reference is here").help("keep one of them"),
+        );
+    }
+    Some(Interface { id, reference, outputs })
+}
+
+fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
+    const MODES: &str = "a mode is `group`, to share it within a group, or `none`, to share it with nobody";
+    let mut fields = reader.fields(node, "`sharing`")?.strict();
+    let mode = fields.get(reader, "mode");
+    let group = fields.entry("group");
+    fields.done(reader);
+    let is_shared = match mode.map(|node| (&node.kind, node.as_str())) {
+        None | Some((Kind::Bool(true), _) | (_, Some("group"))) => true,
+        Some((Kind::Bool(false), _) | (_, Some("none"))) => false,
+        Some(_) => {
+            reader.wrong_value(&mode?.span, "this is no mode of sharing", MODES);
+            return None;
+        }
+    };
+    let name = match group {
+        Some(entry) => {
+            let mut fields = reader.fields(&entry.value, "`group`")?.strict();
+            let name = fields.entry("name").map(|entry| &entry.value);
+            fields.done(reader);
+            match name {
+                Some(node) => {
+                    reader.string(node, "`name`")?;
+                    Some(template(reader, node, Dialect::Bundle))
+                }
+                None => None,
+            }
+        }
+        None => None,
+    };
+    match (is_shared, name, group) {
+        (true, None, _) => Some(Sharing::default()),
+        (true, Some(name), _) => Some(Sharing::Group(name)),
+        (false, Some(_), Some(group)) => {
+            let help = "remove the group, or write `mode: group`";
+            reader.wrong_value(&group.key_span, "what is shared with nobody is in no group", help);
+            None
+        }
+        (false, ..) => Some(Sharing::None),
+    }
+}

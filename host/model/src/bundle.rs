@@ -1,0 +1,238 @@
+//! Bundles, what they require, and what they offer (SPEC §6 [P]).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use purlin_range::Range;
+use semver::Version;
+
+use crate::{DriverRequirement, Lifecycle, Location, Template, Value};
+
+/// A versioned, named recipe with parameters, credentials, outputs and requirements of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bundle {
+    /// The repository that it is found in, such as `getporter/mysql`.
+    pub repository: Arc<str>,
+    /// Its version.
+    pub version: Version,
+    /// What it is for, in the words of its author.
+    pub description: Option<Arc<str>>,
+    /// What provisions it. None for one that only registers what exists already, and for one of another tool,
+    /// whose steps are not run.
+    pub driver: Option<DriverRequirement>,
+    /// Whether it says what to do in steps of another tool.
+    pub has_steps: bool,
+    /// `inputs.values` of its driver.
+    pub values: Template,
+    /// `inputs.secrets` of its driver.
+    pub secrets: Template,
+    /// What whoever installs it can set.
+    pub parameters: Vec<Declared>,
+    /// What it needs to be let in elsewhere. Always secret.
+    pub credentials: Vec<Declared>,
+    /// What it gives.
+    pub outputs: Vec<Declared>,
+    /// What it needs beside itself.
+    pub requires: Vec<Requirement>,
+    /// `provides.interface.id`: the interface that it says to implement.
+    pub provides: Option<Arc<str>>,
+    /// Wishes about replacing, deleting and the like.
+    pub lifecycle: Lifecycle,
+    /// Where it was written.
+    pub location: Location,
+}
+
+impl Bundle {
+    /// The reference that names this version.
+    pub fn reference(&self) -> BundleReference {
+        BundleReference {
+            repository: Arc::clone(&self.repository),
+            tag: Some(format!("v{}", self.version).into()),
+            digest: None,
+        }
+    }
+}
+
+/// A parameter, a credential or an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// Its name, unique among those of its kind.
+    pub name: Arc<str>,
+    /// `$id`: the name that it is known by everywhere. Where both sides have one, it decides.
+    pub id: Option<Arc<str>>,
+    /// What it is for.
+    pub description: Option<Arc<str>>,
+    /// What JSON Schema says of its values; empty where nothing is said.
+    pub schema: serde_json::Map<String, serde_json::Value>,
+    /// What it is where nobody sets it.
+    pub default: Option<Value>,
+    /// Whether it has to be set. Never with a default.
+    pub is_required: bool,
+    /// Whether it is secret.
+    pub is_sensitive: bool,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// What a bundle, a definition or a deployment needs: a bundle, or an installation that is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    /// What it is called where it was written.
+    pub name: Arc<str>,
+    /// The bundle to install where nothing else fits.
+    pub reference: Option<BundleReference>,
+    /// The versions that will do.
+    pub version: Option<Range>,
+    /// What it has to offer beyond what is used of it.
+    pub interface: Interface,
+    /// What its parameters are set to. Placeholders are those of the one that requires it.
+    pub parameters: Vec<Wire>,
+    /// What its credentials are set to.
+    pub credentials: Vec<Wire>,
+    /// Outputs of the one that requires it, made from outputs of what it requires.
+    pub outputs: Vec<Wire>,
+    /// With whom it is shared.
+    pub sharing: Sharing,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// A value that is passed on under a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wire {
+    /// The parameter, credential or output that it sets.
+    pub name: Arc<str>,
+    /// The value.
+    pub value: Template,
+    /// Where the name was written.
+    pub location: Location,
+}
+
+/// What something required has to offer (`bundle.interface`). What is used of it counts beside this.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interface {
+    /// The well-known name of the interface.
+    pub id: Option<Arc<str>>,
+    /// A bundle whose outputs it has to have. Never together with `outputs`.
+    pub reference: Option<BundleReference>,
+    /// The outputs that it has to have.
+    pub outputs: Vec<Declared>,
+}
+
+/// With whom an installation is shared (`sharing`).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sharing {
+    /// With nobody, and it is never reused.
+    None,
+    /// With everybody who names the same group. The empty name is a group, too.
+    Group(Template),
+}
+
+impl Default for Sharing {
+    fn default() -> Self {
+        Self::Group(Template::Constant(Value::from("")))
+    }
+}
+
+/// The name of a bundle in a catalog: `REPOSITORY[:TAG][@DIGEST]`, as of container images.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BundleReference {
+    /// Such as `getporter/mysql` or `localhost:5000/mysql`.
+    pub repository: Arc<str>,
+    /// Such as `v1.2.3` or `latest`.
+    pub tag: Option<Arc<str>>,
+    /// Such as `sha256:…`.
+    pub digest: Option<Arc<str>>,
+}
+
+impl BundleReference {
+    /// The version that the tag names, where it names one: `v1.2` is 1.2.0.
+    pub fn version(&self) -> Option<Version> {
+        purlin_range::lenient(self.tag.as_deref()?)
+    }
+}
+
+/// A text that names no bundle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` does not name a bundle")]
+pub struct BadReference(pub Arc<str>);
+
+impl FromStr for BundleReference {
+    type Err = BadReference;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bad = || BadReference(text.into());
+        let (rest, digest) = match text.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest)),
+            None => (text, None),
+        };
+        // The last colon may be that of a port.
+        let (repository, tag) = match rest.rsplit_once(':') {
+            Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
+            _ => (rest, None),
+        };
+        let is_word = |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+'))
+        };
+        let is_part = |(index, part): (usize, &str)| match part.split_once(':') {
+            Some((host, port)) if index == 0 => {
+                is_word(host) && !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit())
+            }
+            _ => is_word(part),
+        };
+        let is_digest = |digest: &str| {
+            let (kind, hex) = digest.split_once(':').unwrap_or_default();
+            is_word(kind) && hex.len() >= 32 && hex.bytes().all(|b| b.is_ascii_hexdigit())
+        };
+        let is_good = repository.split('/').enumerate().all(is_part)
+            && (repository.contains('/') || !repository.contains(':'))
+            && tag.is_none_or(is_word)
+            && digest.is_none_or(is_digest);
+        if !is_good {
+            return Err(bad());
+        }
+        Ok(Self { repository: repository.into(), tag: tag.map(Arc::from), digest: digest.map(Arc::from) })
+    }
+}
+
+impl fmt::Display for BundleReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.repository)?;
+        if let Some(tag) = &self.tag {
+            write!(f, ":{tag}")?;
+        }
+        match &self.digest {
+            Some(digest) => write!(f, "@{digest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_read_as_those_of_images() {
+        for (text, repository, tag) in [
+            ("mysql", "mysql", None),
+            ("mysql:5.7", "mysql", Some("5.7")),
+            ("getporter/mysql:v1.0.0", "getporter/mysql", Some("v1.0.0")),
+            ("localhost:5000/mysql", "localhost:5000/mysql", None),
+            ("localhost:5000/mysql:v0.1.4", "localhost:5000/mysql", Some("v0.1.4")),
+        ] {
+            let reference: BundleReference = text.parse().expect(text);
+            assert_eq!((&*reference.repository, reference.tag.as_deref()), (repository, tag), "{text}");
+            assert_eq!(reference.to_string(), text);
+        }
+        let digest = format!("a/b:v1@sha256:{}", "0".repeat(64));
+        assert_eq!(digest.parse::<BundleReference>().expect("a reference").to_string(), digest);
+        for text in ["", ":v1", "a b", "a/", "/a", "a:b:c", "a@sha256:1", "a//b", "-a"] {
+            assert_eq!(text.parse::<BundleReference>(), Err(BadReference(text.into())));
+        }
+        assert_eq!("m:v1.2".parse::<BundleReference>().expect("one").version(), Some(Version::new(1, 2, 0)));
+        assert_eq!("m:latest".parse::<BundleReference>().expect("one").version(), None);
+    }
+}

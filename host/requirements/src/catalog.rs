@@ -1,0 +1,72 @@
+//! Where bundles are found.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use purlin_model::{Bundle, BundleReference};
+
+/// A catalog could not be asked. That something is not in it is no error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CatalogError(pub String);
+
+/// Bundles by repository and tag: folders, or a registry.
+#[async_trait]
+pub trait Catalog: Send + Sync {
+    /// The tags of a repository, in no order. None where there is no such repository.
+    ///
+    /// # Errors
+    /// When the catalog cannot be asked.
+    async fn tags(&self, repository: &str) -> Result<Vec<Arc<str>>, CatalogError>;
+
+    /// The bundle of a reference with a tag or a digest.
+    ///
+    /// # Errors
+    /// When the catalog cannot be asked, or has something else under that name.
+    async fn bundle(&self, reference: &BundleReference) -> Result<Option<Arc<Bundle>>, CatalogError>;
+}
+
+/// A catalog of bundles that were read from folders. Their tags are `v` and their version.
+#[derive(Clone, Debug, Default)]
+pub struct Folders {
+    repositories: BTreeMap<Arc<str>, Vec<Arc<Bundle>>>,
+}
+
+impl Folders {
+    /// The catalog of these bundles. Of two of one name and version the first counts; the other one is given back.
+    pub fn new(bundles: impl IntoIterator<Item = Bundle>) -> (Self, Vec<(Bundle, Arc<Bundle>)>) {
+        let (mut catalog, mut twins) = (Self::default(), Vec::new());
+        for bundle in bundles {
+            let all = catalog.repositories.entry(Arc::clone(&bundle.repository)).or_default();
+            match all.iter().find(|first| first.version == bundle.version) {
+                Some(first) => twins.push((bundle, Arc::clone(first))),
+                None => all.push(Arc::new(bundle)),
+            }
+        }
+        (catalog, twins)
+    }
+
+    /// The repositories, by name.
+    pub fn repositories(&self) -> impl Iterator<Item = &str> {
+        self.repositories.keys().map(|name| &**name)
+    }
+}
+
+#[async_trait]
+impl Catalog for Folders {
+    async fn tags(&self, repository: &str) -> Result<Vec<Arc<str>>, CatalogError> {
+        let all = self.repositories.get(repository).into_iter().flatten();
+        Ok(all.map(|bundle| format!("v{}", bundle.version).into()).collect())
+    }
+
+    async fn bundle(&self, reference: &BundleReference) -> Result<Option<Arc<Bundle>>, CatalogError> {
+        if reference.digest.is_some() {
+            let message = format!("`{reference}` names a digest, which bundles in folders do not have");
+            return Err(CatalogError(message));
+        }
+        let version = reference.version();
+        let mut all = self.repositories.get(&reference.repository).into_iter().flatten();
+        Ok(all.find(|bundle| Some(&bundle.version) == version.as_ref()).cloned())
+    }
+}

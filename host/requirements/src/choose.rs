@@ -1,0 +1,231 @@
+//! Which bundles may answer a requirement, the best one first (SPEC §6, steps 1, 3 and 4).
+
+use std::fmt;
+use std::sync::Arc;
+
+use purlin_model::{BundleReference, Requirement};
+use purlin_range::Range;
+use semver::Version;
+
+/// Why a bundle was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is what was asked for.
+    Root,
+    /// `--with` names it.
+    Named,
+    /// No other version in the range is higher.
+    HighestInRange(Range),
+    /// No version is in the range, so that the reference itself counts.
+    NoneInRange(Range),
+    /// The reference names it, and no range is given.
+    Reference,
+    /// The reference names no version, and this is the highest release.
+    HighestRelease,
+    /// The reference names no version, and there is no release.
+    Latest,
+}
+
+impl Why {
+    /// A stable short name, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Named => "named",
+            Self::HighestInRange(_) => "highest-in-range",
+            Self::NoneInRange(_) => "none-in-range",
+            Self::Reference => "reference",
+            Self::HighestRelease => "highest-release",
+            Self::Latest => "latest",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("it is what was asked for"),
+            Self::Named => f.write_str("`--with` names it"),
+            Self::HighestInRange(range) => write!(f, "the highest version in `{range}`"),
+            Self::NoneInRange(range) => {
+                write!(f, "no version is in `{range}`, so that the reference itself counts")
+            }
+            Self::Reference => f.write_str("the reference names this version"),
+            Self::HighestRelease => f.write_str("the highest release; the reference names no version"),
+            Self::Latest => f.write_str("there is no release, and this is the tag `latest`"),
+        }
+    }
+}
+
+/// Why a bundle was not chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Its version is not in the range.
+    OutOfRange,
+    /// It is a prerelease, and nothing asks for one.
+    Prerelease,
+    /// Its tag is not a version.
+    NoVersion,
+    /// A better one fits.
+    Lower,
+    /// It does not have this output.
+    LacksOutput(Arc<str>),
+    /// Its output of this name is of another type.
+    OtherType(Arc<str>),
+    /// The catalog does not have it.
+    NotFound,
+}
+
+impl Lost {
+    /// A stable short name, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::OutOfRange => "out-of-range",
+            Self::Prerelease => "prerelease",
+            Self::NoVersion => "no-version",
+            Self::Lower => "lower",
+            Self::LacksOutput(_) => "lacks-output",
+            Self::OtherType(_) => "other-type",
+            Self::NotFound => "not-found",
+        }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange => f.write_str("not in the range"),
+            Self::Prerelease => f.write_str("a prerelease"),
+            Self::NoVersion => f.write_str("its tag is not a version"),
+            Self::Lower => f.write_str("a higher version fits"),
+            Self::LacksOutput(name) => write!(f, "lacks the output `{name}`"),
+            Self::OtherType(name) => write!(f, "its output `{name}` is of another type"),
+            Self::NotFound => f.write_str("not in the catalog"),
+        }
+    }
+}
+
+/// The bundles that may be chosen, the best one first, and those that may not.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Candidates {
+    pub(crate) fitting: Vec<(BundleReference, Why)>,
+    pub(crate) lost: Vec<(BundleReference, Lost)>,
+}
+
+/// The tag that a reference stands for by itself, and why: its own, else that of the highest release, else `latest`.
+/// None where there is none of these.
+pub fn choose(reference: &BundleReference, tags: &[Arc<str>]) -> Option<(BundleReference, Why)> {
+    sorted(reference, None, tags).fitting.into_iter().next()
+}
+
+/// Sorts the tags of the reference's repository into those that a requirement admits and those that it does not.
+pub(crate) fn candidates(
+    requirement: &Requirement,
+    named: Option<&BundleReference>,
+    tags: &[Arc<str>],
+) -> Candidates {
+    let is_exact = |asked: &BundleReference| asked.tag.is_some() || asked.digest.is_some();
+    match (named, &requirement.reference) {
+        (Some(named), _) if is_exact(named) => {
+            Candidates { fitting: vec![(named.clone(), Why::Named)], lost: Vec::new() }
+        }
+        (Some(named), _) => sorted(named, requirement.version.as_ref(), tags),
+        (None, Some(asked)) => sorted(asked, requirement.version.as_ref(), tags),
+        (None, None) => Candidates::default(),
+    }
+}
+
+fn sorted(asked: &BundleReference, range: Option<&Range>, tags: &[Arc<str>]) -> Candidates {
+    let is_exact = asked.tag.is_some() || asked.digest.is_some();
+    let mut found = Candidates::default();
+    if is_exact && range.is_none() {
+        found.fitting.push((asked.clone(), Why::Reference));
+        return found;
+    }
+    let of = |tag: &Arc<str>| BundleReference { tag: Some(Arc::clone(tag)), digest: None, ..asked.clone() };
+    let mut versions: Vec<(Version, &Arc<str>)> = Vec::new();
+    let mut latest = None;
+    for tag in tags {
+        match purlin_range::lenient(tag) {
+            Some(version) => versions.push((version, tag)),
+            None if &**tag == "latest" => latest = Some(of(tag)),
+            None => found.lost.push((of(tag), Lost::NoVersion)),
+        }
+    }
+    versions.sort_by(|(one, a), (other, b)| other.cmp_precedence(one).then_with(|| b.cmp(a)));
+    for (version, tag) in versions {
+        let admitted = match range {
+            Some(range) if range.matches(&version) => Ok(Why::HighestInRange(range.clone())),
+            Some(_) => Err(Lost::OutOfRange),
+            None if version.pre.is_empty() => Ok(Why::HighestRelease),
+            None => Err(Lost::Prerelease),
+        };
+        match admitted {
+            Ok(why) => found.fitting.push((of(tag), why)),
+            Err(why) => found.lost.push((of(tag), why)),
+        }
+    }
+    match range {
+        Some(range) if is_exact => {
+            let is_listed = found.fitting.iter().any(|(one, _)| one.version() == asked.version());
+            if !is_listed {
+                found.lost.retain(|(one, _)| one != asked);
+                found.fitting.push((asked.clone(), Why::NoneInRange(range.clone())));
+            }
+        }
+        Some(_) => found.lost.extend(latest.map(|latest| (latest, Lost::NoVersion))),
+        None => found.fitting.extend(latest.map(|latest| (latest, Why::Latest))),
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use purlin_model::{Interface, Location, Sharing};
+
+    use super::*;
+
+    fn chosen(reference: &str, version: Option<&str>, tags: &[&str]) -> Option<String> {
+        let requirement = Requirement {
+            name: "d".into(),
+            reference: Some(reference.parse().expect("a reference")),
+            version: version.map(|range| Range::parse(range).expect("a range")),
+            interface: Interface::default(),
+            parameters: Vec::new(),
+            credentials: Vec::new(),
+            outputs: Vec::new(),
+            sharing: Sharing::default(),
+            location: Location::default(),
+        };
+        let tags: Vec<Arc<str>> = tags.iter().map(|tag| Arc::from(*tag)).collect();
+        let found = candidates(&requirement, None, &tags);
+        found.fitting.first().map(|(one, _)| one.tag.as_deref().unwrap_or_default().to_owned())
+    }
+
+    /// The rows RES-01 to RES-16. Where the published implementation has strategies, the design has none: the
+    /// highest version in the range is taken, and the reference itself only where none is.
+    #[test]
+    fn versions_are_chosen_as_the_design_has_it() {
+        const SOME: [&str; 5] = ["latest", "v1.0", "v1.1", "v1.2", "v1.3-beta1"];
+        for (row, reference, version, tags, expected) in [
+            ("RES-01", "mysql:5.7", None, &[][..], Some("5.7")),
+            ("RES-02", "repo", None, &SOME, Some("v1.2")),
+            ("RES-03", "repo", None, &["latest"], Some("latest")),
+            ("RES-04", "repo", None, &["not-a-semver"], None),
+            ("RES-06", "repo", Some(">=1.0 <1.3"), &SOME, Some("v1.2")),
+            ("RES-07", "mysql:5.7", Some(">=1.0 <1.3"), &[], Some("5.7")),
+            ("RES-08", "repo", Some(">=1.0 <1.3"), &SOME, Some("v1.2")),
+            ("RES-11", "repo", Some(">=2.0"), &SOME, None),
+            (
+                "RES-12",
+                "example.com/mysql:v1.2.3",
+                Some(">=1.0.0"),
+                &["v1.2.4", "v1.3.0", "v2.0.0"],
+                Some("v2.0.0"),
+            ),
+            ("RES-16", "repo", Some(">=1.3.0-0"), &SOME, Some("v1.3-beta1")),
+        ] {
+            assert_eq!(chosen(reference, version, tags).as_deref(), expected, "{row}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Whether a bundle offers what a requirement asks for (SPEC §6, interface).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use purlin_model::{Bundle, Declared, Piece, Placeholder, Reference, Requirement, Template};
+
+use crate::choose::Lost;
+
+/// The outputs of something required that its parent uses, by the names that it uses for them.
+pub(crate) fn used(parent: &Bundle, requirement: &str) -> BTreeSet<Arc<str>> {
+    let mut used = BTreeSet::new();
+    let wires = parent.requires.iter().flat_map(|one| {
+        one.parameters.iter().chain(&one.credentials).chain(&one.outputs).map(|wire| &wire.value)
+    });
+    for template in wires.chain([&parent.values, &parent.secrets]) {
+        template.placeholders(&mut |placeholder| {
+            if let Reference::Named(of, path) = &placeholder.reference
+                && &**of == requirement
+            {
+                used.extend(path.0.first().cloned());
+            }
+        });
+    }
+    used
+}
+
+/// What a bundle offers: its outputs, and those that its requirements give it.
+pub(crate) fn offered(bundle: &Bundle) -> Vec<Declared> {
+    let mut all = bundle.outputs.clone();
+    for wire in bundle.requires.iter().flat_map(|one| &one.outputs) {
+        if !all.iter().any(|output| output.name == wire.name) {
+            all.push(Declared {
+                name: Arc::clone(&wire.name),
+                id: None,
+                description: None,
+                schema: serde_json::Map::new(),
+                default: None,
+                is_required: false,
+                is_sensitive: false,
+                location: wire.location.clone(),
+            });
+        }
+    }
+    all
+}
+
+/// The output of a bundle for each that is asked for, by the name that it is asked for under.
+///
+/// # Errors
+/// The first that the bundle does not have, or has with another type.
+pub(crate) fn fits(
+    bundle: &Bundle,
+    requirement: &Requirement,
+    used: &BTreeSet<Arc<str>>,
+    by_reference: Option<&Bundle>,
+) -> Result<BTreeMap<Arc<str>, Arc<str>>, Lost> {
+    let offered = offered(bundle);
+    let wished: Vec<Declared> = match by_reference {
+        Some(other) => self::offered(other),
+        None => requirement.interface.outputs.clone(),
+    };
+    let names: BTreeSet<&Arc<str>> = used.iter().chain(wished.iter().map(|one| &one.name)).collect();
+    let mut found = BTreeMap::new();
+    for name in names {
+        let wish = wished.iter().find(|one| one.name == *name);
+        let is_it = |output: &&Declared| match (wish.and_then(|wish| wish.id.as_ref()), &output.id) {
+            (Some(wished), Some(known)) => wished == known,
+            _ => output.name == *name,
+        };
+        let output = offered.iter().find(is_it).ok_or_else(|| Lost::LacksOutput(Arc::clone(name)))?;
+        // What both sides say of its values has to be the same.
+        let differs = wish.is_some_and(|wish| {
+            wish.schema.iter().any(|(word, said)| output.schema.get(word).is_some_and(|known| known != said))
+        });
+        if differs {
+            return Err(Lost::OtherType(Arc::clone(name)));
+        }
+        found.insert(Arc::clone(name), Arc::clone(&output.name));
+    }
+    Ok(found)
+}
+
+/// The placeholders of a template.
+pub(crate) fn placeholders(template: &Template) -> Vec<&Placeholder> {
+    let mut all = Vec::new();
+    template.placeholders(&mut |placeholder| all.push(placeholder));
+    all
+}
+
+/// The pieces of a template that is a text.
+pub(crate) fn pieces(template: &Template) -> &[Piece] {
+    match template {
+        Template::Text(text) => &text.pieces,
+        _ => &[],
+    }
+}

@@ -1,0 +1,467 @@
+//! From a bundle to all that has to be there for it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement, Sharing, Wire};
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::choose::{Lost, Why, candidates};
+use crate::fit::{fits, used};
+use crate::{same, wires};
+
+/// How deep requirements may lead. The loops that only a new version ends are met before.
+const DEEPEST: usize = 64;
+
+/// What is to be installed.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// The bundle.
+    pub bundle: Arc<Bundle>,
+    /// What its installation is called.
+    pub name: Arc<str>,
+    /// Its namespace, empty for the global one.
+    pub namespace: Arc<str>,
+}
+
+/// What a person decides beside the documents.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// `--with`: bundles by requirement, either its name or the name of the installation that it ends in.
+    pub with: BTreeMap<Arc<str>, BundleReference>,
+    /// `--param` and `--credential`: what is given, by installation and name.
+    pub given: BTreeSet<(Part, Arc<str>, Arc<str>)>,
+}
+
+/// What an installation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// A parameter.
+    Parameter,
+    /// A credential.
+    Credential,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Parameter => "parameter",
+            Self::Credential => "credential",
+        })
+    }
+}
+
+/// An installation that is to be made.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// What it is called: the name of the root, or `PARENT/REQUIREMENT`.
+    pub name: Arc<str>,
+    /// What it is made from.
+    pub bundle: Arc<Bundle>,
+    /// Under which reference that was found.
+    pub reference: BundleReference,
+    /// Why that bundle.
+    pub why: Why,
+    /// The others that were looked at, and why each of them was not taken.
+    pub lost: Vec<(BundleReference, Lost)>,
+    /// The group that shares it; none where nobody may.
+    pub group: Option<Arc<str>>,
+    /// What sets its parameters and credentials.
+    pub given: Vec<Given>,
+    /// What it requires: the name, and the installation by its place in [`Resolution::installations`].
+    pub requires: Vec<(Arc<str>, usize)>,
+    /// What has to be there before it: that, and whatever it takes a value from.
+    pub after: BTreeSet<usize>,
+    /// For each output that is asked of it, what it calls that itself.
+    pub outputs: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+/// A value that an installation gets from whoever requires it.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Whether it is a parameter or a credential.
+    pub part: Part,
+    /// The value, as the parent wrote it.
+    pub wire: Wire,
+}
+
+/// What nobody has said and somebody has to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmapped {
+    /// The installation that needs it.
+    pub installation: Arc<str>,
+    /// Whether it is a parameter or a credential.
+    pub part: Part,
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it is for.
+    pub description: Option<Arc<str>>,
+}
+
+/// Everything that is to be there for a bundle.
+#[derive(Clone, Debug, Default)]
+pub struct Resolution {
+    /// What is made, in an order in which it can be: what something needs comes before it, and the root last.
+    pub installations: Vec<Installation>,
+    /// What has to be asked, in the order of the installations.
+    pub unmapped: Vec<Unmapped>,
+    /// Faults and notes. Where one of them is an error, the rest is not complete.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Resolution {
+    /// The installation that was asked for, where it could be resolved.
+    pub fn root(&self) -> Option<&Installation> {
+        self.installations.last()
+    }
+
+    /// Whether something is wrong, so that nothing may be made.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// Resolves all requirements of a bundle, at any depth.
+///
+/// # Errors
+/// When the catalog cannot be asked. Whatever is wrong with the bundles is in [`Resolution::diagnostics`].
+pub async fn resolve(
+    root: Root,
+    catalog: &dyn Catalog,
+    choices: &Choices,
+) -> Result<Resolution, CatalogError> {
+    let reference = root.bundle.reference();
+    let mut work = Work {
+        catalog,
+        choices,
+        namespace: Arc::clone(&root.namespace),
+        root: Arc::clone(&root.name),
+        known: HashMap::new(),
+        used_choices: BTreeSet::new(),
+        done: Resolution::default(),
+    };
+    let own = Installation {
+        name: root.name,
+        bundle: root.bundle,
+        reference,
+        why: Why::Root,
+        lost: Vec::new(),
+        group: None,
+        given: Vec::new(),
+        requires: Vec::new(),
+        after: BTreeSet::new(),
+        outputs: BTreeMap::new(),
+    };
+    work.install(own, &mut Vec::new(), None).await?;
+    let Work { mut done, used_choices, .. } = work;
+    for name in choices.with.keys().filter(|name| !used_choices.contains(*name)) {
+        let message = format!("`--with {name}=…` names no requirement");
+        let known = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
+        let help = purlin_expression::did_you_mean(name, "requirements", known);
+        done.diagnostics.push(Diagnostic::error("unknown-requirement", message).help(help));
+    }
+    Ok(done)
+}
+
+type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Send + 'a>>;
+
+/// A resolution under way.
+struct Work<'a> {
+    catalog: &'a dyn Catalog,
+    choices: &'a Choices,
+    namespace: Arc<str>,
+    root: Arc<str>,
+    /// Shared installations by all that has to be the same.
+    known: HashMap<String, usize>,
+    used_choices: BTreeSet<Arc<str>>,
+    done: Resolution,
+}
+
+/// What parameters and credentials are the same as, by part and name.
+pub(crate) type Meanings = BTreeMap<(Part, Arc<str>), String>;
+
+/// The parent of what is resolved, as its children see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Parent<'a> {
+    pub(crate) bundle: &'a Bundle,
+    pub(crate) name: &'a str,
+    /// What its parameters and credentials are the same as, by part and name.
+    pub(crate) given: &'a Meanings,
+}
+
+impl Work<'_> {
+    /// Resolves what an installation requires, and adds it behind that. None where something is wrong with it.
+    fn install<'s>(
+        &'s mut self,
+        mut own: Installation,
+        way: &'s mut Vec<(BundleReference, Arc<str>)>,
+        meaning: Option<Meanings>,
+    ) -> Resolved<'s, Option<usize>> {
+        Box::pin(async move {
+            let meaning = meaning.unwrap_or_default();
+            way.push((own.reference.clone(), Arc::clone(&own.name)));
+            let bundle = Arc::clone(&own.bundle);
+            let order = match wires::order(&bundle.requires) {
+                Ok(order) => order,
+                Err(fault) => {
+                    self.done.diagnostics.push(*fault);
+                    way.pop();
+                    return Ok(None);
+                }
+            };
+            let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+            let mut is_whole = wires::check(&bundle, &mut self.done.diagnostics);
+            for index in order {
+                let Some(requirement) = bundle.requires.get(index) else { continue };
+                let parent = Parent { bundle: &bundle, name: &own.name, given: &meaning };
+                match self.require(parent, requirement, &by_name, way).await? {
+                    Some(place) => drop(by_name.insert(Arc::clone(&requirement.name), place)),
+                    None => is_whole = false,
+                }
+            }
+            way.pop();
+            if !is_whole {
+                return Ok(None);
+            }
+            own.requires = bundle
+                .requires
+                .iter()
+                .filter_map(|one| Some((Arc::clone(&one.name), *by_name.get(&one.name)?)))
+                .collect();
+            own.after.extend(by_name.values());
+            self.ask(&own);
+            self.done.installations.push(own);
+            Ok(Some(self.done.installations.len() - 1))
+        })
+    }
+
+    /// Notes what nobody has said of an installation.
+    fn ask(&mut self, own: &Installation) {
+        let parts = [(Part::Parameter, &own.bundle.parameters), (Part::Credential, &own.bundle.credentials)];
+        for (part, declared) in parts {
+            for one in declared.iter().filter(|one| one.is_required) {
+                let is_wired =
+                    own.given.iter().any(|given| given.part == part && given.wire.name == one.name);
+                let by_hand = (part, Arc::clone(&own.name), Arc::clone(&one.name));
+                if !is_wired && !self.choices.given.contains(&by_hand) {
+                    self.done.unmapped.push(Unmapped {
+                        installation: Arc::clone(&own.name),
+                        part,
+                        name: Arc::clone(&one.name),
+                        description: one.description.clone(),
+                    });
+                }
+            }
+        }
+    }
+
+    async fn require(
+        &mut self,
+        parent: Parent<'_>,
+        requirement: &Requirement,
+        siblings: &BTreeMap<Arc<str>, usize>,
+        way: &mut Vec<(BundleReference, Arc<str>)>,
+    ) -> Result<Option<usize>, CatalogError> {
+        let name: Arc<str> = format!("{}/{}", parent.name, requirement.name).into();
+        let Some(chosen) = self.choose(parent, requirement, &name).await? else { return Ok(None) };
+        let group = match &requirement.sharing {
+            Sharing::None => None,
+            Sharing::Group(template) => match same::group(template, parent, (&self.root, &self.namespace)) {
+                Ok(group) => Some(group),
+                Err(fault) => {
+                    self.done.diagnostics.push(*fault);
+                    return Ok(None);
+                }
+            },
+        };
+        let (given, meaning) = self.wire(parent, requirement, &chosen.bundle, siblings);
+        // What is the same in every field but its name is one, wherever it is required.
+        let key = group.as_ref().map(|group| same::key(&chosen.reference, requirement, group, &meaning));
+        if let Some(place) = key.as_ref().and_then(|key| self.known.get(key)) {
+            let place = *place;
+            if let Some(known) = self.done.installations.get_mut(place) {
+                known.outputs.extend(chosen.outputs);
+            }
+            return Ok(Some(place));
+        }
+        if let Some(at) = way.iter().position(|(reference, _)| *reference == chosen.reference) {
+            self.done.diagnostics.push(looped(&way[at..], &chosen.reference, requirement));
+            return Ok(None);
+        }
+        if way.len() >= DEEPEST {
+            let message = format!("the requirements lead more than {DEEPEST} bundles deep");
+            let fault = Diagnostic::error("requirement-loop", message).at(&requirement.location);
+            self.done.diagnostics.push(fault.help("name an installation that is there in one of them"));
+            return Ok(None);
+        }
+        let after = given.iter().flat_map(|given| wires::reads(&given.wire.value));
+        let after: BTreeSet<usize> = after.filter_map(|sibling| siblings.get(&sibling).copied()).collect();
+        let own = Installation { name, group, given, after, ..chosen };
+        let place = self.install(own, way, Some(meaning)).await?;
+        if let (Some(key), Some(place)) = (key, place) {
+            self.known.insert(key, place);
+        }
+        Ok(place)
+    }
+
+    /// The best bundle that offers what is asked for.
+    async fn choose(
+        &mut self,
+        parent: Parent<'_>,
+        requirement: &Requirement,
+        name: &Arc<str>,
+    ) -> Result<Option<Installation>, CatalogError> {
+        let with = [name, &requirement.name].into_iter().find(|name| self.choices.with.contains_key(*name));
+        self.used_choices.extend(with.cloned());
+        let named = with.and_then(|name| self.choices.with.get(name));
+        let Some(asked) = named.or(requirement.reference.as_ref()) else {
+            let message = format!("nothing says which bundle `{}` is", requirement.name);
+            let fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
+            let help = format!(
+                "name one that offers what is asked for: `--with {}=REPOSITORY:TAG`",
+                requirement.name
+            );
+            self.done.diagnostics.push(fault.help(help));
+            return Ok(None);
+        };
+        let tags = self.catalog.tags(&asked.repository).await?;
+        let found = candidates(requirement, named, &tags);
+        let mut lost = found.lost;
+        let by_reference = match &requirement.interface.reference {
+            // Whoever cannot be asked asks for nothing.
+            Some(reference) => self.catalog.bundle(reference).await?,
+            None => None,
+        };
+        if let (Some(reference), None) = (&requirement.interface.reference, &by_reference) {
+            let message = format!(
+                "`{reference}`, whose outputs `{}` is to have, is not in the catalog",
+                requirement.name
+            );
+            let fault = Diagnostic::warning("unknown-bundle", message).at(&requirement.location);
+            self.done.diagnostics.push(fault.help("only what is used of it counts"));
+        }
+        let used = used(parent.bundle, &requirement.name);
+        let mut chosen: Option<Installation> = None;
+        for (reference, why) in found.fitting {
+            if chosen.is_some() {
+                // Whether the catalog has what nobody needs was not asked.
+                if !matches!(why, Why::NoneInRange(_)) {
+                    lost.push((reference, Lost::Lower));
+                }
+                continue;
+            }
+            let Some(bundle) = self.catalog.bundle(&reference).await? else {
+                lost.push((reference, Lost::NotFound));
+                continue;
+            };
+            match fits(&bundle, requirement, &used, by_reference.as_deref()) {
+                Ok(outputs) => {
+                    chosen = Some(Installation {
+                        name: Arc::clone(name),
+                        bundle,
+                        reference,
+                        why,
+                        lost: Vec::new(),
+                        group: None,
+                        given: Vec::new(),
+                        requires: Vec::new(),
+                        after: BTreeSet::new(),
+                        outputs,
+                    });
+                }
+                Err(why) => lost.push((reference, why)),
+            }
+        }
+        match chosen {
+            Some(chosen) => Ok(Some(Installation { lost, ..chosen })),
+            None => {
+                self.done.diagnostics.push(none_fits(requirement, (asked, named.is_some()), &tags, &lost));
+                Ok(None)
+            }
+        }
+    }
+
+    /// What sets the parameters and credentials of a bundle, and what each of them is the same as. What the bundle
+    /// does not have is left out.
+    fn wire(
+        &mut self,
+        parent: Parent<'_>,
+        requirement: &Requirement,
+        bundle: &Bundle,
+        siblings: &BTreeMap<Arc<str>, usize>,
+    ) -> (Vec<Given>, Meanings) {
+        let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
+        let parts = [
+            (Part::Parameter, &requirement.parameters, &bundle.parameters),
+            (Part::Credential, &requirement.credentials, &bundle.credentials),
+        ];
+        for (part, wires, declared) in parts {
+            for wire in wires {
+                if !declared.iter().any(|one| one.name == wire.name) {
+                    let message = format!(
+                        "`{}` has no {part} `{}`, so that this is left out",
+                        bundle.reference(),
+                        wire.name
+                    );
+                    let names = declared.iter().map(|one| &*one.name);
+                    let help = purlin_expression::did_you_mean(&wire.name, &format!("{part}s"), names);
+                    let note = Diagnostic::warning("left-out", message).at(&wire.location).help(help);
+                    self.done.diagnostics.push(note);
+                    continue;
+                }
+                let name = Arc::clone(&wire.name);
+                meaning.insert((part, name), same::meaning(&wire.value, parent, siblings));
+                given.push(Given { part, wire: wire.clone() });
+            }
+        }
+        (given, meaning)
+    }
+}
+
+fn looped(
+    way: &[(BundleReference, Arc<str>)],
+    again: &BundleReference,
+    requirement: &Requirement,
+) -> Diagnostic {
+    let way: Vec<String> =
+        way.iter().map(|(one, _)| one).chain([again]).map(|one| format!("`{one}`")).collect();
+    let message = format!("bundles require each other in a loop: {}", way.join(" → "));
+    Diagnostic::error("requirement-loop", message)
+        .at(&requirement.location)
+        .help("one of them has to go without the next")
+}
+
+fn none_fits(
+    requirement: &Requirement,
+    (asked, is_named): (&BundleReference, bool),
+    tags: &[Arc<str>],
+    lost: &[(BundleReference, Lost)],
+) -> Diagnostic {
+    const TOLD: usize = 5;
+    let message = match &requirement.version {
+        Some(range) if !is_named => {
+            format!("no version of `{}` in `{range}` fits `{}`", asked.repository, requirement.name)
+        }
+        _ => format!("`{asked}` does not fit `{}`", requirement.name),
+    };
+    let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
+    for (one, why) in lost.iter().take(TOLD) {
+        fault = fault.fact(format!("`{one}`: {why}"));
+    }
+    if lost.len() > TOLD {
+        fault = fault.fact(format!("and {} more", lost.len() - TOLD));
+    }
+    let are_known = !tags.is_empty() && lost.iter().all(|(_, why)| *why == Lost::NotFound);
+    if are_known {
+        let tags: Vec<String> = tags.iter().map(|tag| format!("`{tag}`")).collect();
+        fault = fault.fact(format!("the catalog has {} of it", tags.join(", ")));
+    }
+    let help = match lost {
+        [] => format!("the catalog has no bundle `{}`; name its folder with `--catalog`", asked.repository),
+        _ => format!("name another one: `--with {}=REPOSITORY:TAG`", requirement.name),
+    };
+    fault.help(help)
+}

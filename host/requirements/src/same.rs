@@ -1,0 +1,130 @@
+//! Whether two requirements are the same (SPEC §6, sharing): in every field but the name, with each value followed
+//! to where it comes from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purlin_model::{
+    BundleReference, Diagnostic, InstallationField, Piece, Reference, Requirement, Template, Value,
+};
+
+use crate::fit::pieces;
+use crate::resolve::{Meanings, Parent, Part};
+
+/// All that has to be the same for two requirements to be one.
+pub(crate) fn key(
+    chosen: &BundleReference,
+    requirement: &Requirement,
+    group: &str,
+    meaning: &Meanings,
+) -> String {
+    let asked = requirement.reference.as_ref().map(ToString::to_string);
+    let range = requirement.version.as_ref().map(ToString::to_string);
+    let interface = &requirement.interface;
+    let outputs: Vec<_> = interface.outputs.iter().map(|one| (&one.name, &one.id, &one.schema)).collect();
+    let by_reference = interface.reference.as_ref().map(ToString::to_string);
+    format!(
+        "{chosen} {asked:?} {range:?} {:?} {by_reference:?} {outputs:?} {group:?} {meaning:?}",
+        interface.id
+    )
+}
+
+/// What a value is the same as: constants are, and whatever comes from the same output. What somebody is asked
+/// for is the same as nothing else.
+pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &BTreeMap<Arc<str>, usize>) -> String {
+    match value {
+        Template::Constant(value) => format!("={value:?}"),
+        Template::Text(text) => {
+            let mut said = String::new();
+            for piece in &text.pieces {
+                match piece {
+                    Piece::Literal(text) => said.push_str(&format!("={text:?}")),
+                    Piece::Placeholder(placeholder) => {
+                        let modifiers = &placeholder.modifiers;
+                        let of = reference(&placeholder.reference, parent, siblings);
+                        said.push_str(&format!("<{of} {modifiers:?}>"));
+                    }
+                }
+            }
+            said
+        }
+        Template::List(items) => {
+            let items: Vec<String> = items.iter().map(|item| meaning(item, parent, siblings)).collect();
+            format!("{items:?}")
+        }
+        Template::Map(entries) => {
+            let entries: BTreeMap<_, _> =
+                entries.iter().map(|(name, item)| (name, meaning(item, parent, siblings))).collect();
+            format!("{entries:?}")
+        }
+    }
+}
+
+fn reference(reference: &Reference, parent: Parent<'_>, siblings: &BTreeMap<Arc<str>, usize>) -> String {
+    match reference {
+        Reference::Named(name, path) => match siblings.get(name) {
+            Some(place) => format!("output {path} of {place}"),
+            None => format!("output {path} of {}/{name}", parent.name),
+        },
+        Reference::Param(path) => {
+            let word = path.0.first().map_or("", |word| word);
+            let (part, declared) = match word {
+                "credentials" => (Part::Credential, &parent.bundle.credentials),
+                _ => (Part::Parameter, &parent.bundle.parameters),
+            };
+            let name = path.0.get(1).cloned().unwrap_or_default();
+            let below = path.0.get(2..).unwrap_or_default();
+            let default = || {
+                let one = declared.iter().find(|one| one.name == name)?;
+                one.default.as_ref().map(|default| format!("={default:?}"))
+            };
+            match parent.given.get(&(part, name.clone())).cloned().or_else(default) {
+                Some(meaning) if below.is_empty() => meaning,
+                Some(meaning) => format!("{meaning} {below:?}"),
+                None => format!("{path} of {}", parent.name),
+            }
+        }
+        Reference::Installation(InstallationField::RootId | InstallationField::RootName) => "root".to_owned(),
+        Reference::Installation(InstallationField::Namespace) => "namespace".to_owned(),
+        Reference::Context(field) if !field.path().starts_with("res.") => field.path().to_owned(),
+        other => format!("{other:?} of {}", parent.name),
+    }
+}
+
+/// The name of a sharing group. It has to be known before anything is made.
+///
+/// # Errors
+/// Where it is made from something that is only known then.
+pub(crate) fn group(
+    template: &Template,
+    parent: Parent<'_>,
+    (root, namespace): (&str, &str),
+) -> Result<Arc<str>, Box<Diagnostic>> {
+    if let Template::Constant(Value::String(text)) = template {
+        return Ok(Arc::from(&**text));
+    }
+    let id = |name: &str| format!("{namespace}/{name}");
+    let mut name = String::new();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Literal(text) => name.push_str(text),
+            Piece::Placeholder(placeholder) => match &placeholder.reference {
+                Reference::Installation(field) => name.push_str(&match field {
+                    InstallationField::Id => id(parent.name),
+                    InstallationField::Name => parent.name.to_owned(),
+                    InstallationField::Namespace => namespace.to_owned(),
+                    InstallationField::RootId => id(root),
+                    InstallationField::RootName => root.to_owned(),
+                }),
+                _ => {
+                    let message = format!("the name of a group cannot read `{}`", placeholder.source);
+                    let fault = Diagnostic::error("unknown-group", message).at(&placeholder.location);
+                    let help =
+                        "it can read `${installation.root.id}`, `${installation.namespace}` and the like";
+                    return Err(Box::new(fault.help(help)));
+                }
+            },
+        }
+    }
+    Ok(name.into())
+}

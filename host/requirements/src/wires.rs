@@ -1,0 +1,132 @@
+//! How values pass between a bundle and what it requires, and whether they can.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use purlin_expression::did_you_mean;
+use purlin_model::{Bundle, Diagnostic, Placeholder, Reference, Requirement, Template};
+
+use crate::fit::placeholders;
+
+/// The requirements that a template reads outputs of.
+pub(crate) fn reads(template: &Template) -> Vec<Arc<str>> {
+    let named = placeholders(template).into_iter().filter_map(|placeholder| match &placeholder.reference {
+        Reference::Named(name, _) => Some(Arc::clone(name)),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// The requirements of a bundle, each behind those that it takes values from, and else as they are written.
+///
+/// # Errors
+/// Where some of them take values from each other in a loop.
+pub(crate) fn order(requirements: &[Requirement]) -> Result<Vec<usize>, Box<Diagnostic>> {
+    let needs = |one: &Requirement| -> Vec<usize> {
+        let wires = one.parameters.iter().chain(&one.credentials);
+        let names: BTreeSet<Arc<str>> = wires.flat_map(|wire| reads(&wire.value)).collect();
+        // Of one that reads itself, `check` tells.
+        let others = names.iter().filter(|name| **name != one.name);
+        others.filter_map(|name| requirements.iter().position(|other| other.name == *name)).collect()
+    };
+    let needs: Vec<Vec<usize>> = requirements.iter().map(needs).collect();
+    let mut order: Vec<usize> = Vec::with_capacity(requirements.len());
+    while order.len() < requirements.len() {
+        let is_free = |at: &usize| !order.contains(at) && needs[*at].iter().all(|need| order.contains(need));
+        match (0..requirements.len()).find(is_free) {
+            Some(next) => order.push(next),
+            None => return Err(Box::new(looped(requirements, &needs, &order))),
+        }
+    }
+    Ok(order)
+}
+
+fn looped(requirements: &[Requirement], needs: &[Vec<usize>], done: &[usize]) -> Diagnostic {
+    let mut way: Vec<usize> = (0..requirements.len()).find(|at| !done.contains(at)).into_iter().collect();
+    // All that is left needs something that is left, so that this comes back to where it was.
+    let closed = loop {
+        let last = way.last().copied().unwrap_or_default();
+        let Some(next) = needs.get(last).and_then(|needs| needs.iter().find(|need| !done.contains(need)))
+        else {
+            break 0;
+        };
+        if let Some(at) = way.iter().position(|one| one == next) {
+            break at;
+        }
+        way.push(*next);
+    };
+    let members = &way[closed.min(way.len())..];
+    let names = members.iter().chain(members.first()).filter_map(|at| requirements.get(*at));
+    let names: Vec<String> = names.map(|one| format!("`{}`", one.name)).collect();
+    let message = format!("requirements take values from each other in a loop: {}", names.join(" ← "));
+    let fault = Diagnostic::error("requirement-loop", message)
+        .help("one of them has to go without the other's output");
+    match members.first().and_then(|at| requirements.get(*at)) {
+        Some(first) => fault.at(&first.location),
+        None => fault,
+    }
+}
+
+/// Whether everything that a bundle reads is there to be read. Whether an output is, the choice of a bundle tells.
+pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
+    let before = faults.len();
+    let wires = bundle.requires.iter().flat_map(|one| {
+        let inner = one.parameters.iter().chain(&one.credentials).map(|wire| &wire.value);
+        inner.chain(one.outputs.iter().map(|wire| &wire.value))
+    });
+    for placeholder in wires.chain([&bundle.values, &bundle.secrets]).flat_map(placeholders) {
+        faults.extend(fault(bundle, placeholder));
+    }
+    for one in &bundle.requires {
+        for placeholder in
+            one.parameters.iter().chain(&one.credentials).flat_map(|wire| placeholders(&wire.value))
+        {
+            let is_own = matches!(&placeholder.reference, Reference::Named(name, _) if *name == one.name);
+            if is_own {
+                let message = format!("`{}` takes a value from itself", one.name);
+                let fault = Diagnostic::error("own-output", message).at(&placeholder.location);
+                faults.push(fault.help("read an output of another requirement"));
+            }
+        }
+    }
+    faults.len() == before
+}
+
+fn fault(bundle: &Bundle, placeholder: &Placeholder) -> Option<Diagnostic> {
+    let unknown = |code, message: String, name: &str, what: &str, known: Vec<&str>| {
+        Some(Diagnostic::error(code, message).at(&placeholder.location).help(did_you_mean(name, what, known)))
+    };
+    match &placeholder.reference {
+        Reference::Param(path) => {
+            let (part, name) = (path.0.first()?, path.0.get(1)?);
+            let (declared, word) = match &**part {
+                "credentials" => (&bundle.credentials, "credential"),
+                _ => (&bundle.parameters, "parameter"),
+            };
+            if declared.iter().any(|one| one.name == *name) {
+                return None;
+            }
+            let known = declared.iter().map(|one| &*one.name).collect();
+            let message = format!("`{}` has no {word} `{name}`", bundle.repository);
+            unknown("unknown-parameter", message, name, part, known)
+        }
+        Reference::Named(name, _) if name.is_empty() => {
+            let message = "there are no `outputs` here".to_owned();
+            let fault = Diagnostic::error("own-output", message).at(&placeholder.location);
+            Some(fault.help("write `${bundle.dependencies.NAME.outputs.OUTPUT}`"))
+        }
+        Reference::Named(name, path) => {
+            if bundle.requires.iter().any(|one| one.name == *name) {
+                if !path.0.is_empty() {
+                    return None;
+                }
+                let fault = Diagnostic::error("own-output", "this reads no output").at(&placeholder.location);
+                return Some(fault.help("write `${outputs.NAME}`"));
+            }
+            let known = bundle.requires.iter().map(|one| &*one.name).collect();
+            let message = format!("`{}` requires no `{name}`", bundle.repository);
+            unknown("unknown-requirement", message, name, "requirements", known)
+        }
+        _ => None,
+    }
+}

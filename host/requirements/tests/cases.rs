@@ -1,0 +1,273 @@
+//! The cases for requirements, by their row. Where the published implementation departs from its own design,
+//! the design decides (SPEC §6).
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::sync::Arc;
+
+use purlin_requirements::{Choices, Lost, Part, Why};
+use support::{bundle, catalog, errors, faults_of, names, resolved};
+
+const DB: &str =
+    "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, type: string}]";
+
+fn db() -> String {
+    bundle("db", "1.0.0", DB)
+}
+
+fn app(requires: &str) -> String {
+    bundle("app", "1.0.0", &format!("parameters: [{{name: size, type: string}}]\nrequires:\n{requires}"))
+}
+
+fn two(first: &str, second: &str) -> String {
+    app(&format!(
+        "- {{name: db1, bundle: 'acme/db:v1.0.0'{first}}}\n- {{name: db2, bundle: 'acme/db:v1.0.0'{second}}}"
+    ))
+}
+
+fn of(bundles: &[String]) -> purlin_requirements::Resolution {
+    resolved(&catalog(bundles), "acme/app:v1.0.0", &Choices::default())
+}
+
+/// GRAPH-01 to GRAPH-05. Sharing is on by default, and the empty group is a group.
+#[test]
+fn what_is_the_same_in_every_field_but_its_name_is_one() {
+    let (one, apart) = (["root/db1", "root"], ["root/db1", "root/db2", "root"]);
+    let group = ", sharing: {group: {name: app-db}}";
+    let none = ", sharing: {mode: none}";
+    for (row, first, second, expected) in [
+        ("GRAPH-01, by the design", "", "", &one[..]),
+        ("GRAPH-02", group, group, &one),
+        ("GRAPH-04", ", parameters: {size: large}", "", &apart),
+        ("a group of its own", group, "", &apart),
+        ("mode none", none, none, &apart),
+        ("the same output of the same", "", ", sharing: {mode: group}", &one),
+    ] {
+        let resolution = of(&[db(), two(first, second)]);
+        assert_eq!(names(&resolution), expected, "{row}");
+        assert_eq!(errors(&resolution), [""; 0], "{row}");
+        let root = resolution.root().expect("resolved");
+        assert_eq!(root.requires.len(), 2, "{row}: both are edges");
+    }
+}
+
+/// GRAPH-06: a value that is taken from another requirement is an edge, and that one comes first.
+#[test]
+fn what_gives_a_value_comes_first() {
+    let requires = "- {name: web, bundle: 'acme/web:v1.0.0', credentials: {db: '${bundle.dependencies.infra.outputs.connstr}'}}\n- {name: infra, bundle: 'acme/db:v1.0.0'}";
+    let web = bundle("web", "1.0.0", "credentials: [{name: db}]");
+    let resolution = of(&[db(), web, app(requires)]);
+    assert_eq!(names(&resolution), ["root/infra", "root/web", "root"]);
+    let web = &resolution.installations[1];
+    assert_eq!((web.after.clone(), web.given[0].part), ([0].into(), Part::Credential));
+}
+
+/// GRAPH-07: the whole way is told.
+#[test]
+fn bundles_that_require_each_other_are_told_with_the_way() {
+    let other = bundle("other", "1.0.0", "requires: [{name: back, bundle: 'acme/app:v1.0.0'}]");
+    let resolution = of(&[other, app("- {name: other, bundle: 'acme/other:v1.0.0'}")]);
+    assert_eq!(errors(&resolution), ["requirement-loop"]);
+    let message = &resolution.diagnostics[0].message;
+    assert!(message.ends_with("`acme/app:v1.0.0` → `acme/other:v1.0.0` → `acme/app:v1.0.0`"), "{message}");
+}
+
+/// GRAPH-09: a diamond has one below.
+#[test]
+fn a_diamond_is_no_loop() {
+    let middle = |name| bundle(name, "1.0.0", "requires: [{name: db, bundle: 'acme/db:v1.0.0'}]");
+    let app = app("- {name: a, bundle: 'acme/a:v1.0.0'}\n- {name: b, bundle: 'acme/b:v1.0.0'}");
+    let resolution = of(&[db(), middle("a"), middle("b"), app]);
+    assert_eq!(names(&resolution), ["root/a/db", "root/a", "root/b", "root"]);
+}
+
+/// GRAPH-11, GRAPH-12, LINT-107, LINT-109: whatever is read has to be there, before anything runs.
+#[test]
+fn a_wrong_wire_is_told_before_anything_runs() {
+    let wire = |value: &str| {
+        let requires = format!("- {{name: db, bundle: 'acme/db:v1.0.0', parameters: {{size: '{value}'}}}}");
+        errors(&of(&[db(), app(&requires)]))
+    };
+    assert_eq!(wire("${bundle.dependencies.lost.outputs.ip}"), ["unknown-requirement"]);
+    assert_eq!(wire("${bundle.parameters.wrongName}"), ["unknown-parameter"]);
+    assert_eq!(wire("${bundle.credentials.none}"), ["unknown-parameter"]);
+    assert_eq!(wire("${bundle.dependencies.db.outputs.connstr}"), ["own-output"]);
+    assert_eq!(wire("${bundle.parameters.size}"), [""; 0]);
+    let output = "- {name: db, bundle: 'acme/db:v1.0.0', outputs: {url: '${outputs.wrongName}'}}";
+    let resolution = of(&[db(), app(output)]);
+    assert_eq!(errors(&resolution), ["no-bundle"]);
+    assert_eq!(resolution.diagnostics[0].notes, ["`acme/db:v1.0.0`: lacks the output `wrongName`"]);
+}
+
+/// GRAPH-12 and LINT-106: what no bundle can read at all.
+#[test]
+fn a_bundle_reads_neither_its_own_outputs_nor_the_environment() {
+    for value in ["${bundle.outputs.y}", "${env.SOME_VAR}"] {
+        let requires = format!("- {{name: db, bundle: 'acme/db:v1.0.0', parameters: {{size: '{value}'}}}}");
+        assert_eq!(faults_of(app(&requires)).len(), 1, "{value}");
+    }
+}
+
+/// GRAPH-14: the order of what is written does not matter for what is resolved.
+#[test]
+fn the_same_bundles_give_the_same_resolution() {
+    let app = app(
+        "- {name: z, bundle: 'acme/db:v1.0.0', parameters: {size: a}}\n- {name: a, bundle: 'acme/db:v1.0.0'}",
+    );
+    let (first, second) = (of(&[db(), app.clone()]), of(&[app, db()]));
+    let of = |resolution: &purlin_requirements::Resolution| -> Vec<String> {
+        let all = resolution.installations.iter();
+        all.map(|one| format!("{} {} {:?} {:?}", one.name, one.reference, one.after, one.requires)).collect()
+    };
+    assert_eq!(of(&first), of(&second));
+    assert_eq!(names(&first), ["root/z", "root/a", "root"]);
+}
+
+/// GRAPH-15, INST-12, SHARE-02.
+#[test]
+fn what_contradicts_itself_is_told_when_it_is_read() {
+    let twice = "- {name: db, bundle: 'acme/db:v1.0.0'}\n- {name: db, bundle: 'acme/db:v1.0.0'}";
+    assert_eq!(faults_of(app(twice)), ["required-twice"]);
+    let both = "- name: db\n  bundle: {interface: {reference: 'acme/db:v1.0.0', document: {outputs: [{name: port}]}}}";
+    assert_eq!(faults_of(app(both)), ["interface-twice"]);
+    let alone = "- {name: db, bundle: 'acme/db:v1.0.0', sharing: {mode: none, group: {name: x}}}";
+    assert_eq!(faults_of(app(alone)).len(), 1);
+    // SHARE-01: the empty group is a group.
+    let empty = "- {name: db, bundle: 'acme/db:v1.0.0', sharing: {mode: group, group: {name: ''}}}";
+    assert_eq!(faults_of(app(empty)), [""; 0]);
+}
+
+/// LINT-103: a parameter that the bundle lacks is dropped, and that is said.
+#[test]
+fn a_parameter_that_the_bundle_lacks_is_left_out_with_a_note() {
+    let resolution = of(&[db(), app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {siez: large}}")]);
+    assert_eq!(errors(&resolution), [""; 0]);
+    let [note] = &*resolution.diagnostics else { panic!("{:?}", resolution.diagnostics) };
+    assert_eq!((note.code, note.help.as_deref()), ("left-out", Some("did you mean `size`?")));
+    assert!(resolution.installations[0].given.is_empty());
+}
+
+/// LINT-110: what nobody says is asked for, over the whole graph, at once.
+#[test]
+fn what_nobody_says_is_gathered_over_the_whole_graph() {
+    let deep = bundle("deep", "1.0.0", "credentials: [{name: token, description: to be let in}]");
+    let middle = bundle(
+        "middle",
+        "1.0.0",
+        "parameters: [{name: region, type: string}]\nrequires: [{name: deep, bundle: 'acme/deep:v1.0.0'}]",
+    );
+    let bundles = [deep, middle, app("- {name: middle, bundle: 'acme/middle:v1.0.0'}")];
+    let asked = |choices: &Choices| -> Vec<String> {
+        let resolution = resolved(&catalog(&bundles), "acme/app:v1.0.0", choices);
+        let unmapped = resolution.unmapped.iter();
+        unmapped.map(|one| format!("{} {} of {}", one.part, one.name, one.installation)).collect()
+    };
+    assert_eq!(
+        asked(&Choices::default()),
+        ["credential token of root/middle/deep", "parameter region of root/middle", "parameter size of root"]
+    );
+    let given = (Part::Parameter, Arc::from("root/middle"), Arc::from("region"));
+    let choices = Choices { given: [given].into(), ..Choices::default() };
+    assert_eq!(asked(&choices).len(), 2);
+}
+
+/// IFACE-*, INST-08, INST-10, INST-11, INST-13, and `$id` before the name.
+#[test]
+fn a_bundle_has_to_offer_what_is_used_of_it_and_what_is_asked_for() {
+    let wants = |interface: &str, outputs: &str| {
+        let requires =
+            format!("- name: db\n  bundle: {{reference: 'acme/db:v1.0.0', interface: {{{interface}}}}}\n");
+        let db = bundle("db", "1.0.0", &format!("outputs: [{outputs}]"));
+        let wide = bundle("wide", "1.0.0", "outputs: [{name: port, type: integer}]");
+        errors(&of(&[db, wide, app(&requires)]))
+    };
+    let (fits, fails): (&[&str], &[&str]) = (&[], &["no-bundle"]);
+    assert_eq!(wants("id: 'https://example.com/db'", ""), fits, "the id alone asks for nothing");
+    assert_eq!(wants("document: {outputs: [{name: port}]}", "{name: port}"), fits);
+    assert_eq!(wants("document: {outputs: [{name: port}]}", "{name: connstr}"), fails);
+    assert_eq!(
+        wants(
+            "document: {outputs: [{name: port}], parameters: [{name: level, type: string}]}",
+            "{name: port}"
+        ),
+        fits
+    );
+    assert_eq!(wants("reference: 'acme/wide:v1.0.0'", "{name: port, type: integer}"), fits);
+    assert_eq!(wants("reference: 'acme/wide:v1.0.0'", "{name: connstr}"), fails);
+    assert_eq!(
+        wants("reference: 'acme/wide:v1.0.0'", "{name: port, type: string}"),
+        fails,
+        "of another type"
+    );
+    assert_eq!(wants("reference: 'acme/lost:v1.0.0'", ""), fits, "what cannot be asked asks for nothing");
+    let id = "document: {outputs: [{name: port, $id: 'https://example.com/port'}]}";
+    assert_eq!(wants(id, "{name: listens, $id: 'https://example.com/port'}"), fits);
+    assert_eq!(wants(id, "{name: port, $id: 'https://example.com/other'}"), fails);
+}
+
+/// RES-07, RES-12 by the design, and `--with`.
+#[test]
+fn each_choice_has_its_reason_and_each_loser_too() {
+    let versions = ["1.0.0", "1.2.0", "1.3.0-beta.1", "2.0.0"].map(|version| bundle("db", version, DB));
+    let app = app("- name: db\n  bundle: {reference: 'acme/db:v1.0.0', version: '1.x'}");
+    let catalog = catalog(&[&versions[..], &[app]].concat());
+    let resolution = resolved(&catalog, "acme/app:v1.0.0", &Choices::default());
+    let db = &resolution.installations[0];
+    assert_eq!(db.reference.to_string(), "acme/db:v1.2.0");
+    assert!(matches!(db.why, Why::HighestInRange(_)));
+    let mut lost: Vec<String> = db.lost.iter().map(|(one, why)| format!("{one} {why:?}")).collect();
+    lost.sort();
+    assert_eq!(
+        lost,
+        ["acme/db:v1.0.0 Lower", "acme/db:v1.3.0-beta.1 OutOfRange", "acme/db:v2.0.0 OutOfRange"]
+    );
+    let with = |name: &str| {
+        let with = [(Arc::from(name), "acme/db:v2.0.0".parse().expect("a reference"))].into();
+        resolved(&catalog, "acme/app:v1.0.0", &Choices { with, ..Choices::default() })
+    };
+    for name in ["db", "root/db"] {
+        let resolution = with(name);
+        assert_eq!(resolution.installations[0].reference.to_string(), "acme/db:v2.0.0");
+        assert_eq!(resolution.installations[0].why, Why::Named);
+    }
+    assert_eq!(errors(&with("bd")), ["unknown-requirement"]);
+}
+
+/// Step 3 after the interface: the highest version that offers what is asked for.
+#[test]
+fn a_version_that_lacks_an_output_loses() {
+    let app = app(
+        "- name: db\n  bundle: {reference: acme/db, version: '>=1'}\n  outputs: {url: '${outputs.connstr}'}",
+    );
+    let bundles = [db(), bundle("db", "2.0.0", "outputs: [{name: other}]"), app];
+    let resolution = of(&bundles);
+    let db = &resolution.installations[0];
+    assert_eq!(db.reference.to_string(), "acme/db:v1.0.0");
+    assert_eq!(db.lost[0].1, Lost::LacksOutput("connstr".into()));
+}
+
+/// Groups are named by what is known before anything is made.
+#[test]
+fn the_name_of_a_group_may_hold_the_installation_and_its_root() {
+    let shared = |name: &str| format!("sharing: {{group: {{name: '{name}'}}}}");
+    let middle = bundle(
+        "middle",
+        "1.0.0",
+        &format!(
+            "requires: [{{name: db, bundle: 'acme/db:v1.0.0', {}}}]",
+            shared("${installation.root.name}-${installation.namespace}")
+        ),
+    );
+    let group = |name: &str| {
+        let requires = format!(
+            "- {{name: middle, bundle: 'acme/middle:v1.0.0'}}\n- {{name: db, bundle: 'acme/db:v1.0.0', {}}}",
+            shared(name)
+        );
+        let resolution = of(&[db(), middle.clone(), app(&requires)]);
+        (names(&resolution).len(), errors(&resolution))
+    };
+    assert_eq!(group("root-dev"), (3, vec![]));
+    assert_eq!(group("other"), (4, vec![]));
+    assert_eq!(group("${bundle.parameters.size}").1, ["unknown-group"]);
+}

@@ -1,0 +1,64 @@
+//! Bundles from texts and folders, and what becomes of them.
+#![allow(dead_code, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use purlin_documents::{Input, bundles_in};
+use purlin_model::Diagnostic;
+use purlin_requirements::{Choices, Folders, Resolution, Root, resolve};
+
+/// A `kind: Bundle` called `acme/NAME`, with the rest of its `spec`.
+pub(crate) fn bundle(name: &str, version: &str, spec: &str) -> String {
+    let head = format!(
+        "apiVersion: purlin.dev/v1\nkind: Bundle\nmetadata: {{name: acme/{name}, version: {version}}}\n"
+    );
+    let lines: Vec<String> = spec.trim().lines().map(|line| format!("  {line}\n")).collect();
+    if lines.is_empty() { format!("{head}spec: {{}}\n") } else { format!("{head}spec:\n{}", lines.concat()) }
+}
+
+/// What was found wrong when the bundles were read, and the catalog of them.
+pub(crate) fn read(inputs: &[Input]) -> (Folders, Vec<Diagnostic>) {
+    let read = bundles_in(inputs);
+    let (catalog, twins) = Folders::new(read.bundles);
+    assert!(twins.iter().all(|(one, _)| one.has_steps), "{twins:?}");
+    (catalog, read.diagnostics)
+}
+
+/// Reads bundles that are right.
+pub(crate) fn catalog(bundles: &[String]) -> Folders {
+    let input = |(number, text): (usize, &String)| {
+        let name = format!("bundle-{number}.yaml");
+        Input::Text { name, text: text.clone() }
+    };
+    let inputs = bundles.iter().enumerate().map(input);
+    let (catalog, faults) = read(&inputs.collect::<Vec<_>>());
+    assert!(faults.is_empty(), "{faults:#?}");
+    catalog
+}
+
+/// Reads one bundle that is wrong: the codes of its faults.
+pub(crate) fn faults_of(bundle: String) -> Vec<&'static str> {
+    let (_, faults) = read(&[Input::Text { name: "bundle.yaml".into(), text: bundle }]);
+    faults.into_iter().filter(Diagnostic::is_error).map(|fault| fault.code).collect()
+}
+
+/// Resolves a bundle of the catalog as the installation `root` in the namespace `dev`.
+pub(crate) fn resolved(catalog: &Folders, reference: &str, choices: &Choices) -> Resolution {
+    use purlin_requirements::Catalog as _;
+    futures::executor::block_on(async {
+        let reference = reference.parse().expect("a reference");
+        let bundle = catalog.bundle(&reference).await.expect("answers").expect("is there");
+        let root = Root { bundle, name: Arc::from("root"), namespace: Arc::from("dev") };
+        resolve(root, catalog, choices).await.expect("answers")
+    })
+}
+
+/// The names of the installations, in their order.
+pub(crate) fn names(resolution: &Resolution) -> Vec<&str> {
+    resolution.installations.iter().map(|one| &*one.name).collect()
+}
+
+/// The codes of the errors.
+pub(crate) fn errors(resolution: &Resolution) -> Vec<&'static str> {
+    resolution.diagnostics.iter().filter(|one| one.is_error()).map(|one| one.code).collect()
+}
