@@ -102,14 +102,14 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
             Input::Text { name, text } => collector.text(name, text),
         }
     }
-    let mut read = Bundles::default();
+    let mut all = Bundles::default();
     for source in &collector.sources {
         let (mut faults, mut found) = (Vec::new(), Vec::new());
         let wrong = yaml::parse(&source.name, &source.text, &mut |document| {
             let mut reader = Reader::new(&source.name, &source.text, false);
             if let Some(form) = Form::of(&document.root) {
                 reader.faults.extend(document.faults);
-                found.extend(bundle(&mut reader, &document.root, form));
+                found.extend(read(&mut reader, &document.root, form));
                 faults.append(&mut reader.faults);
             } else if source.named {
                 let fault = Diagnostic::error("not-a-document", "this is not a bundle");
@@ -120,19 +120,19 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
         // A file that cannot be read is only of interest where somebody meant it.
         if source.named || !found.is_empty() || !faults.is_empty() {
             faults.extend(wrong);
-            read.sources.insert(source.name.clone(), source.text.clone());
+            all.sources.insert(source.name.clone(), source.text.clone());
         }
-        read.bundles.append(&mut found);
-        read.diagnostics.append(&mut faults);
+        all.bundles.append(&mut found);
+        all.diagnostics.append(&mut faults);
     }
-    read.diagnostics.append(&mut collector.faults);
-    read.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
-    read
+    all.diagnostics.append(&mut collector.faults);
+    all.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
+    all
 }
 
 /// How a bundle is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
     Own,
     Porter,
 }
@@ -151,7 +151,8 @@ impl Form {
     }
 }
 
-fn bundle(reader: &mut Reader<'_>, root: &Node<'_>, form: Form) -> Option<Bundle> {
+/// Reads a bundle.
+pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, form: Form) -> Option<Bundle> {
     reader.foreign = form == Form::Porter;
     match form {
         Form::Own => own(reader, root),
@@ -191,7 +192,7 @@ fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     let lifecycle = fields.get(reader, "lifecycle");
     let lifecycle = lifecycle.map(|node| crate::lifecycle::of_definition(reader, node)).unwrap_or_default();
     let mut bundle = body(reader, &mut fields)?;
-    let requires = fields.get(reader, "requires").map(|node| requirements(reader, node));
+    let requires = fields.get(reader, "requires").map(|node| requirements(reader, node, Dialect::Bundle));
     let provides = fields.get(reader, "provides").and_then(|node| provides(reader, node));
     fields.done(reader);
     let ((repository, version, location), description) = head?;
@@ -228,8 +229,10 @@ fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     if let Some(node) = fields.get(reader, "dependencies")
         && let Some(mut inner) = reader.fields(node, "`dependencies`")
     {
-        bundle.requires =
-            inner.get(reader, "requires").map(|node| requirements(reader, node)).unwrap_or_default();
+        bundle.requires = inner
+            .get(reader, "requires")
+            .map(|node| requirements(reader, node, Dialect::Bundle))
+            .unwrap_or_default();
         provided = inner.get(reader, "provides").and_then(|node| provides(reader, node));
         inner.done(reader);
     }
@@ -245,20 +248,11 @@ fn body(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Bundle> 
         fields.get(reader, name).map(|node| declared(reader, node, name, what)).unwrap_or_default()
     };
     Some(Bundle {
-        repository: Arc::default(),
-        version: semver::Version::new(0, 0, 0),
-        description: None,
-        driver: None,
-        has_steps: false,
-        values: Template::default(),
-        secrets: Template::default(),
         parameters: list("parameters", "parameter"),
         credentials: list("credentials", "credential"),
         outputs: list("outputs", "output"),
-        requires: Vec::new(),
-        provides: None,
-        lifecycle: purlin_model::Lifecycle::default(),
         location: reader.at(&fields.span),
+        ..Bundle::requiring(Vec::new())
     })
 }
 
@@ -386,10 +380,10 @@ fn provides(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
 }
 
 /// `requires`: a list of what is needed.
-pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Requirement> {
+pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Requirement> {
     let mut all: Vec<Requirement> = Vec::new();
     for item in reader.list(node, "`requires`").unwrap_or_default() {
-        let Some(one) = requirement(reader, item) else { continue };
+        let Some(one) = requirement(reader, item, dialect) else { continue };
         if let Some(first) = all.iter().find(|first| first.name == one.name) {
             let message = format!("two requirements are called `{}`", one.name);
             let fault = Diagnostic::error("required-twice", message).at(&one.location);
@@ -403,7 +397,7 @@ pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Requ
     all
 }
 
-fn requirement(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Requirement> {
+fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Option<Requirement> {
     let mut fields = reader.fields(node, "a requirement")?.strict();
     let name_node = fields.need(reader, "name", "NAME");
     let name = name_node.and_then(|node| reader.text(node, "`name`"));
@@ -433,9 +427,17 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Requirement> 
         }
         None => {}
     }
-    let parameters = wires(reader, &mut fields, "parameters");
-    let credentials = wires(reader, &mut fields, "credentials");
-    let outputs = wires(reader, &mut fields, "outputs");
+    let parameters = wires(reader, &mut fields, "parameters", dialect);
+    let credentials = wires(reader, &mut fields, "credentials", dialect);
+    let outputs = match (dialect, fields.entry("outputs")) {
+        (Dialect::Bundle, _) => wires(reader, &mut fields, "outputs", dialect),
+        (_, Some(entry)) => {
+            let help = "read them where they are used: `${resources['installation#NAME'].outputs.OUTPUT}`";
+            reader.wrong_value(&entry.key_span, "only a bundle has outputs of its own", help);
+            Vec::new()
+        }
+        (_, None) => Vec::new(),
+    };
     let sharing = fields.get(reader, "sharing").and_then(|node| sharing(reader, node));
     fields.done(reader);
     let name: Arc<str> = name?.into();
@@ -481,12 +483,17 @@ fn named(value: Template, name: &Arc<str>) -> Template {
     }
 }
 
-fn wires(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Vec<Wire> {
+fn wires(
+    reader: &mut Reader<'_>,
+    fields: &mut Fields<'_, '_>,
+    name: &'static str,
+    dialect: Dialect,
+) -> Vec<Wire> {
     let Some(node) = fields.get(reader, name) else { return Vec::new() };
     let entries = reader.map(node, &format!("`{name}`")).unwrap_or_default();
     let wires = entries.iter().map(|entry| Wire {
         name: entry.key.clone(),
-        value: template(reader, &entry.value, Dialect::Bundle),
+        value: template(reader, &entry.value, dialect),
         location: reader.at(&entry.key_span),
     });
     wires.collect()

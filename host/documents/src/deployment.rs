@@ -16,6 +16,8 @@
 //!       containers: {main: {image: worker:1}}
 //!   shared:
 //!     db: {type: postgres}              # the id is `shared.db`
+//!   requires:
+//!     - {name: blog, bundle: 'acme/wordpress:v1.0.0'}
 //!   lifecycle:                          # may also stand at top level
 //!     postgres#shared.db: {protect: true}
 //! ```
@@ -28,7 +30,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use purlin_expression::Dialect;
-use purlin_model::{Location, ResourceLifecycle, ResourceRequest, Template, Workload};
+use purlin_model::{Location, Requirement, ResourceLifecycle, ResourceRequest, Template, Workload};
 
 use crate::lifecycle;
 use crate::names::context_part;
@@ -52,6 +54,7 @@ pub(crate) struct Spec {
     pub(crate) namespace: Part,
     pub(crate) values: IndexMap<Arc<str>, (Template, Location)>,
     pub(crate) shared: Vec<ResourceRequest>,
+    pub(crate) requires: Vec<Requirement>,
     pub(crate) lifecycle: Vec<ResourceLifecycle>,
     /// Workloads written in place.
     pub(crate) workloads: Vec<Workload>,
@@ -113,9 +116,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     if let Some(entry) = inner.or(outer) {
         spec.lifecycle = lifecycle::of_resources(reader, &entry.value);
     }
-    if let Some(entry) = fields.refused("requires") {
-        let help = "declare what is needed under `shared`, with a definition for its type";
-        reader.not_yet(&entry.key_span, "this version does not support requirements yet", help);
+    if let Some(node) = fields.get(reader, "requires") {
+        spec.requires = crate::bundle::requirements(reader, node, Dialect::Definition);
     }
     fields.done(reader);
     Some(spec)

@@ -61,6 +61,7 @@ pub fn held(text: &str) -> Vec<Held> {
             Format::Deployment => "Deployment",
             Format::DeploymentSet => "Deployment Set",
             Format::ResourceType => "ResourceType",
+            Format::Bundle(_) => "Bundle",
             Format::Workspace | Format::Lock | Format::Manifest => return,
         };
         found.push(Held { kind, name: name_of(&document.root) });

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_model::{
-    ContextDefaults, ContextPlaces, Definition, Deployment, Diagnostic, GivenValue, Location, ResourceType,
-    Severity, Workspace,
+    Bundle, ContextDefaults, ContextPlaces, Definition, Deployment, Diagnostic, GivenValue, Location,
+    ResourceType, Severity, Workspace,
 };
 
 use crate::SourceMap;
@@ -69,6 +69,8 @@ pub struct Loaded {
     pub definitions: Vec<Definition>,
     /// Resource types, in the order they were read.
     pub resource_types: Vec<ResourceType>,
+    /// Bundles, in the order they were read, each name and version once.
+    pub bundles: Vec<Bundle>,
     /// The operator's configuration.
     pub workspace: Option<Workspace>,
     /// Faults, warnings and notes, by file and line.
@@ -360,6 +362,11 @@ fn read_document(
                 Some(workspace) if source.governs => assembly.workspace(workspace),
                 Some(workspace) => reader.report(misplaced_workspace(&workspace.location)),
                 None => {}
+            }
+        }
+        Format::Bundle(form) => {
+            if let Some(bundle) = crate::bundle::read(reader, root, form) {
+                assembly.bundle(bundle);
             }
         }
         Format::Manifest => {

@@ -3,6 +3,7 @@
 use purlin_expression::did_you_mean;
 use purlin_model::Diagnostic;
 
+use crate::bundle::Form;
 use crate::near::slip;
 use crate::reader::Reader;
 use crate::shape::{self, Shape};
@@ -22,6 +23,7 @@ pub(crate) enum Format {
     ResourceType,
     Workspace,
     Lock,
+    Bundle(Form),
     /// A managed resource, or a `kind: List` of these.
     Manifest,
 }
@@ -98,11 +100,7 @@ fn own(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         Some("ResourceType") => Recognised::Ours(Format::ResourceType),
         Some("Workspace") => Recognised::Ours(Format::Workspace),
         Some("Lock") => Recognised::Ours(Format::Lock),
-        Some("Bundle") => Recognised::Other(not_yet(
-            reader,
-            kind,
-            "this is a bundle, and this version does not deploy bundles yet",
-        )),
+        Some("Bundle") => Recognised::Ours(Format::Bundle(Form::Own)),
         _ => unknown_kind(reader, kind, &OWN_KINDS),
     }
 }
@@ -174,10 +172,6 @@ fn unknown_version(reader: &Reader<'_>, version: &Node<'_>, text: &str, known: &
     }))
 }
 
-fn not_yet(reader: &Reader<'_>, node: &Node<'_>, message: &str) -> Diagnostic {
-    reader.about(&node.span, "not-supported-yet", message)
-}
-
 /// A document that has the form of one of ours, and not its head.
 fn missing_version(reader: &Reader<'_>, place: &Node<'_>, shape: &Shape) -> Diagnostic {
     let span = match &place.kind {
@@ -209,9 +203,7 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         }
     }
     if has("schemaVersion") && has("name") && has("version") {
-        let node = root.get("schemaVersion").unwrap_or(root);
-        let message = "this is a Porter bundle, and this version does not deploy bundles yet";
-        return Recognised::Other(not_yet(reader, node, message));
+        return Recognised::Ours(Format::Bundle(Form::Porter));
     }
     if root.get("cases").is_some_and(|cases| matches!(cases.kind, Kind::List(_))) {
         let message = "these are test cases for a driver, with nothing to deploy";

@@ -1,5 +1,6 @@
 //! JSON Schemas of each kind of document, for editors (SPEC §2).
 
+mod bundle;
 mod definition;
 mod deployment;
 mod driver_cases;
@@ -27,6 +28,8 @@ pub enum SchemaKind {
     ResourceType,
     /// `kind: Workspace`, the file `purlin.yaml`.
     Workspace,
+    /// `kind: Bundle`.
+    Bundle,
     /// `kind: Lock`, the file `purlin.lock`.
     Lock,
     /// A managed resource.
@@ -37,12 +40,13 @@ pub enum SchemaKind {
 
 impl SchemaKind {
     /// Every kind, with its name on the command line.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("definition", Self::Definition),
         ("score", Self::Score),
         ("deployment", Self::Deployment),
         ("deployment-set", Self::DeploymentSet),
         ("resource-type", Self::ResourceType),
+        ("bundle", Self::Bundle),
         ("workspace", Self::Workspace),
         ("lock", Self::Lock),
         ("manifest", Self::Manifest),
@@ -64,6 +68,7 @@ pub fn schema(kind: SchemaKind) -> Value {
         SchemaKind::Deployment => deployment::schema(),
         SchemaKind::DeploymentSet => deployment::set_schema(),
         SchemaKind::ResourceType => resource_type::schema(),
+        SchemaKind::Bundle => bundle::schema(),
         SchemaKind::Workspace => workspace::schema(),
         SchemaKind::Lock => lock::schema(),
         SchemaKind::Manifest => manifest::schema(),

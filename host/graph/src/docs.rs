@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::{
-    Class, Context, Deployment, Descriptor, Diagnostic, Key, Location, Manifest, NameError, Part, Path,
-    Placeholder, Provision, Recipe, ResourceId, ResourceRequest, Template, TypeName, Workload,
+    Class, Context, Deployment, Descriptor, Diagnostic, InstallationRequest, Key, Location, Manifest,
+    NameError, Part, Path, Placeholder, Provision, Recipe, ResourceId, ResourceRequest, Template, TypeName,
+    Workload,
 };
 
 use crate::catalogue::{Catalogue, Row};
@@ -49,6 +50,8 @@ pub(crate) enum Source {
     Shared(u32),
     /// A manifest.
     Manifest(u32),
+    /// An installation, or whoever requires it.
+    Installation(u32),
     /// An entry of a recipe's `provision`, by the node that uses the recipe.
     Provision { by: NodeId, index: u32 },
 }
@@ -62,6 +65,8 @@ pub(crate) enum Match {
     Echo,
     /// That of a definition, by this criterion.
     Definition(Row),
+    /// That of the bundle of an installation.
+    Bundle(u32),
 }
 
 /// What is kept of a node.
@@ -84,6 +89,8 @@ pub(crate) struct Nodes {
     pub(crate) workloads: Vec<(NodeId, HashMap<Arc<str>, NodeId>)>,
     /// Those of the manifests, in the order of the deployment.
     pub(crate) manifests: Vec<NodeId>,
+    /// Those of the installations, in the order of the deployment.
+    pub(crate) installations: Vec<NodeId>,
     /// Numbers of the shared resources sorted by name, made when a name is first asked for.
     shared: OnceLock<Vec<u32>>,
 }
@@ -138,6 +145,18 @@ impl<'a> Docs<'a> {
         self.deployment.manifests.get(index as usize)
     }
 
+    pub(crate) fn installation(self, index: u32) -> Option<&'a InstallationRequest> {
+        self.deployment.installations.get(index as usize)
+    }
+
+    /// The installation that a resource is.
+    pub(crate) fn installation_of(self, nodes: &Nodes, node: NodeId) -> Option<&'a InstallationRequest> {
+        match nodes.get(node)?.1.found {
+            Match::Bundle(index) => self.installation(index),
+            _ => None,
+        }
+    }
+
     pub(crate) fn request(self, source: Source) -> Option<&'a ResourceRequest> {
         match source {
             Source::Request { workload, index } => self.workload(workload)?.resources.get(index as usize),
@@ -151,6 +170,7 @@ impl<'a> Docs<'a> {
             Match::Missing => None,
             Match::Echo => Some(self.catalogue.echo()),
             Match::Definition(row) => self.catalogue.definition(row.definition).map(|found| &found.recipe),
+            Match::Bundle(index) => self.installation(index).map(|found| &found.recipe),
         }
     }
 
@@ -180,6 +200,12 @@ impl<'a> Docs<'a> {
             Source::Manifest(index) => {
                 (self.manifest(index).map(|manifest| &*manifest.params), Scope::Manifest(index))
             }
+            Source::Installation(index) => {
+                let Some(found) = self.installation(index) else { return Params::None };
+                let by = found.required_by.first();
+                let parent = by.and_then(|(by, _)| nodes.installations.get(*by as usize));
+                (Some(&*found.params), parent.map_or(Scope::Values, |parent| Scope::Recipe(*parent)))
+            }
             Source::Provision { by, index } => {
                 (self.provision(nodes, by, index).and_then(|p| p.params.as_deref()), Scope::Recipe(by))
             }
@@ -202,6 +228,7 @@ impl<'a> Docs<'a> {
             Source::Workload(index) => self.workload(index).map(|workload| &workload.location),
             Source::Request { .. } | Source::Shared(_) => self.request(source).map(|r| &r.location),
             Source::Manifest(index) => self.manifest(index).map(|manifest| &manifest.location),
+            Source::Installation(index) => self.installation(index).map(|found| &found.location),
             Source::Provision { by, index } => self.provision(nodes, by, index).map(|p| &p.location),
         }
     }

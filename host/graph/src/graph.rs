@@ -6,7 +6,9 @@ use std::sync::Arc;
 use petgraph::algo::toposort;
 use petgraph::algo::tred::{dag_to_toposorted_adjacency_list, dag_transitive_reduction_closure};
 use petgraph::graph::{DiGraph, NodeIndex};
-use purlin_model::{Context, Criterion, Definition, Deployment, Key, Lifecycle, Recipe, Urn};
+use purlin_model::{
+    Context, Criterion, Definition, Deployment, InstallationRequest, Key, Lifecycle, Recipe, Urn,
+};
 
 use crate::adjacency::Adjacency;
 use crate::catalogue::Catalogue;
@@ -52,6 +54,8 @@ pub struct Node<'a> {
     pub definition: Option<&'a Definition>,
     /// The criterion by which the definition matched.
     pub criterion: Option<&'a Criterion>,
+    /// The installation that it is.
+    pub installation: Option<&'a InstallationRequest>,
     /// Purlin itself asked for it.
     pub implicit: bool,
     /// It is provisioned before everything that is not foundation.
@@ -108,7 +112,7 @@ impl Graph {
         let (key, data) = self.nodes.get(id)?;
         let row = match data.found {
             Match::Definition(row) => self.catalogue.row(row),
-            Match::Echo | Match::Missing => None,
+            Match::Echo | Match::Missing | Match::Bundle(_) => None,
         };
         Some(Node {
             id,
@@ -117,6 +121,7 @@ impl Graph {
             lifecycle: self.lifecycle(id)?,
             definition: row.map(|(definition, _)| definition),
             criterion: row.map(|(_, criterion)| criterion),
+            installation: self.docs().installation_of(&self.nodes, id),
             implicit: data.implicit,
             foundation: data.foundation,
             shown: data.shown,

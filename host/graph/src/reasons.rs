@@ -29,6 +29,18 @@ pub enum Origin {
         /// Where.
         location: Location,
     },
+    /// Somebody asked for the installation.
+    Installed {
+        /// Where.
+        location: Location,
+    },
+    /// A bundle requires it.
+    Required {
+        /// The installation of that bundle.
+        by: Key,
+        /// Where.
+        location: Location,
+    },
     /// A recipe brings it along.
     CoProvision {
         /// The resource that uses the recipe.
@@ -71,6 +83,18 @@ impl Graph {
                 Source::Implicit | Source::Workload(_) => Origin::Implicit,
                 Source::Shared(_) => Origin::Declared { workload: None, location },
                 Source::Manifest(_) => Origin::Manifest { location },
+                Source::Installation(index) => {
+                    let by = docs.installation(index).map(|one| &*one.required_by).unwrap_or_default();
+                    let required = by.iter().filter_map(|(by, location)| {
+                        let by = self.nodes.key(*self.nodes.installations.get(*by as usize)?)?.clone();
+                        Some(Origin::Required { by, location: location.clone() })
+                    });
+                    origins.extend(required);
+                    if by.is_empty() {
+                        origins.push(Origin::Installed { location });
+                    }
+                    continue;
+                }
                 Source::Request { workload, .. } => {
                     Origin::Declared { workload: docs.workload(workload).map(|w| w.name.clone()), location }
                 }
@@ -192,7 +216,14 @@ impl Graph {
                         }
                     }
                 }
-                EdgeKind::Requires => {}
+                EdgeKind::Requires => {
+                    let required = docs.installation_of(&self.nodes, to).map(|one| &*one.required_by);
+                    for (by, location) in required.unwrap_or_default() {
+                        if self.nodes.installations.get(*by as usize) == Some(&from) {
+                            add(Some(location.clone()), None);
+                        }
+                    }
+                }
             }
             if reasons.len() == before {
                 reasons.push(EdgeReason { kind, location: None, placeholder: None });

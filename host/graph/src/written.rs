@@ -25,6 +25,9 @@ impl Graph {
 
     /// Makes secret what is, of a value at a path of the params of a resource.
     pub(crate) fn seal_params(&self, node: NodeId, path: &Path, value: Value) -> Value {
+        if let Some(installation) = self.docs().installation_of(&self.nodes, node) {
+            return installation.seal(path, value);
+        }
         match (&self.secret_params, self.nodes.key(node)) {
             (Some(secrets), Some(key)) => secrets.seal(key.type_name(), path, value),
             _ => value,

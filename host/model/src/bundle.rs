@@ -1,5 +1,6 @@
 //! Bundles, what they require, and what they offer (SPEC §6 [P]).
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -7,7 +8,9 @@ use std::sync::Arc;
 use purlin_range::Range;
 use semver::Version;
 
-use crate::{DriverRequirement, Lifecycle, Location, Template, Value};
+use crate::{
+    Class, DriverRequirement, Key, Lifecycle, Location, Path, Recipe, ResourceId, Template, TypeName, Value,
+};
 
 /// A versioned, named recipe with parameters, credentials, outputs and requirements of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +47,27 @@ pub struct Bundle {
 }
 
 impl Bundle {
+    /// A bundle that is in no catalog, has no name and only requires others.
+    pub fn requiring(requires: Vec<Requirement>) -> Self {
+        let location = requires.first().map(|first| first.location.clone()).unwrap_or_default();
+        Self {
+            repository: Arc::default(),
+            version: Version::new(0, 0, 0),
+            description: None,
+            driver: None,
+            has_steps: false,
+            values: Template::default(),
+            secrets: Template::default(),
+            parameters: Vec::new(),
+            credentials: Vec::new(),
+            outputs: Vec::new(),
+            requires,
+            provides: None,
+            lifecycle: Lifecycle::default(),
+            location,
+        }
+    }
+
     /// The reference that names this version.
     pub fn reference(&self) -> BundleReference {
         BundleReference {
@@ -150,6 +174,59 @@ impl BundleReference {
     /// The version that the tag names, where it names one: `v1.2` is 1.2.0.
     pub fn version(&self) -> Option<Version> {
         purlin_range::lenient(self.tag.as_deref()?)
+    }
+}
+
+/// An installation that is to be there: its bundle compiled into a recipe, and what it is given (SPEC §6).
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstallationRequest {
+    /// What it is called: the name of a root, or `PARENT/REQUIREMENT`.
+    pub id: ResourceId,
+    /// How it is provisioned. Placeholders name what it requires by its key.
+    pub recipe: Arc<Recipe>,
+    /// `{parameters, credentials}`. Placeholders are those of the first that requires it.
+    pub params: Arc<Template>,
+    /// Whether its bundle says what to do in steps of another tool, and nothing else provisions it.
+    pub needs_driver: bool,
+    /// The names of its outputs.
+    pub outputs: Vec<Arc<str>>,
+    /// The names of parameters that are secret. Credentials always are.
+    pub secret: BTreeSet<Arc<str>>,
+    /// Who requires it, by the place in [`Deployment::installations`](crate::Deployment::installations), and
+    /// where each says so. None of a root.
+    pub required_by: Vec<(u32, Location)>,
+    /// Where it was written: its requirement, or whoever asked for a root.
+    pub location: Location,
+}
+
+impl InstallationRequest {
+    /// The key of its resource.
+    pub fn key(&self) -> Key {
+        Key::new(&TypeName::installation(), &Class::default_class(), &self.id)
+    }
+
+    /// Makes secret what is, of a value at a path of its params.
+    pub fn seal(&self, path: &Path, value: Value) -> Value {
+        let is_secret = |part: &str, name: &str| part == "credentials" || self.secret.contains(name);
+        match (&*path.0, value) {
+            ([], Value::Map(map)) => {
+                let part = |(part, value): (Arc<str>, Value)| {
+                    let below = Path(vec![Arc::clone(&part)]);
+                    let value = self.seal(&below, value);
+                    (part, value)
+                };
+                Value::Map(map.into_iter().map(part).collect())
+            }
+            ([part], Value::Map(map)) => {
+                let one = |(name, value): (Arc<str>, Value)| {
+                    let value = if is_secret(part, &name) { value.into_secret() } else { value };
+                    (name, value)
+                };
+                Value::Map(map.into_iter().map(one).collect())
+            }
+            ([part, name, ..], value) if is_secret(part, name) => value.into_secret(),
+            (_, value) => value,
+        }
     }
 }
 

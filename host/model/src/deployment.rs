@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::{Class, Key, Location, Manifest, ResourceId, ResourceLifecycle, Template, TypeName};
+use crate::{
+    Class, InstallationRequest, Key, Location, Manifest, Requirement, ResourceId, ResourceLifecycle,
+    Template, TypeName,
+};
 
 /// Everything that is to be deployed into one environment. Several documents become one of these.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +18,10 @@ pub struct Deployment {
     pub shared: Vec<ResourceRequest>,
     /// Managed resources.
     pub manifests: Vec<Manifest>,
+    /// The bundles that it needs. An installation is called as its requirement is.
+    pub requires: Vec<Requirement>,
+    /// Installations of bundles, what each requires among them.
+    pub installations: Vec<InstallationRequest>,
     /// What `${values.K}` reads.
     pub values: IndexMap<Arc<str>, Template>,
     /// Wishes about replacing, deleting, adopting and renaming, each key once.
@@ -46,6 +53,7 @@ impl Deployment {
             keys.extend(key(&asked.type_name, &asked.class, &shared(name)));
         }
         keys.extend(self.manifests.iter().map(Manifest::key));
+        keys.extend(self.installations.iter().map(InstallationRequest::key));
         keys
     }
 }

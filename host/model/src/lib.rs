@@ -38,7 +38,10 @@ mod within;
 mod words;
 mod workspace;
 
-pub use bundle::{BadReference, Bundle, BundleReference, Declared, Interface, Requirement, Sharing, Wire};
+pub use bundle::{
+    BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, Requirement, Sharing,
+    Wire,
+};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;

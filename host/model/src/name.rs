@@ -106,6 +106,13 @@ name!(
     valid_id
 );
 
+impl TypeName {
+    /// The type of all installations (SPEC §6).
+    pub fn installation() -> Self {
+        Self("installation".into())
+    }
+}
+
 impl Class {
     /// The class of a resource that asks for none.
     pub fn default_class() -> Self {

@@ -93,9 +93,10 @@ impl Past<'_> {
                         false => (By::Workload { workload: name }, location),
                     }
                 }
-                Origin::Declared { workload: None, location } | Origin::Manifest { location } => {
-                    (By::Declaration, location)
-                }
+                Origin::Declared { workload: None, location }
+                | Origin::Manifest { location }
+                | Origin::Installed { location } => (By::Declaration, location),
+                Origin::Required { by, location } => (By::Reference { of: gone(&by) }, location),
                 Origin::CoProvision { by, location } => (By::Definition { of: gone(&by) }, location),
                 Origin::Reference { from, location, .. } => (By::Reference { of: gone(&from) }, location),
                 Origin::Implicit => {

@@ -10,6 +10,7 @@ use purlin_graph::Catalogue;
 use purlin_model::{
     Context, ContextDefaults, Deployment, Diagnostic, Key, Location, Urn, Workload, Workspace,
 };
+use purlin_requirements::Resolution;
 use purlin_state::Environment;
 
 use crate::files::{Files, stands_for};
@@ -38,6 +39,7 @@ pub struct Documents {
     pub(crate) files: Files,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) resolution: Resolution,
     /// What their resource types say.
     pub(crate) rules: Arc<Rules>,
 }
@@ -72,6 +74,12 @@ impl Documents {
         given.append(&mut loaded.given);
         values::lay(&mut loaded.deployment, &mut given, &mut faults);
         loaded.given = given;
+        let resolution =
+            crate::installations::install(&mut loaded, &settled.context).unwrap_or_else(|told| {
+                faults.extend(told);
+                Resolution::default()
+            });
+        let mut remarks = resolution.diagnostics.clone();
         let catalogue = match Catalogue::new(std::mem::take(&mut loaded.definitions)) {
             Ok(catalogue) => Some(catalogue),
             Err(errors) => {
@@ -79,17 +87,17 @@ impl Documents {
                 None
             }
         };
-        let mut remarks = Vec::new();
         if let Some(catalogue) = &catalogue {
             let (wrong, odd): (Vec<_>, Vec<_>) = values::unread(&loaded.deployment, catalogue, &loaded.given)
                 .into_iter()
                 .partition(Diagnostic::is_error);
             faults.extend(wrong);
-            remarks = odd;
+            remarks.extend(odd);
         }
         match catalogue {
             Some(catalogue) if faults.is_empty() => Ok(Self {
                 rules: Arc::new(rules(&loaded)),
+                resolution,
                 deployment: Arc::new(std::mem::take(&mut loaded.deployment)),
                 loaded,
                 context: Arc::new(settled.context),
@@ -143,10 +151,16 @@ impl Documents {
         &self.deployment
     }
 
+    /// What the deployment requires, and which bundle each requirement ended in and why.
+    pub fn resolution(&self) -> &Resolution {
+        &self.resolution
+    }
+
     /// Whether nobody asks for anything, and no definition could provide it.
     pub fn ask_for_nothing(&self) -> bool {
         self.deployment.workloads.is_empty()
             && self.deployment.shared.is_empty()
+            && self.deployment.installations.is_empty()
             && self.catalogue.definitions().is_empty()
     }
 

@@ -41,6 +41,7 @@ mod drivers;
 mod error;
 mod files;
 mod history;
+mod installations;
 mod last;
 mod losses;
 mod outputs;

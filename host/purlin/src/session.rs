@@ -202,8 +202,10 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When the plan was made offline, or loses data that nobody allowed to be lost
-    /// ([`Plan::allow_losses`]).
+    /// ([`Plan::allow_losses`]). [`Error::Documents`] when it makes an installation of a bundle that only
+    /// another tool can provision.
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
+        crate::installations::check_drivers(&plan)?;
         let options = self.purlin.apply_options(cancel)?;
         self.forget_read();
         Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)

@@ -6,6 +6,7 @@
 
 mod catalog;
 mod choose;
+mod compile;
 mod fit;
 mod resolve;
 mod same;
@@ -13,4 +14,7 @@ mod wires;
 
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Lost, Why, choose};
-pub use resolve::{Choices, Given, Installation, Part, Resolution, Root, Unmapped, resolve};
+pub use compile::compile;
+pub use resolve::{
+    Choices, Given, Installation, Part, Resolution, Root, Unmapped, resolve, resolve_requirements,
+};

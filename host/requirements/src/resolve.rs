@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement, Sharing, Wire};
+use purlin_model::{Bundle, BundleReference, Diagnostic, Location, Requirement, Sharing, Wire};
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why, candidates};
@@ -77,6 +77,8 @@ pub struct Installation {
     pub after: BTreeSet<usize>,
     /// For each output that is asked of it, what it calls that itself.
     pub outputs: BTreeMap<Arc<str>, Arc<str>>,
+    /// Where it was asked for.
+    pub location: Location,
 }
 
 /// A value that an installation gets from whoever requires it.
@@ -108,8 +110,22 @@ pub struct Resolution {
     pub installations: Vec<Installation>,
     /// What has to be asked, in the order of the installations.
     pub unmapped: Vec<Unmapped>,
+    /// The namespace of all of them, empty for the global one.
+    pub namespace: Arc<str>,
     /// Faults and notes. Where one of them is an error, the rest is not complete.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Installation {
+    /// The last part of its name: that of its requirement.
+    pub fn own_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The name of the root that it was made for, or is.
+    pub fn root(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
 }
 
 impl Resolution {
@@ -133,20 +149,19 @@ pub async fn resolve(
     catalog: &dyn Catalog,
     choices: &Choices,
 ) -> Result<Resolution, CatalogError> {
-    let reference = root.bundle.reference();
+    let Root { bundle, name, namespace } = root;
     let mut work = Work {
         catalog,
         choices,
-        namespace: Arc::clone(&root.namespace),
-        root: Arc::clone(&root.name),
         known: HashMap::new(),
         used_choices: BTreeSet::new(),
-        done: Resolution::default(),
+        done: Resolution { namespace, ..Resolution::default() },
     };
     let own = Installation {
-        name: root.name,
-        bundle: root.bundle,
-        reference,
+        name,
+        reference: bundle.reference(),
+        location: bundle.location.clone(),
+        bundle,
         why: Why::Root,
         lost: Vec::new(),
         group: None,
@@ -166,14 +181,29 @@ pub async fn resolve(
     Ok(done)
 }
 
+/// Resolves the requirements of a deployment. Each ends in an installation that is called as it is.
+///
+/// # Errors
+/// As [`resolve`].
+pub async fn resolve_requirements(
+    requires: &[Requirement],
+    namespace: Arc<str>,
+    catalog: &dyn Catalog,
+    choices: &Choices,
+) -> Result<Resolution, CatalogError> {
+    let bundle = Arc::new(Bundle::requiring(requires.to_vec()));
+    let mut done = resolve(Root { bundle, name: Arc::default(), namespace }, catalog, choices).await?;
+    // The deployment itself is none.
+    done.installations.retain(|one| !one.name.is_empty());
+    Ok(done)
+}
+
 type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Send + 'a>>;
 
 /// A resolution under way.
 struct Work<'a> {
     catalog: &'a dyn Catalog,
     choices: &'a Choices,
-    namespace: Arc<str>,
-    root: Arc<str>,
     /// Shared installations by all that has to be the same.
     known: HashMap<String, usize>,
     used_choices: BTreeSet<Arc<str>>,
@@ -265,11 +295,14 @@ impl Work<'_> {
         siblings: &BTreeMap<Arc<str>, usize>,
         way: &mut Vec<(BundleReference, Arc<str>)>,
     ) -> Result<Option<usize>, CatalogError> {
-        let name: Arc<str> = format!("{}/{}", parent.name, requirement.name).into();
+        let name: Arc<str> = match parent.name {
+            "" => Arc::clone(&requirement.name),
+            parent => format!("{parent}/{}", requirement.name).into(),
+        };
         let Some(chosen) = self.choose(parent, requirement, &name).await? else { return Ok(None) };
         let group = match &requirement.sharing {
             Sharing::None => None,
-            Sharing::Group(template) => match same::group(template, parent, (&self.root, &self.namespace)) {
+            Sharing::Group(template) => match same::group(template, parent, &self.done.namespace) {
                 Ok(group) => Some(group),
                 Err(fault) => {
                     self.done.diagnostics.push(*fault);
@@ -370,6 +403,7 @@ impl Work<'_> {
                         requires: Vec::new(),
                         after: BTreeSet::new(),
                         outputs,
+                        location: requirement.location.clone(),
                     });
                 }
                 Err(why) => lost.push((reference, why)),
@@ -460,7 +494,7 @@ fn none_fits(
         fault = fault.fact(format!("the catalog has {} of it", tags.join(", ")));
     }
     let help = match lost {
-        [] => format!("the catalog has no bundle `{}`; name its folder with `--catalog`", asked.repository),
+        [] => "no bundle of that name was read: name the file or folder that it lies in".to_owned(),
         _ => format!("name another one: `--with {}=REPOSITORY:TAG`", requirement.name),
     };
     fault.help(help)

@@ -98,11 +98,12 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &BTreeMap<Arc<
 pub(crate) fn group(
     template: &Template,
     parent: Parent<'_>,
-    (root, namespace): (&str, &str),
+    namespace: &str,
 ) -> Result<Arc<str>, Box<Diagnostic>> {
     if let Template::Constant(Value::String(text)) = template {
         return Ok(Arc::from(&**text));
     }
+    let root = parent.name.split('/').next().unwrap_or_default();
     let id = |name: &str| format!("{namespace}/{name}");
     let mut name = String::new();
     for piece in pieces(template) {

@@ -57,7 +57,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     };
     let key = find(&args.key, graph.as_deref(), &given.documents)?;
     let explanation = purlin.explain(&given.documents, &key);
-    let report = report::explain::Explanation::new(&explanation, graph.as_deref());
+    let report =
+        report::explain::Explanation::new(&explanation, graph.as_deref(), given.documents.resolution());
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => app.ui.data(&render::explain::render(&report)),

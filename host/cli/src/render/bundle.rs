@@ -29,7 +29,8 @@ pub(crate) fn explained(report: &Explained, columns: Option<usize>) -> String {
     out
 }
 
-fn installation(out: &mut String, one: &One, columns: Option<usize>) {
+/// An installation: its bundle and why, who shares it, what it requires, and what was not chosen.
+pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) {
     let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&one.name)), text::line(&one.bundle));
     let mut line = |words: &str| item(out, "  ", "    ", words, columns);
     if !one.is_root {

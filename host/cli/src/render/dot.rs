@@ -9,7 +9,7 @@ pub(crate) fn render(graph: &Graph) -> String {
         "digraph purlin {\n  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"Helvetica\"];\n  edge [fontname=\"Helvetica\", fontsize=10];\n",
     );
     for node in &graph.nodes {
-        let recipe = node.definition.as_deref().unwrap_or(&node.driver);
+        let recipe = node.recipe();
         let style =
             if node.implicit && node.type_name != "workload" { ", style=\"rounded,dashed\"" } else { "" };
         out.push_str(&format!(

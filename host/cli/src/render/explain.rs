@@ -15,7 +15,13 @@ pub(crate) fn render(explanation: &Explanation) -> String {
     if let Some(driver) = &explanation.driver {
         let _ = writeln!(out, "  driver {}", text::line(driver));
     }
-    definitions(&mut out, explanation);
+    match &explanation.installation {
+        Some(one) => {
+            heading(&mut out, "Bundle");
+            super::bundle::installation(&mut out, one, None);
+        }
+        None => definitions(&mut out, explanation),
+    }
     if !explanation.origin.is_empty() {
         heading(&mut out, "In the graph because");
         for origin in &explanation.origin {

@@ -8,7 +8,7 @@ pub(crate) fn render(graph: &Graph) -> String {
     let mut out = String::from("flowchart LR\n");
     let index = graph.index();
     for (number, node) in graph.nodes.iter().enumerate() {
-        let recipe = node.definition.as_deref().unwrap_or(&node.driver);
+        let recipe = node.recipe();
         out.push_str(&format!("  n{number}[\"{}<br/>{}\"]\n", escape(&node.key), escape(recipe)));
     }
     for edge in &graph.edges {

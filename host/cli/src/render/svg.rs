@@ -116,9 +116,9 @@ fn head(node: &Node) -> String {
 }
 
 fn recipe(node: &Node) -> String {
-    match &node.definition {
-        Some(definition) => format!("{definition} · {}", node.driver),
-        None => node.driver.clone(),
+    match node.recipe() {
+        driver if driver == node.driver => node.driver.clone(),
+        recipe => format!("{recipe} · {}", node.driver),
     }
 }
 

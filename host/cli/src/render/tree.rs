@@ -32,7 +32,7 @@ pub(crate) fn render(graph: &Graph) -> String {
         (*node, format!("  {}", paint(DIM, format!("[{kinds}]"))))
     };
     let nodes = graph.nodes.iter().zip(graph.dependencies()).map(|(node, below)| {
-        let recipe = node.definition.as_deref().unwrap_or(&node.driver);
+        let recipe = node.recipe();
         let recipe = paint(DIM, format!("  {}", text::line(recipe)));
         Node {
             name: format!("{}{recipe}", paint(STRONG, text::line(&node.key))),

@@ -1,6 +1,6 @@
 //! What a bundle requires, as plain data.
 
-use purlin_host::model::Diagnostic;
+use purlin_host::model::{Diagnostic, Key};
 use purlin_host::requirements::{Installation, Resolution, Unmapped};
 use serde::Serialize;
 
@@ -95,6 +95,13 @@ impl Explained {
             diagnostics: diagnostic::faults(diagnostics),
         }
     }
+}
+
+/// The installation that a resource is.
+pub(crate) fn of_key(key: &Key, resolution: &Resolution) -> Option<One> {
+    let all = &resolution.installations;
+    let is_it = |one: &&Installation| key.type_name() == "installation" && *key.id() == *one.name;
+    all.iter().find(is_it).map(|one| installation(one, all, false))
 }
 
 fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One {

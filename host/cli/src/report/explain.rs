@@ -2,10 +2,11 @@
 
 use purlin_host::graph::{self, Graph, NodeId};
 use purlin_host::model::Criterion;
+use purlin_host::requirements::Resolution;
 use serde::Serialize;
 
-use super::FORMAT;
 use super::graph::Origin;
+use super::{FORMAT, bundle};
 
 /// The answer to "why?".
 #[derive(Clone, Debug, Serialize)]
@@ -14,6 +15,9 @@ pub(crate) struct Explanation {
     pub(crate) key: String,
     /// Null where the graph could not be built.
     pub(crate) in_graph: Option<bool>,
+    /// Of an installation: its bundle, and why that one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) installation: Option<bundle::One>,
     pub(crate) winner: Option<Candidate>,
     pub(crate) runner_up: Option<Candidate>,
     pub(crate) tied: Vec<Candidate>,
@@ -93,7 +97,11 @@ fn candidate(candidate: &graph::Candidate) -> Candidate {
 
 impl Explanation {
     /// From what the host says; without a graph only about definitions.
-    pub(crate) fn new(explanation: &graph::Explanation, graph: Option<&Graph>) -> Self {
+    pub(crate) fn new(
+        explanation: &graph::Explanation,
+        graph: Option<&Graph>,
+        resolution: &Resolution,
+    ) -> Self {
         let found = graph.and_then(|graph| Some((graph, graph.find(explanation.key.as_str())?)));
         let neighbours = |list: fn(&Graph, NodeId) -> &[NodeId], outward: bool| -> Vec<Neighbour> {
             let Some((graph, id)) = found else { return Vec::new() };
@@ -109,6 +117,7 @@ impl Explanation {
             format: FORMAT,
             key: explanation.key.to_string(),
             in_graph: graph.map(|_| found.is_some()),
+            installation: bundle::of_key(&explanation.key, resolution),
             winner: explanation.winner.as_ref().map(candidate),
             runner_up: explanation.runner_up.as_ref().map(candidate),
             tied: explanation.tied.iter().map(candidate).collect(),

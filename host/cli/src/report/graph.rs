@@ -31,10 +31,20 @@ pub(crate) struct Node {
     pub(crate) urn: String,
     /// None for the built-in echo.
     pub(crate) definition: Option<String>,
+    /// The bundle of an installation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bundle: Option<String>,
     pub(crate) driver: String,
     pub(crate) implicit: bool,
     /// What brought it into the graph.
     pub(crate) origin: Vec<Origin>,
+}
+
+impl Node {
+    /// What it is made from, in a word: its definition, its bundle, else its driver.
+    pub(crate) fn recipe(&self) -> &str {
+        self.definition.as_deref().or(self.bundle.as_deref()).unwrap_or(&self.driver)
+    }
 }
 
 /// What brought a resource into the graph.
@@ -47,6 +57,10 @@ pub(crate) enum Origin {
     Declared { workload: Option<String>, at: String },
     /// A manifest is it.
     Manifest { at: String },
+    /// Somebody asks for the installation.
+    Installed { at: String },
+    /// The bundle of an installation requires it.
+    Required { by: String, at: String },
     /// It comes along with another.
     CoProvision { by: String, at: String },
     /// A placeholder reads it.
@@ -63,6 +77,10 @@ impl Origin {
                 at: location.to_string(),
             },
             Host::Manifest { location } => Self::Manifest { at: location.to_string() },
+            Host::Installed { location } => Self::Installed { at: location.to_string() },
+            Host::Required { by, location } => {
+                Self::Required { by: by.to_string(), at: location.to_string() }
+            }
             Host::CoProvision { by, location } => {
                 Self::CoProvision { by: by.to_string(), at: location.to_string() }
             }
@@ -83,6 +101,8 @@ impl Origin {
             }
             Self::Declared { workload: None, at } => format!("a shared resource of the deployment, at {at}"),
             Self::Manifest { at } => format!("a manifest at {at}"),
+            Self::Installed { at } => format!("an installation, asked for at {at}"),
+            Self::Required { by, at } => format!("required by {by} at {at}"),
             Self::CoProvision { by, at } => format!("co-provisioned by {by} at {at}"),
             Self::Reference { from, placeholder, at } => format!("{from} reads `{placeholder}` at {at}"),
         }
@@ -121,6 +141,7 @@ impl Graph {
             id: node.key.id().to_owned(),
             urn: graph.urn(node.id).map(|urn| urn.to_string()).unwrap_or_default(),
             definition: node.definition.map(|definition| definition.id.to_string()),
+            bundle: node.installation.and(node.recipe.name.as_deref()).map(str::to_owned),
             driver: node.recipe.driver.name.to_string(),
             implicit: node.implicit,
             origin: graph.origins(node.id).iter().map(Origin::new).collect(),
@@ -182,6 +203,7 @@ pub(crate) mod fixture {
                     id: id.into(),
                     urn: format!("urn:purlin:dev/default::shop::shared::{head}::{id}"),
                     definition: Some(format!("{type_name}-def")),
+                    bundle: None,
                     driver: "purlin/echo".into(),
                     implicit: matches!(type_name, "workload" | "base-env" | "k8s-cluster"),
                     origin: vec![],

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use purlin_model::{
-    Definition, Diagnostic, Key, Location, ResourceLifecycle, Template, TypeName, Workload, Workspace,
+    Bundle, Definition, Diagnostic, Key, Location, Requirement, ResourceLifecycle, Template, TypeName,
+    Workload, Workspace,
 };
 
 use super::{Loaded, twice};
@@ -24,6 +25,8 @@ pub(super) struct Assembly {
     definitions: HashMap<Arc<str>, Location>,
     workloads: HashMap<Arc<str>, Location>,
     types: HashMap<Arc<str>, Location>,
+    bundles: HashMap<Arc<str>, Location>,
+    requirements: HashMap<Arc<str>, Location>,
     values: IndexMap<Arc<str>, Location>,
     lifecycles: HashMap<Key, Location>,
     /// Manifests, which are understood when everything else is read.
@@ -46,6 +49,22 @@ impl Assembly {
         let help = "give one of them another name";
         if self.first("the workload", &workload.name, &workload.location, help, |this| &mut this.workloads) {
             self.loaded.deployment.workloads.push(workload);
+        }
+    }
+
+    pub(super) fn bundle(&mut self, bundle: Bundle) {
+        let (name, help) = (bundle.reference().to_string().into(), "give one of them another version");
+        if self.first("the bundle", &name, &bundle.location, help, |this| &mut this.bundles) {
+            self.loaded.bundles.push(bundle);
+        }
+    }
+
+    fn requirement(&mut self, requirement: Requirement) {
+        let help = "give one of them another name";
+        if self.first("the requirement", &requirement.name, &requirement.location, help, |this| {
+            &mut this.requirements
+        }) {
+            self.loaded.deployment.requires.push(requirement);
         }
     }
 
@@ -122,6 +141,7 @@ impl Assembly {
         });
         spec.workloads.into_iter().for_each(|workload| self.workload(workload));
         self.loaded.deployment.shared.extend(spec.shared);
+        spec.requires.into_iter().for_each(|requirement| self.requirement(requirement));
         for (name, (value, place)) in spec.values {
             self.value(name, value, place);
         }

@@ -55,7 +55,7 @@ fn spec() -> Value {
     )
 }
 
-fn inputs() -> Value {
+pub(super) fn inputs() -> Value {
     let mut inputs = closed(
         "What the driver gets.",
         &[],

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{DIALECT, closed, head, lifecycle, namespace, part, requests, score, text};
+use super::{DIALECT, bundle, closed, head, lifecycle, namespace, part, requests, score, text};
 
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("Deployment");
@@ -59,6 +59,7 @@ fn spec() -> Value {
                 },
             },
             "shared": requests("Resources that workloads share; the id is `shared.NAME`.", false),
+            "requires": bundle::requirements("The bundles that it needs; an installation is called as its requirement is.", false),
             "lifecycle": lifecycle::of_deployment(),
         }),
     )

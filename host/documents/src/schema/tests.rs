@@ -46,7 +46,7 @@ fn every_schema_is_one() {
         assert_eq!(SchemaKind::from_name(name), Some(kind));
     }
     assert_eq!(SchemaKind::from_name("DeploymentSet"), Some(SchemaKind::DeploymentSet));
-    assert_eq!(SchemaKind::from_name("bundle"), None);
+    assert_eq!(SchemaKind::from_name("porter"), None);
 }
 
 #[test]
@@ -210,8 +210,69 @@ fn deployments() {
             with(&good, "/spec/shared/db/class", json!("Big")),
             with(&good, "/spec/shared/db/id", json!("a b")),
             with(&good, "/spec/shared/a#b", json!({"type": "x"})),
-            with(&good, "/spec/requires", json!([])),
+            with(&good, "/spec/requires", json!({})),
+            with(&good, "/spec/requires", json!([{"name": "db"}])),
+            with(&good, "/spec/requires", json!([{"name": "db", "bundle": "a b"}])),
+            with(&good, "/spec/requires", json!([{"name": "db", "bundle": {}}])),
+            with(&good, "/spec/requires", json!([{"name": "db", "bundle": "a", "outputs": {}}])),
+            with(&good, "/spec/requires", json!([{"name": "db", "bundle": "a", "sharing": {"mode": "all"}}])),
             with(&good, "/metadata/id", json!("x")),
+        ],
+    );
+}
+
+#[test]
+fn bundles() {
+    let good = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Bundle",
+        "metadata": {"name": "localhost:5000/acme/app", "version": "1.0.0", "description": "An app."},
+        "spec": {
+            "driver": "purlin/echo@1.x",
+            "inputs": {"values": {"size": "${bundle.parameters.size}"}, "secrets": {}},
+            "parameters": [{"name": "size", "$id": "https://example.com/size", "type": "string", "default": "small"}],
+            "credentials": [{"name": "token", "required": false}],
+            "outputs": [{"name": "url", "sensitive": true}],
+            "requires": [{
+                "name": "db",
+                "bundle": {"reference": "acme/db:v1.0.0", "version": "1.x", "interface": {"document": {"outputs": [{"name": "port"}]}}},
+                "parameters": {"size": "${bundle.parameters.size}"}, "credentials": {"token": "${bundle.credentials.token}"},
+                "outputs": {"url": "http://${outputs.host}"},
+                "sharing": {"mode": "group", "group": {"name": "${installation.namespace}"}},
+            }],
+            "provides": {"interface": {"id": "https://example.com/app"}},
+            "lifecycle": {"protect": true},
+        },
+    });
+    let bundle = "/spec/requires/0/bundle";
+    agree(
+        SchemaKind::Bundle,
+        true,
+        [
+            good.clone(),
+            with(&good, "/spec", json!({})),
+            with(&good, bundle, json!("acme/db:v1.0.0")),
+            with(&good, bundle, json!({"interface": {"id": "x"}})),
+            with(&good, "/spec/requires/0/sharing", json!({"mode": "none"})),
+            with(&good, "/spec/requires/0/sharing", json!({"mode": false, "group": {}})),
+        ],
+    );
+    let both = json!({"interface": {"reference": "acme/x", "document": {"outputs": []}}});
+    agree(
+        SchemaKind::Bundle,
+        false,
+        [
+            with(&good, "/metadata/version", json!("1.0")),
+            with(&good, "/metadata/version", Value::Null),
+            with(&good, "/metadata/name", json!("acme/app:v1")),
+            with(&good, "/spec/parameters/0/name", Value::Null),
+            with(&good, "/spec/credentials/0/required", json!("no")),
+            with(&good, "/spec/outputs", json!({})),
+            with(&good, "/spec/steps", json!([])),
+            with(&good, "/spec/inputs/secret_refs", json!({})),
+            with(&good, "/spec/provides", json!({"interface": {}})),
+            with(&good, bundle, both),
+            with(&good, bundle, json!({"version": "1.x"})),
+            with(&good, "/spec/requires/0/sharing", json!({"mode": "none", "group": {"name": "x"}})),
         ],
     );
 }

@@ -274,6 +274,17 @@ impl<'a> Builder<'a> {
         let Some((key, data)) = self.nodes.get(target) else { return };
         let number = match data.found {
             Match::Missing => return,
+            // All outputs of a bundle are declared.
+            Match::Bundle(index) => {
+                let known = self.docs.installation(index).map(|one| &*one.outputs).unwrap_or_default();
+                if !known.contains(name) {
+                    let fault =
+                        Diagnostic::error("unknown-output", format!("`{key}` has no output `{name}`"))
+                            .help(did_you_mean(name, "outputs", known.iter().map(|known| &**known)));
+                    self.faults.push(docs::at(placeholder, fault));
+                }
+                return;
+            }
             Match::Echo => u32::MAX,
             Match::Definition(row) => row.definition,
         };

@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Key, Location, NameError};
 use super::{Builder, Spot};
 use crate::catalogue::Found;
 use crate::docs::{Match, Source, request_key, shared_key, workload_key};
-use crate::node::EdgeKind;
+use crate::node::{EdgeKind, NodeId};
 
 /// What is provisioned before everything else, where a definition matches.
 pub(super) const FOUNDATION: [&str; 3] =
@@ -21,6 +21,7 @@ impl Builder<'_> {
         self.gather_shared();
         self.gather_workloads();
         self.gather_manifests();
+        self.gather_installations();
         if let Ok(key) = Key::parse(BASE_ENV) {
             self.implicit(key, true);
         }
@@ -133,6 +134,28 @@ impl Builder<'_> {
             let node = self.node(manifest.key(), Some(Spot { location: &manifest.location, length: 0 }));
             self.nodes.manifests.push(node);
             self.ask(node, Source::Manifest(index));
+        }
+    }
+
+    /// Installations have the recipe of their bundle; that nothing else has their key is their type's doing.
+    fn gather_installations(&mut self) {
+        let installations = &self.docs.deployment.installations;
+        for (index, one) in (0_u32..).zip(installations) {
+            let key = one.key();
+            let node = match self.nodes.id(key.as_str()) {
+                Some(node) => node,
+                None => self.insert(key, Match::Bundle(index)),
+            };
+            self.nodes.installations.push(node);
+        }
+        for (index, one) in (0_u32..).zip(installations) {
+            let own = |index: u32| self.nodes.installations.get(index as usize).copied();
+            let Some(node) = own(index) else { continue };
+            let parents: Vec<NodeId> = one.required_by.iter().filter_map(|(by, _)| own(*by)).collect();
+            for parent in parents {
+                self.edge(parent, node, EdgeKind::Requires);
+            }
+            self.ask(node, Source::Installation(index));
         }
     }
 

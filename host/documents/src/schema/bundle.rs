@@ -1,0 +1,162 @@
+//! Schemas of bundles and of requirements.
+
+use serde_json::{Value, json};
+
+use super::{DIALECT, DRIVER, closed, definition, head, lifecycle, text};
+
+/// As of container images: `HOST:PORT/NAME:TAG@DIGEST`.
+const REFERENCE: &str = "^[A-Za-z0-9][A-Za-z0-9_.+-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9_.+-]*)*(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?(@.+)?$";
+
+pub(super) fn schema() -> Value {
+    let (api_version, kind) = head("Bundle");
+    let name = json!({
+        "description": "The repository that it is found in, such as `ORG/NAME`.",
+        "type": "string",
+        "pattern": "^[A-Za-z0-9][A-Za-z0-9_.+-]*(:[0-9]+(?=/))?(/[A-Za-z0-9][A-Za-z0-9_.+-]*)*$",
+    });
+    let version = json!({
+        "description": "A version of three numbers.",
+        "type": "string",
+        "pattern": "^v?(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)([-+].+)?$",
+    });
+    let mut schema = closed(
+        "A recipe with a name, a version and requirements.",
+        &["apiVersion", "kind", "metadata", "spec"],
+        json!({
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": closed(
+                "What names it.",
+                &["name", "version"],
+                json!({"name": name, "version": version, "description": words()}),
+            ),
+            "spec": spec(),
+        }),
+    );
+    schema["$schema"] = DIALECT.into();
+    schema["title"] = "Purlin Bundle".into();
+    schema
+}
+
+fn spec() -> Value {
+    let mut inputs = definition::inputs();
+    if let Some(fields) = inputs.as_object_mut() {
+        fields.shift_remove("not");
+    }
+    if let Some(properties) = inputs["properties"].as_object_mut() {
+        properties.shift_remove("secret_refs");
+    }
+    closed(
+        "The recipe, and what it needs.",
+        &[],
+        json!({
+            "driver": {
+                "description": "Driver `ORG/NAME`, with `@RANGE` behind it for its versions; none where the outputs are the parameters.",
+                "type": "string",
+                "pattern": format!("^{DRIVER}(@.+)?$"),
+            },
+            "inputs": inputs,
+            "parameters": declared("What whoever installs it can set."),
+            "credentials": declared("What it needs to be let in elsewhere. Always secret."),
+            "outputs": declared("What it gives."),
+            "requires": requirements("The bundles that it needs.", true),
+            "provides": closed(
+                "What it says to implement.",
+                &["interface"],
+                json!({"interface": closed("An interface.", &["id"], json!({"id": text("Its name.")}))}),
+            ),
+            "lifecycle": lifecycle::of_definition(),
+        }),
+    )
+}
+
+fn words() -> Value {
+    json!({"description": "What it is for.", "type": "string"})
+}
+
+/// Parameters, credentials or outputs. The words of JSON Schema stand beside these fields.
+fn declared(description: &str) -> Value {
+    json!({
+        "description": description,
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["name"],
+            "properties": {
+                "name": text("Its name."),
+                "$id": text("The name that it is known by everywhere."),
+                "description": words(),
+                "required": {"description": "Whether it has to be set.", "type": "boolean"},
+                "sensitive": {"description": "Whether it is secret.", "type": "boolean"},
+            },
+        },
+    })
+}
+
+/// What a bundle or a deployment requires.
+pub(super) fn requirements(description: &str, of_bundle: bool) -> Value {
+    let reference =
+        |description: &str| json!({"description": description, "type": "string", "pattern": REFERENCE});
+    let outputs = declared("Outputs that it has to have.");
+    let document = closed(
+        "What it has to offer.",
+        &[],
+        json!({"outputs": outputs, "parameters": declared("Not compared."), "credentials": declared("Not compared.")}),
+    );
+    let mut interface = closed(
+        "What it has to offer beyond what is used of it.",
+        &[],
+        json!({
+            "id": text("Name of the interface."),
+            "reference": reference("A bundle with the same outputs."),
+            "document": document,
+            "outputs": declared("Outputs that it has to have."),
+        }),
+    );
+    interface["not"] = json!({
+        "required": ["reference"],
+        "anyOf": [{"required": ["document"]}, {"required": ["outputs"]}],
+    });
+    let mut bundle = closed(
+        "Which bundle.",
+        &[],
+        json!({
+            "reference": reference("The bundle, such as `getporter/mysql:v1.0.0`."),
+            "version": text("Range of versions."),
+            "interface": interface,
+        }),
+    );
+    bundle["anyOf"] = json!([{"required": ["reference"]}, {"required": ["interface"]}]);
+    let sharing = json!({
+        "description": "With whom it is shared.",
+        "type": "object",
+        "properties": {
+            "mode": {"description": "`group` or `none`.", "enum": ["group", "none", true, false]},
+            "group": closed("The group.", &[], json!({"name": {"description": "Its name.", "type": "string"}})),
+        },
+        "additionalProperties": false,
+        "not": {
+            "required": ["mode", "group"],
+            "properties": {
+                "mode": {"enum": ["none", false]},
+                "group": {"required": ["name"]},
+            },
+        },
+    });
+    let mut properties = json!({
+        "name": text("What it is called here."),
+        "bundle": {"description": "The bundle.", "oneOf": [reference("The bundle."), bundle]},
+        "parameters": {"description": "What its parameters are set to.", "type": "object"},
+        "credentials": {"description": "What its credentials are set to.", "type": "object"},
+        "sharing": sharing,
+    });
+    if of_bundle {
+        properties["outputs"] =
+            json!({"description": "Outputs made from its outputs: `${outputs.NAME}`.", "type": "object"});
+    }
+    json!({
+        "description": description,
+        "type": "array",
+        "items": closed("What is needed.", &["name", "bundle"], properties),
+    })
+}

@@ -1,0 +1,252 @@
+//! From a resolution to what a graph is built from: each bundle becomes a recipe, each requirement an edge
+//! (SPEC §6).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purlin_model::{
+    Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, InstallationField,
+    InstallationRequest, Location, Map, NameError, Part as Written, Path, Piece, Placeholder, Recipe,
+    Reference, ResourceId, Template, Text, TypeName, Value,
+};
+
+use crate::resolve::{Installation, Part, Resolution};
+
+/// The driver of bundles that say none. What it is given becomes the outputs.
+const REGISTERS: &str = "purlin/echo";
+
+/// The installations of a resolution, as a graph is built from them.
+///
+/// # Errors
+/// For each that has no valid name, and for whatever nobody has said.
+pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<Diagnostic>> {
+    let all = &resolution.installations;
+    let mut faults: Vec<Diagnostic> = Vec::new();
+    for one in &resolution.unmapped {
+        let message = format!("nothing sets the {} `{}` of `{}`", one.part, one.name, one.installation);
+        let mut fault = Diagnostic::error("unmapped", message);
+        if let Some(installation) = all.iter().find(|other| other.name == one.installation) {
+            fault = fault.at(&installation.location);
+        }
+        if let Some(words) = &one.description {
+            fault = fault.fact(format!("it {words}"));
+        }
+        faults.push(fault.help(format!("set it among the `{}s` of the requirement", one.part)));
+    }
+    let mut compiled = Vec::with_capacity(all.len());
+    for (place, one) in all.iter().enumerate() {
+        match ResourceId::new(&one.name) {
+            Ok(id) => {
+                compiled.push(Compiler { all, namespace: &resolution.namespace, one, place }.request(id))
+            }
+            // Of a bad name, what is named after it has one, too.
+            Err(error) if ResourceId::new(one.own_name()).is_err() => faults.push(bad_name(&error, one)),
+            Err(_) => {}
+        }
+    }
+    if faults.is_empty() { Ok(compiled) } else { Err(faults) }
+}
+
+fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
+    let help = "its name is that of the requirement: choose one that may stand there";
+    Diagnostic::error("name", error.to_string()).at(&one.location).help(help)
+}
+
+struct Compiler<'a> {
+    all: &'a [Installation],
+    namespace: &'a Arc<str>,
+    one: &'a Installation,
+    place: usize,
+}
+
+impl Compiler<'_> {
+    fn request(&self, id: ResourceId) -> InstallationRequest {
+        let parents = self.all.iter().enumerate().filter_map(|(at, parent)| {
+            let (name, _) = parent.requires.iter().find(|(_, place)| *place == self.place)?;
+            let written = parent.bundle.requires.iter().find(|required| required.name == *name)?;
+            Some((at, written.location.clone(), format!("{}/{name}", parent.name)))
+        });
+        let mut parents: Vec<_> = parents.collect();
+        // Whose values it gets: of several that share it, the one that it is named after.
+        parents.sort_by_key(|(_, _, name)| **name != *self.one.name);
+        let bundle = &self.one.bundle;
+        let secret = bundle.parameters.iter().filter(|one| one.is_sensitive);
+        InstallationRequest {
+            id,
+            recipe: Arc::new(self.recipe()),
+            params: Arc::new(self.params(parents.first().and_then(|(at, ..)| self.all.get(*at)))),
+            needs_driver: bundle.has_steps && bundle.driver.is_none(),
+            outputs: bundle.outputs.iter().map(|one| Arc::clone(&one.name)).collect(),
+            secret: secret.map(|one| Arc::clone(&one.name)).collect(),
+            required_by: parents.into_iter().map(|(at, location, _)| (at as u32, location)).collect(),
+            location: self.one.location.clone(),
+        }
+    }
+
+    fn recipe(&self) -> Recipe {
+        let bundle = &*self.one.bundle;
+        let registers =
+            DriverRequirement { name: REGISTERS.into(), range: None, location: bundle.location.clone() };
+        let values = match &bundle.driver {
+            Some(_) => self.filled(&bundle.values, self.one),
+            None => self.registered(bundle),
+        };
+        Recipe {
+            name: Some(self.one.reference.to_string().into()),
+            driver: bundle.driver.clone().unwrap_or(registers),
+            account: None,
+            values,
+            secrets: self.filled(&bundle.secrets, self.one),
+            secret_refs: None,
+            provision: Vec::new(),
+            lifecycle: bundle.lifecycle.clone(),
+            location: bundle.location.clone(),
+        }
+    }
+
+    /// The outputs of a bundle without a driver: its parameters of these names.
+    fn registered(&self, bundle: &Bundle) -> Template {
+        let outputs = bundle.outputs.iter().filter_map(|output| {
+            let set = bundle.parameters.iter().find(|one| one.name == output.name);
+            let value = match (set, &output.default) {
+                (Some(parameter), _) => reads_parameter(&parameter.name, &output.location),
+                (None, Some(default)) => Template::Constant(default.clone()),
+                (None, None) => return None,
+            };
+            Some((Arc::clone(&output.name), value))
+        });
+        map(outputs.collect())
+    }
+
+    /// `{parameters, credentials}`, in the words of the parent.
+    fn params(&self, parent: Option<&Installation>) -> Template {
+        let bundle = &self.one.bundle;
+        let part = |part: Part, declared: &[Declared]| {
+            let one = |declared: &Declared| {
+                let is_it = |name: &Arc<str>| *name == declared.name;
+                let given = self.one.given.iter().find(|given| given.part == part && is_it(&given.wire.name));
+                let value = match (given, parent) {
+                    (Some(given), Some(parent)) => self.filled(&given.wire.value, parent),
+                    (Some(given), None) => given.wire.value.clone(),
+                    (None, _) => Template::Constant(declared.default.clone().unwrap_or(Value::Null)),
+                };
+                (Arc::clone(&declared.name), value)
+            };
+            map(declared.iter().map(one).collect())
+        };
+        map(vec![
+            ("parameters".into(), part(Part::Parameter, &bundle.parameters)),
+            ("credentials".into(), part(Part::Credential, &bundle.credentials)),
+        ])
+    }
+
+    /// A template of an installation's bundle with what it knows filled in: its own name, and for what it
+    /// requires the keys.
+    fn filled(&self, template: &Template, of: &Installation) -> Template {
+        match template {
+            Template::Constant(value) => Template::Constant(value.clone()),
+            Template::List(items) => Template::List(items.iter().map(|item| self.filled(item, of)).collect()),
+            Template::Map(entries) => {
+                let all: Vec<_> =
+                    entries.iter().map(|(name, item)| (Arc::clone(name), self.filled(item, of))).collect();
+                map(all)
+            }
+            Template::Text(text) => {
+                let pieces: Vec<Piece> =
+                    text.pieces.iter().flat_map(|piece| self.pieces(piece, of)).collect();
+                match &*pieces {
+                    [Piece::Literal(text)] => Template::Constant(Value::from(&**text)),
+                    _ => Template::Text(Arc::new(Text { pieces })),
+                }
+            }
+        }
+    }
+
+    /// What stands for a piece. An output that an installation makes from those of what it requires is read
+    /// there.
+    fn pieces(&self, piece: &Piece, of: &Installation) -> Vec<Piece> {
+        let Piece::Placeholder(placeholder) = piece else { return vec![piece.clone()] };
+        match &placeholder.reference {
+            Reference::Installation(field) => vec![Piece::Literal(self.field(*field, of))],
+            Reference::Named(name, path) => {
+                let required = of.requires.iter().find(|(known, _)| known == name);
+                let Some(required) = required.and_then(|(_, at)| self.all.get(*at)) else {
+                    return vec![piece.clone()];
+                };
+                let (path, promoted) = output_of(required, path);
+                match promoted {
+                    Some(Template::Text(text)) => {
+                        let pieces = text.pieces.iter().flat_map(|piece| self.pieces(piece, required));
+                        pieces.collect()
+                    }
+                    Some(Template::Constant(Value::String(text))) => vec![Piece::Literal((**text).into())],
+                    _ => {
+                        let reference = reads_output(required, path);
+                        vec![Piece::Placeholder(Placeholder { reference, ..placeholder.clone() })]
+                    }
+                }
+            }
+            _ => vec![piece.clone()],
+        }
+    }
+
+    fn field(&self, field: InstallationField, of: &Installation) -> Arc<str> {
+        let id = |name: &str| format!("{}/{name}", self.namespace).into();
+        match field {
+            InstallationField::Id => id(&of.name),
+            InstallationField::Name => Arc::clone(&of.name),
+            InstallationField::Namespace => Arc::clone(self.namespace),
+            InstallationField::RootId => id(of.root()),
+            InstallationField::RootName => of.root().into(),
+        }
+    }
+}
+
+/// An output by the name that the installation has for it; and what that is made from, where it is not its own.
+fn output_of<'a>(installation: &'a Installation, path: &Path) -> (Path, Option<&'a Template>) {
+    let mut path = path.clone();
+    let Some(first) = path.0.first_mut() else { return (path, None) };
+    if let Some(own) = installation.outputs.get(first) {
+        *first = Arc::clone(own);
+    }
+    let bundle = &installation.bundle;
+    if bundle.outputs.iter().any(|one| one.name == *first) {
+        return (path, None);
+    }
+    let mut promoted = bundle.requires.iter().flat_map(|one| &one.outputs);
+    let promoted = promoted.find(|wire| wire.name == *first).map(|wire| &wire.value);
+    (path, promoted)
+}
+
+fn reads_output(installation: &Installation, path: Path) -> Reference {
+    let id = ResourceId::new(&installation.name).map_or(Written::Omitted, Written::Named);
+    let class = Written::Named(Class::default_class());
+    let descriptor = Descriptor { type_name: TypeName::installation(), class, id };
+    Reference::Resource(descriptor, Access::Outputs(path))
+}
+
+fn reads_parameter(name: &Arc<str>, location: &Location) -> Template {
+    let placeholder = Placeholder {
+        reference: Reference::Param(Path(vec!["parameters".into(), Arc::clone(name)])),
+        modifiers: None,
+        source: format!("bundle.parameters.{name}").into(),
+        location: location.clone(),
+    };
+    Template::Text(Arc::new(Text { pieces: vec![Piece::Placeholder(placeholder)] }))
+}
+
+/// A map, which is constant where all of it is.
+fn map(entries: Vec<(Arc<str>, Template)>) -> Template {
+    let is_constant = entries.iter().all(|(_, value)| matches!(value, Template::Constant(_)));
+    if !is_constant {
+        return Template::Map(Box::new(entries.into_iter().collect::<Entries<_>>()));
+    }
+    let constants: BTreeMap<Arc<str>, Value> = entries
+        .into_iter()
+        .filter_map(|(name, value)| match value {
+            Template::Constant(value) => Some((name, value)),
+            _ => None,
+        })
+        .collect();
+    Template::Constant(Value::Map(constants.into_iter().collect::<Map>()))
+}
