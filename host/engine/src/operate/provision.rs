@@ -67,14 +67,15 @@ impl Task<'_> {
                 // Also where it was deleted to make room.
                 let pinned = there.as_deref().is_some_and(|record| record.pinned);
                 let made = Record { pinned, ..made };
+                // Until it is recorded what was made; and what this run deletes is not found any more.
+                let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
                 if record.is_none()
                     && instead_of == InsteadOf::Nothing
                     && let Some(found) = self.found_by_name(node, &**driver, &made).await?
                 {
+                    drop(side);
                     return self.take_over(node, &**driver, call, &found, turn).await;
                 }
-                // Until it is recorded what was made.
-                let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
                 let result = patiently(&self.shared.cancel, self.effort, || {
                     driver.create(&call, &prepared.inputs, made.name.expose())
