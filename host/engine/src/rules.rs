@@ -84,8 +84,15 @@ impl Rules {
     /// Params that do not fit the schema of their type.
     pub(crate) fn params(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
         let name = node.key.type_name();
-        let Some(TypeRules { params: Some(schema), location, .. }) = self.types.get(name) else {
-            return Vec::new();
+        let of_bundle;
+        let (schema, rule) = match (node.installation, self.types.get(name)) {
+            (Some(installation), _) => {
+                of_bundle = Schema::new(&installation.schema);
+                let Ok(schema) = &of_bundle else { return Vec::new() };
+                (schema, None)
+            }
+            (None, Some(TypeRules { params: Some(schema), location, .. })) => (schema, Some(location)),
+            (None, _) => return Vec::new(),
         };
         let written = graph.params_written(node.id).unwrap_or(Within::Params(&node.recipe.location));
         let misfits = match schema.hold(params) {
@@ -96,9 +103,13 @@ impl Rules {
             }
         };
         let fault = |misfit: &Misfit| {
-            let fault = worded("params", Subject::Params(name), misfit);
+            let of = node.installation.and(node.recipe.name.as_deref()).unwrap_or(name);
+            let fault = worded("params", Subject::Params(of), misfit);
             let fault = self.at(fault, written, &misfit.at, is_about_a_name(&misfit.fault));
-            self.with_rule(fault, location, "params", misfit)
+            match rule {
+                Some(location) => self.with_rule(fault, location, "params", misfit),
+                None => fault,
+            }
         };
         misfits.iter().map(fault).collect()
     }

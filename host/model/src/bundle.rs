@@ -186,6 +186,8 @@ pub struct InstallationRequest {
     pub recipe: Arc<Recipe>,
     /// `{parameters, credentials}`. Placeholders are those of the first that requires it.
     pub params: Arc<Template>,
+    /// The JSON Schema of its params: what its bundle says of parameters and credentials.
+    pub schema: Arc<serde_json::Value>,
     /// Whether its bundle says what to do in steps of another tool, and nothing else provisions it.
     pub needs_driver: bool,
     /// The names of its outputs.

@@ -10,7 +10,9 @@ use purlin_model::{
     Reference, ResourceId, Template, Text, TypeName, Value,
 };
 
-use crate::resolve::{Installation, Part, Resolution};
+use serde_json::json;
+
+use crate::resolve::{Given, Installation, Part, Resolution};
 
 /// The driver of bundles that say none. What it is given becomes the outputs.
 const REGISTERS: &str = "purlin/echo";
@@ -75,6 +77,7 @@ impl Compiler<'_> {
             id,
             recipe: Arc::new(self.recipe()),
             params: Arc::new(self.params(parents.first().and_then(|(at, ..)| self.all.get(*at)))),
+            schema: Arc::new(self.schema()),
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
             outputs: bundle.outputs.iter().map(|one| Arc::clone(&one.name)).collect(),
             secret: secret.map(|one| Arc::clone(&one.name)).collect(),
@@ -116,6 +119,30 @@ impl Compiler<'_> {
             Some((Arc::clone(&output.name), value))
         });
         map(outputs.collect())
+    }
+
+    /// What params have to be like. What nobody sets may be nothing.
+    fn schema(&self) -> serde_json::Value {
+        let part = |part: Part, declared: &[Declared]| {
+            let is_set = |one: &&Declared| {
+                let given = |given: &&Given| given.part == part && given.wire.name == one.name;
+                one.default.is_some() || self.one.given.iter().any(|one| given(&one))
+            };
+            let properties: serde_json::Map<String, serde_json::Value> = declared
+                .iter()
+                .filter(is_set)
+                .map(|one| (one.name.to_string(), one.schema.clone().into()))
+                .collect();
+            json!({"type": "object", "properties": properties})
+        };
+        let bundle = &self.one.bundle;
+        json!({
+            "type": "object",
+            "properties": {
+                "parameters": part(Part::Parameter, &bundle.parameters),
+                "credentials": part(Part::Credential, &bundle.credentials),
+            },
+        })
     }
 
     /// `{parameters, credentials}`, in the words of the parent.

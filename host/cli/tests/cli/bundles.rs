@@ -209,6 +209,7 @@ fn whatever_is_wrong_with_requirements_is_told_before_anything_runs() {
         ("outputs.url}\"", "outputs.uri}\""),
         ("'${values.title}'", "'${bundle.parameters.title}'"),
         ("{name: blog, bundle", "{name: 'a(b', bundle"),
+        ("{name: title, type: string, default: Hello}", "{name: title, type: integer}"),
         ("parameters: {title: '${values.title}'}", "outputs: {x: y}"),
     ] {
         assert!(DEPLOYED.contains(from), "{from}");
