@@ -45,6 +45,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         edges: Vec::new(),
         queue: Vec::new(),
         links: Vec::new(),
+        linked: HashSet::new(),
         given_twice: Vec::new(),
         selectors: Vec::new(),
         fields: Vec::new(),
@@ -153,6 +154,8 @@ struct Builder<'a> {
     queue: Vec<Work>,
     /// Placeholders in one node's params that read the params of the node that gave them.
     links: Vec<(NodeId, NodeId, &'a Placeholder)>,
+    /// Those that there were so far.
+    linked: HashSet<(NodeId, NodeId, *const Placeholder)>,
     /// Nodes whose params are given twice, and by whom.
     given_twice: Vec<(NodeId, Source, Source)>,
     /// Selectors, by the node that gets the edges.

@@ -1,6 +1,7 @@
 //! From a resolution to what a graph is built from: each bundle becomes a recipe, each requirement an edge
 //! (SPEC §6).
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ use crate::resolve::{Given, Installation, Part, Resolution};
 
 /// The driver of bundles that say none. What it is given becomes the outputs.
 const REGISTERS: &str = "purlin/echo";
+
+/// How many pieces of texts outputs that are made from outputs may come to. Each level can double them.
+const MOST_PIECES: u32 = 100_000;
 
 /// The installations of a resolution, as a graph is built from them.
 ///
@@ -36,15 +40,23 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
         faults.push(fault.help(format!("set it among the `{}s` of the requirement", one.part)));
     }
     let mut compiled = Vec::with_capacity(all.len());
+    let pieces_left = Cell::new(MOST_PIECES);
     for (place, one) in all.iter().enumerate() {
         match ResourceId::new(&one.name) {
-            Ok(id) => {
-                compiled.push(Compiler { all, namespace: &resolution.namespace, one, place }.request(id))
-            }
+            Ok(id) => compiled.push(
+                Compiler { all, namespace: &resolution.namespace, one, place, pieces_left: &pieces_left }
+                    .request(id),
+            ),
             // Of a bad name, what is named after it has one, too.
             Err(error) if ResourceId::new(one.own_name()).is_err() => faults.push(bad_name(&error, one)),
             Err(_) => {}
         }
+    }
+    if pieces_left.get() == 0 {
+        let message = "outputs are made from outputs without end";
+        let fault = Diagnostic::error("too-long", message);
+        let fault = all.last().map_or(fault.clone(), |last| fault.at(&last.location));
+        faults.push(fault.help("write some of the texts out"));
     }
     if faults.is_empty() { Ok(compiled) } else { Err(faults) }
 }
@@ -59,6 +71,7 @@ struct Compiler<'a> {
     namespace: &'a Arc<str>,
     one: &'a Installation,
     place: usize,
+    pieces_left: &'a Cell<u32>,
 }
 
 impl Compiler<'_> {
@@ -192,6 +205,8 @@ impl Compiler<'_> {
     /// What stands for a piece. An output that an installation makes from those of what it requires is read
     /// there.
     fn pieces(&self, piece: &Piece, of: &Installation) -> Vec<Piece> {
+        let Some(left) = self.pieces_left.get().checked_sub(1) else { return Vec::new() };
+        self.pieces_left.set(left);
         let Piece::Placeholder(placeholder) = piece else { return vec![piece.clone()] };
         match &placeholder.reference {
             Reference::Installation(field) => vec![Piece::Literal(self.field(*field, of))],

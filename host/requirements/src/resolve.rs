@@ -16,6 +16,9 @@ use crate::{same, wires};
 /// How deep requirements may lead. The loops that only a new version ends are met before.
 const DEEPEST: usize = 64;
 
+/// How many installations requirements may end in. A few bundles can ask for more than anybody could count.
+const MOST: usize = 10_000;
+
 /// What is to be installed.
 #[derive(Clone, Debug)]
 pub struct Root {
@@ -324,6 +327,16 @@ impl Work<'_> {
             self.done.diagnostics.push(looped(&way[at..], &chosen.reference, requirement));
             return Ok(None);
         }
+        if self.done.installations.len() >= MOST {
+            let told = self.done.diagnostics.iter().any(|fault| fault.code == "too-many-requirements");
+            if !told {
+                let message = format!("the requirements end in more than {MOST} installations");
+                let fault = Diagnostic::error("too-many-requirements", message).at(&requirement.location);
+                let help = "let some of them share an installation: `sharing: {mode: group}`";
+                self.done.diagnostics.push(fault.help(help));
+            }
+            return Ok(None);
+        }
         if way.len() >= DEEPEST {
             let message = format!("the requirements lead more than {DEEPEST} bundles deep");
             let fault = Diagnostic::error("requirement-loop", message).at(&requirement.location);
@@ -447,7 +460,7 @@ impl Work<'_> {
                     continue;
                 }
                 let name = Arc::clone(&wire.name);
-                meaning.insert((part, name), same::meaning(&wire.value, parent, siblings));
+                meaning.insert((part, name), same::short(same::meaning(&wire.value, parent, siblings)));
                 given.push(Given { part, wire: wire.clone() });
             }
         }

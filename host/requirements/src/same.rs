@@ -8,6 +8,8 @@ use purlin_model::{
     BundleReference, Diagnostic, InstallationField, Piece, Reference, Requirement, Template, Value,
 };
 
+use sha2::{Digest as _, Sha256};
+
 use crate::fit::pieces;
 use crate::resolve::{Meanings, Parent, Part};
 
@@ -27,6 +29,16 @@ pub(crate) fn key(
         "{chosen} {asked:?} {range:?} {:?} {by_reference:?} {outputs:?} {group:?} {meaning:?}",
         interface.id
     )
+}
+
+/// A meaning, by its digest where it is long: each level of requirements may double it.
+pub(crate) fn short(meaning: String) -> String {
+    const LONG: usize = 256;
+    if meaning.len() <= LONG {
+        return meaning;
+    }
+    let digest: [u8; 32] = Sha256::digest(meaning.as_bytes()).into();
+    format!("#{digest:02x?}")
 }
 
 /// What a value is the same as: constants are, and whatever comes from the same output. What somebody is asked

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use purlin_requirements::{Choices, Lost, Part, Why};
+use purlin_requirements::{Choices, Lost, Part, Why, compile};
 use support::{bundle, catalog, errors, faults_of, names, resolved};
 
 const DB: &str =
@@ -270,4 +270,44 @@ fn the_name_of_a_group_may_hold_the_installation_and_its_root() {
     assert_eq!(group("root-dev"), (3, vec![]));
     assert_eq!(group("other"), (4, vec![]));
     assert_eq!(group("${bundle.parameters.size}").1, ["unknown-group"]);
+}
+
+/// What a stranger's bundles ask for has a bound, and is refused in a moment.
+#[test]
+fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
+    let level = |number: usize, of: &str| {
+        let next = number + 1;
+        let one = |name: &str| {
+            format!(
+                "- {{name: {name}, bundle: 'acme/l{next}:v1.0.0', {of}, parameters: {{p: '${{bundle.parameters.p}}${{bundle.parameters.p}}'}}, outputs: {{x: '${{outputs.x}}${{outputs.x}}'}}}}"
+            )
+        };
+        bundle(
+            &format!("l{number}"),
+            "1.0.0",
+            &format!(
+                "parameters: [{{name: p, default: x}}]\nrequires:\n{}\n{}",
+                one("a"),
+                one("b").replace("{x:", "{y:")
+            ),
+        )
+    };
+    let bundles = |of: &str| {
+        let mut all: Vec<String> = (0..40).map(|number| level(number, of)).collect();
+        all.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
+        catalog(&all)
+    };
+    let apart = resolved(&bundles("sharing: {mode: none}"), "acme/l0:v1.0.0", &Choices::default());
+    assert_eq!(errors(&apart), ["too-many-requirements"]);
+    let mut reads = (0..40).map(|number| level(number, "sharing: {mode: group}")).collect::<Vec<_>>();
+    reads.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
+    reads.push(bundle(
+        "reader",
+        "1.0.0",
+        "driver: purlin/echo\ninputs: {values: {x: '${bundle.dependencies.l.outputs.x}'}}\nrequires: [{name: l, bundle: 'acme/l0:v1.0.0'}]",
+    ));
+    let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &Choices::default());
+    assert_eq!(errors(&resolution), [""; 0]);
+    let faults = compile(&resolution).expect_err("too long");
+    assert_eq!(faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["too-long"]);
 }

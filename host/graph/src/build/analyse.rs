@@ -128,15 +128,11 @@ impl<'a> Builder<'a> {
             }
             (Reference::Param(_), Scope::Recipe(giver)) => {
                 self.params_read.push((giver, placeholder));
-                if giver != owner {
-                    self.links.push((owner, giver, placeholder));
-                }
+                self.link(owner, giver, placeholder);
             }
             (Reference::Manifest(path), Scope::Recipe(giver)) => {
                 self.manifest(giver, path, placeholder);
-                if giver != owner {
-                    self.links.push((owner, giver, placeholder));
-                }
+                self.link(owner, giver, placeholder);
             }
             (Reference::Metadata(path), Scope::Workload(index)) => {
                 let Some(workload) = self.docs.workload(index) else { return };
@@ -193,6 +189,14 @@ impl<'a> Builder<'a> {
                     .help("name the resource by its descriptor");
                 self.faults.push(docs::at(placeholder, fault));
             }
+        }
+    }
+
+    /// Notes that what `owner` is made from depends on what `giver` was given, once: of texts that are made from
+    /// each other twice there would be more than anybody could count.
+    fn link(&mut self, owner: NodeId, giver: NodeId, placeholder: &'a Placeholder) {
+        if giver != owner && self.linked.insert((owner, giver, std::ptr::from_ref(placeholder))) {
+            self.links.push((owner, giver, placeholder));
         }
     }
 

@@ -171,6 +171,26 @@ fn text_that_grows_exponentially_is_refused() {
     assert_eq!(faults[0].code, "too-large");
 }
 
+/// Of params that are made from params twice, each level has twice as many placeholders to follow.
+#[test]
+fn params_of_params_are_followed_once() {
+    const LEVELS: usize = 40;
+    let level = |number: usize| {
+        let next = format!("t{}", number + 1);
+        let provision = json!({next: {"params": {"p": "${params.p}${params.p}"}}});
+        definition(
+            &format!("d{number}"),
+            &format!("t{number}"),
+            json!({"values": {}, "provision": provision}),
+        )
+    };
+    let mut all: Vec<_> = (0..LEVELS).map(level).collect();
+    all.push(definition("last", &format!("t{LEVELS}"), json!({"values": {"p": "${params.p}"}})));
+    let w = workload("w", &[("x", "t0", json!({"p": "x"}))], json!({}));
+    let graph = try_build(all, Deployment { workloads: vec![w], ..Deployment::default() }).expect("a graph");
+    assert!(graph.len() > LEVELS);
+}
+
 #[test]
 fn optional_placeholders_and_defaults_need_nothing_to_be_there() {
     let all = vec![
