@@ -10,7 +10,6 @@ use purlin_model::{
     InstallationRequest, Location, Map, NameError, Part as Written, Path, Piece, Placeholder, Recipe,
     Reference, ResourceId, Template, Text, TypeName, Value,
 };
-
 use serde_json::json;
 
 use crate::resolve::{Given, Installation, Part, Resolution};
@@ -35,17 +34,18 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
             fault = fault.at(&installation.location);
         }
         if let Some(words) = &one.description {
-            fault = fault.fact(format!("it {words}"));
+            fault = fault.fact(words.to_string());
         }
         faults.push(fault.help(format!("set it among the `{}s` of the requirement", one.part)));
     }
     let mut compiled = Vec::with_capacity(all.len());
     let pieces_left = Cell::new(MOST_PIECES);
+    let mut parents = parents(all);
     for (place, one) in all.iter().enumerate() {
         match ResourceId::new(&one.name) {
             Ok(id) => compiled.push(
-                Compiler { all, namespace: &resolution.namespace, one, place, pieces_left: &pieces_left }
-                    .request(id),
+                Compiler { all, namespace: &resolution.namespace, one, pieces_left: &pieces_left }
+                    .request(id, parents.get_mut(place).map(std::mem::take).unwrap_or_default()),
             ),
             // Of a bad name, what is named after it has one, too.
             Err(error) if ResourceId::new(one.own_name()).is_err() => faults.push(bad_name(&error, one)),
@@ -66,35 +66,49 @@ fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
     Diagnostic::error("name", error.to_string()).at(&one.location).help(help)
 }
 
+/// Who requires each installation, and where that says so. The one whose values it gets comes first: of several
+/// that share it, the one that it is named after.
+fn parents(all: &[Installation]) -> Vec<Vec<(u32, Location)>> {
+    let mut parents: Vec<Vec<(bool, u32, Location)>> = vec![Vec::new(); all.len()];
+    for (at, parent) in (0u32..).zip(all) {
+        for (name, place) in &parent.requires {
+            let written = parent.bundle.requires.iter().find(|required| required.name == *name);
+            if let (Some(child), Some(of), Some(written)) =
+                (all.get(*place), parents.get_mut(*place), written)
+            {
+                let is_shared = child.name.strip_suffix(&**name) != Some(&*format!("{}/", parent.name));
+                of.push((is_shared, at, written.location.clone()));
+            }
+        }
+    }
+    let sorted = |mut of: Vec<(bool, u32, Location)>| {
+        of.sort_by_key(|(is_shared, at, _)| (*is_shared, *at));
+        of.into_iter().map(|(_, at, location)| (at, location)).collect()
+    };
+    parents.into_iter().map(sorted).collect()
+}
+
 struct Compiler<'a> {
     all: &'a [Installation],
     namespace: &'a Arc<str>,
     one: &'a Installation,
-    place: usize,
     pieces_left: &'a Cell<u32>,
 }
 
 impl Compiler<'_> {
-    fn request(&self, id: ResourceId) -> InstallationRequest {
-        let parents = self.all.iter().enumerate().filter_map(|(at, parent)| {
-            let (name, _) = parent.requires.iter().find(|(_, place)| *place == self.place)?;
-            let written = parent.bundle.requires.iter().find(|required| required.name == *name)?;
-            Some((at, written.location.clone(), format!("{}/{name}", parent.name)))
-        });
-        let mut parents: Vec<_> = parents.collect();
-        // Whose values it gets: of several that share it, the one that it is named after.
-        parents.sort_by_key(|(_, _, name)| **name != *self.one.name);
+    fn request(&self, id: ResourceId, required_by: Vec<(u32, Location)>) -> InstallationRequest {
+        let parent = required_by.first().and_then(|(at, _)| self.all.get(*at as usize));
         let bundle = &self.one.bundle;
         let secret = bundle.parameters.iter().filter(|one| one.is_sensitive);
         InstallationRequest {
             id,
             recipe: Arc::new(self.recipe()),
-            params: Arc::new(self.params(parents.first().and_then(|(at, ..)| self.all.get(*at)))),
+            params: Arc::new(self.params(parent)),
             schema: Arc::new(self.schema()),
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
             outputs: bundle.outputs.iter().map(|one| Arc::clone(&one.name)).collect(),
             secret: secret.map(|one| Arc::clone(&one.name)).collect(),
-            required_by: parents.into_iter().map(|(at, location, _)| (at as u32, location)).collect(),
+            required_by,
             location: self.one.location.clone(),
         }
     }

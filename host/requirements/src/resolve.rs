@@ -316,8 +316,10 @@ impl Work<'_> {
         let (given, meaning) = self.wire(parent, requirement, &chosen.bundle, siblings);
         // What is the same in every field but its name is one, wherever it is required.
         let key = group.as_ref().map(|group| same::key(&chosen.reference, requirement, group, &meaning));
-        if let Some(place) = key.as_ref().and_then(|key| self.known.get(key)) {
-            let place = *place;
+        // Whoever names one for a deployment reads it by that name, so that it is there.
+        let is_named = parent.name.is_empty();
+        let known = key.as_ref().and_then(|key| self.known.get(key)).filter(|_| !is_named);
+        if let Some(place) = known.copied() {
             if let Some(known) = self.done.installations.get_mut(place) {
                 known.outputs.extend(chosen.outputs);
             }
@@ -348,7 +350,7 @@ impl Work<'_> {
         let own = Installation { name, group, given, after, ..chosen };
         let place = self.install(own, way, Some(meaning)).await?;
         if let (Some(key), Some(place)) = (key, place) {
-            self.known.insert(key, place);
+            self.known.entry(key).or_insert(place);
         }
         Ok(place)
     }

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use purlin_requirements::{Choices, Lost, Part, Why, compile};
+use purlin_requirements::{Choices, Lost, Part, Why, compile, resolve_requirements};
 use support::{bundle, catalog, errors, faults_of, names, resolved};
 
 const DB: &str =
@@ -310,4 +310,24 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
     assert_eq!(errors(&resolution), [""; 0]);
     let faults = compile(&resolution).expect_err("too long");
     assert_eq!(faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["too-long"]);
+}
+
+/// A deployment reads what it requires by the name that it gives it.
+#[test]
+fn what_a_deployment_requires_has_an_installation_of_its_name() {
+    let app = app("- {name: db, bundle: 'acme/db:v1.0.0'}");
+    let catalog = catalog(&[db(), app]);
+    let text = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n    - {name: app, bundle: acme/app, parameters: {size: s}}\n    - {name: one, bundle: acme/db}\n    - {name: two, bundle: acme/db}\n    - {name: late, bundle: acme/app, parameters: {size: t}}\n";
+    let input = purlin_documents::Input::Text { name: "app.yaml".into(), text: text.into() };
+    let loaded = purlin_documents::load(&[input]);
+    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+    let requires = &loaded.deployment.requires;
+    let choices = Choices::default();
+    let resolving = resolve_requirements(requires, Arc::from("dev"), &catalog, &choices);
+    let resolution = futures::executor::block_on(resolving).expect("answers");
+    assert_eq!(names(&resolution), ["app/db", "app", "one", "two", "late"]);
+    let compiled = compile(&resolution).expect("compiled");
+    let required_by =
+        |index: usize| compiled[index].required_by.iter().map(|(by, _)| *by).collect::<Vec<_>>();
+    assert_eq!((required_by(0), required_by(2)), (vec![1, 4], vec![]));
 }
