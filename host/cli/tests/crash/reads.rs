@@ -7,11 +7,14 @@ use crate::scene::{BEFORE, Scene};
 
 const A: &str = "thing.default#shared.a";
 
+const BUNDLE: &str = "apiVersion: purlin.dev/v1\nkind: Bundle\nmetadata: {name: acme/app, version: 1.0.0}\nspec: {outputs: []}\n";
+
 /// The commands that only read, with arguments to run them.
 const READS: &[&[&str]] = &[
     &["validate"],
     &["graph"],
     &["explain", A],
+    &["bundle", "explain", "bundle.yaml"],
     &["plan"],
     &["history"],
     &["diff"],
@@ -59,6 +62,7 @@ fn each_command_is_cut_off_or_writes_nothing() {
         return;
     }
     let scene = Scene::new(BEFORE);
+    std::fs::write(scene.path().join("bundle.yaml"), BUNDLE).expect("written");
     scene.run(&["up", "--yes"]);
     let disk = Disk::of(scene.path(), &[]);
     for command in READS {
