@@ -23,14 +23,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use purlin_expression::Dialect;
-use purlin_model::{
-    Bundle, BundleReference, Declared, Diagnostic, Interface, Requirement, Sharing, Template, Value, Wire,
-};
+use purlin_model::{Bundle, BundleReference, Declared, Diagnostic, Template, Value};
 
 use crate::reader::{Fields, Reader};
+use crate::recognise::{Format, Recognised, recognise};
+use crate::requirement::requirements;
 use crate::template::{constant, template};
 use crate::walk::Collector;
-use crate::yaml::{self, Kind, Node};
+use crate::yaml::{self, Node};
 use crate::{Input, SourceMap};
 
 /// The fields of a `porter.yaml` that say how its steps are run, or describe it.
@@ -107,7 +107,7 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
         let (mut faults, mut found) = (Vec::new(), Vec::new());
         let wrong = yaml::parse(&source.name, &source.text, &mut |document| {
             let mut reader = Reader::new(&source.name, &source.text, false);
-            if let Some(form) = Form::of(&document.root) {
+            if let Recognised::Ours(Format::Bundle(form)) = recognise(&reader, &document.root) {
                 reader.faults.extend(document.faults);
                 found.extend(read(&mut reader, &document.root, form));
                 faults.append(&mut reader.faults);
@@ -135,20 +135,6 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
 pub(crate) enum Form {
     Own,
     Porter,
-}
-
-impl Form {
-    fn of(root: &Node<'_>) -> Option<Self> {
-        let text = |name| root.get(name).and_then(|node: &Node<'_>| node.as_str());
-        match (text("apiVersion"), text("kind")) {
-            (Some("purlin.dev/v1"), Some("Bundle")) => Some(Self::Own),
-            (None, None) if root.get("name").is_some() => {
-                let is_porter = root.get("schemaVersion").is_some() || root.get("mixins").is_some();
-                (is_porter && root.get("version").is_some()).then_some(Self::Porter)
-            }
-            _ => None,
-        }
-    }
 }
 
 /// Reads a bundle.
@@ -293,7 +279,8 @@ fn name_and_version(
     Some((name, version?, location))
 }
 
-fn reference(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> Option<BundleReference> {
+/// The bundle that a text names.
+pub(crate) fn reference(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> Option<BundleReference> {
     match text.parse() {
         Ok(reference) => Some(reference),
         Err(purlin_model::BadReference(_)) => {
@@ -306,7 +293,7 @@ fn reference(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> Option<Bun
 }
 
 /// Parameters, credentials or outputs.
-fn declared(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, what: &str) -> Vec<Declared> {
+pub(crate) fn declared(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, what: &str) -> Vec<Declared> {
     let mut all: Vec<Declared> = Vec::new();
     for item in reader.list(node, &format!("`{name}`")).unwrap_or_default() {
         let Some(one) = declared_one(reader, item, what) else { continue };
@@ -377,202 +364,4 @@ fn provides(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     let id = fields.need(reader, "id", "URI").and_then(|node| reader.text(node, "`id`"));
     fields.done(reader);
     id.map(Arc::from)
-}
-
-/// `requires`: a list of what is needed.
-pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Requirement> {
-    let mut all: Vec<Requirement> = Vec::new();
-    for item in reader.list(node, "`requires`").unwrap_or_default() {
-        let Some(one) = requirement(reader, item, dialect) else { continue };
-        if let Some(first) = all.iter().find(|first| first.name == one.name) {
-            let message = format!("two requirements are called `{}`", one.name);
-            let fault = Diagnostic::error("required-twice", message).at(&one.location);
-            reader.report(
-                fault.related(&first.location, "the first is here").help("give each a name of its own"),
-            );
-            continue;
-        }
-        all.push(one);
-    }
-    all
-}
-
-fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Option<Requirement> {
-    let mut fields = reader.fields(node, "a requirement")?.strict();
-    let name_node = fields.need(reader, "name", "NAME");
-    let name = name_node.and_then(|node| reader.text(node, "`name`"));
-    let (mut found, mut version, mut interface) = (None, None, Interface::default());
-    match fields.need(reader, "bundle", "{reference: REPOSITORY:TAG}") {
-        Some(node) if node.as_str().is_some() => {
-            let text = reader.text(node, "`bundle`")?;
-            found = reference(reader, node, text);
-        }
-        Some(node) => {
-            let mut inner = reader.fields(node, "`bundle`")?.strict();
-            if let Some(node) = inner.get(reader, "reference") {
-                found = reader.text(node, "`reference`").and_then(|text| reference(reader, node, text));
-            }
-            if let Some(node) = inner.get(reader, "version") {
-                let text = reader.text(node, "`version`");
-                version = text.and_then(|text| crate::definition::range_of(reader, node, text));
-            }
-            let asked = inner.get(reader, "interface");
-            interface = asked.and_then(|node| read_interface(reader, node)).unwrap_or_default();
-            if node.get("reference").is_none() && asked.is_none() {
-                let help =
-                    "name a bundle, `reference: REPOSITORY:TAG`, or say what it has to offer, `interface`";
-                reader.wrong_value(&node.span, "nothing says which bundle is needed", help);
-            }
-            inner.done(reader);
-        }
-        None => {}
-    }
-    let parameters = wires(reader, &mut fields, "parameters", dialect);
-    let credentials = wires(reader, &mut fields, "credentials", dialect);
-    let outputs = match (dialect, fields.entry("outputs")) {
-        (Dialect::Bundle, _) => wires(reader, &mut fields, "outputs", dialect),
-        (_, Some(entry)) => {
-            let help = "read them where they are used: `${resources['installation#NAME'].outputs.OUTPUT}`";
-            reader.wrong_value(&entry.key_span, "only a bundle has outputs of its own", help);
-            Vec::new()
-        }
-        (_, None) => Vec::new(),
-    };
-    let sharing = fields.get(reader, "sharing").and_then(|node| sharing(reader, node));
-    fields.done(reader);
-    let name: Arc<str> = name?.into();
-    // What `${outputs.X}` stands for is known here: outputs of this requirement.
-    let outputs = outputs.into_iter().map(|wire| Wire { value: named(wire.value, &name), ..wire });
-    Some(Requirement {
-        reference: found,
-        version,
-        interface,
-        parameters,
-        credentials,
-        outputs: outputs.collect(),
-        sharing: sharing.unwrap_or_default(),
-        location: name_node.map(|node| reader.at(&node.span))?,
-        name,
-    })
-}
-
-/// Has the outputs that are read without a name be those of the requirement of this name.
-fn named(value: Template, name: &Arc<str>) -> Template {
-    use purlin_model::{Piece, Reference, Text};
-    match value {
-        Template::Text(text) => {
-            let pieces = text.pieces.iter().cloned().map(|piece| match piece {
-                Piece::Placeholder(mut placeholder) => {
-                    if let Reference::Named(of, _) = &mut placeholder.reference
-                        && of.is_empty()
-                    {
-                        *of = Arc::clone(name);
-                    }
-                    Piece::Placeholder(placeholder)
-                }
-                piece => piece,
-            });
-            Template::Text(Arc::new(Text { pieces: pieces.collect() }))
-        }
-        Template::List(items) => Template::List(items.into_iter().map(|item| named(item, name)).collect()),
-        Template::Map(entries) => {
-            let entries = entries.into_iter().map(|(key, item)| (key, named(item, name)));
-            Template::Map(Box::new(entries.collect()))
-        }
-        constant => constant,
-    }
-}
-
-fn wires(
-    reader: &mut Reader<'_>,
-    fields: &mut Fields<'_, '_>,
-    name: &'static str,
-    dialect: Dialect,
-) -> Vec<Wire> {
-    let Some(node) = fields.get(reader, name) else { return Vec::new() };
-    let entries = reader.map(node, &format!("`{name}`")).unwrap_or_default();
-    let wires = entries.iter().map(|entry| Wire {
-        name: entry.key.clone(),
-        value: template(reader, &entry.value, dialect),
-        location: reader.at(&entry.key_span),
-    });
-    wires.collect()
-}
-
-fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface> {
-    let mut fields = reader.fields(node, "`interface`")?.strict();
-    let id = fields.get(reader, "id").and_then(|node| reader.text(node, "`id`")).map(Arc::from);
-    let by_reference = fields.entry("reference");
-    let reference = by_reference.and_then(|entry| {
-        let text = reader.text(&entry.value, "`reference`")?;
-        reference(reader, &entry.value, text)
-    });
-    let document = fields.entry("document");
-    // The design writes them directly under `interface` in places.
-    let direct = fields.entry("outputs");
-    let mut outputs =
-        direct.map(|entry| declared(reader, &entry.value, "outputs", "output")).unwrap_or_default();
-    fields.done(reader);
-    if let Some(entry) = document {
-        let mut inner = reader.fields(&entry.value, "`document`")?.strict();
-        // Only outputs count where something that is there is looked for.
-        for name in ["parameters", "credentials"] {
-            if let Some(node) = inner.get(reader, name) {
-                declared(reader, node, name, name.trim_end_matches('s'));
-            }
-        }
-        if let Some(node) = inner.get(reader, "outputs") {
-            outputs.extend(declared(reader, node, "outputs", "output"));
-        }
-        inner.done(reader);
-    }
-    if let (Some(first), Some(second)) = (by_reference, document.or(direct)) {
-        let message = "an interface is given by a reference or by a document, not by both";
-        let fault = reader.about(&second.key_span, "interface-twice", message);
-        reader.report(
-            fault.related(&reader.at(&first.key_span), "the reference is here").help("keep one of them"),
-        );
-    }
-    Some(Interface { id, reference, outputs })
-}
-
-fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
-    const MODES: &str = "a mode is `group`, to share it within a group, or `none`, to share it with nobody";
-    let mut fields = reader.fields(node, "`sharing`")?.strict();
-    let mode = fields.get(reader, "mode");
-    let group = fields.entry("group");
-    fields.done(reader);
-    let is_shared = match mode.map(|node| (&node.kind, node.as_str())) {
-        None | Some((Kind::Bool(true), _) | (_, Some("group"))) => true,
-        Some((Kind::Bool(false), _) | (_, Some("none"))) => false,
-        Some(_) => {
-            reader.wrong_value(&mode?.span, "this is no mode of sharing", MODES);
-            return None;
-        }
-    };
-    let name = match group {
-        Some(entry) => {
-            let mut fields = reader.fields(&entry.value, "`group`")?.strict();
-            let name = fields.entry("name").map(|entry| &entry.value);
-            fields.done(reader);
-            match name {
-                Some(node) => {
-                    reader.string(node, "`name`")?;
-                    Some(template(reader, node, Dialect::Bundle))
-                }
-                None => None,
-            }
-        }
-        None => None,
-    };
-    match (is_shared, name, group) {
-        (true, None, _) => Some(Sharing::default()),
-        (true, Some(name), _) => Some(Sharing::Group(name)),
-        (false, Some(_), Some(group)) => {
-            let help = "remove the group, or write `mode: group`";
-            reader.wrong_value(&group.key_span, "what is shared with nobody is in no group", help);
-            None
-        }
-        (false, ..) => Some(Sharing::None),
-    }
 }

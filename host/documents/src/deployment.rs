@@ -117,7 +117,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
         spec.lifecycle = lifecycle::of_resources(reader, &entry.value);
     }
     if let Some(node) = fields.get(reader, "requires") {
-        spec.requires = crate::bundle::requirements(reader, node, Dialect::Definition);
+        spec.requires = crate::requirement::requirements(reader, node, Dialect::Definition);
     }
     fields.done(reader);
     Some(spec)

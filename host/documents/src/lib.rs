@@ -25,6 +25,7 @@ mod reader;
 mod recognise;
 mod render;
 mod request;
+mod requirement;
 mod resource_type;
 mod schema;
 mod score;

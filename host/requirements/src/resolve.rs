@@ -76,8 +76,6 @@ pub struct Installation {
     pub given: Vec<Given>,
     /// What it requires: the name, and the installation by its place in [`Resolution::installations`].
     pub requires: Vec<(Arc<str>, usize)>,
-    /// What has to be there before it: that, and whatever it takes a value from.
-    pub after: BTreeSet<usize>,
     /// For each output that is asked of it, what it calls that itself.
     pub outputs: BTreeMap<Arc<str>, Arc<str>>,
     /// Where it was asked for.
@@ -170,7 +168,6 @@ pub async fn resolve(
         group: None,
         given: Vec::new(),
         requires: Vec::new(),
-        after: BTreeSet::new(),
         outputs: BTreeMap::new(),
     };
     work.install(own, &mut Vec::new(), None).await?;
@@ -264,7 +261,6 @@ impl Work<'_> {
                 .iter()
                 .filter_map(|one| Some((Arc::clone(&one.name), *by_name.get(&one.name)?)))
                 .collect();
-            own.after.extend(by_name.values());
             self.ask(&own);
             self.done.installations.push(own);
             Ok(Some(self.done.installations.len() - 1))
@@ -345,9 +341,7 @@ impl Work<'_> {
             self.done.diagnostics.push(fault.help("name an installation that is there in one of them"));
             return Ok(None);
         }
-        let after = given.iter().flat_map(|given| wires::reads(&given.wire.value));
-        let after: BTreeSet<usize> = after.filter_map(|sibling| siblings.get(&sibling).copied()).collect();
-        let own = Installation { name, group, given, after, ..chosen };
+        let own = Installation { name, group, given, ..chosen };
         let place = self.install(own, way, Some(meaning)).await?;
         if let (Some(key), Some(place)) = (key, place) {
             self.known.entry(key).or_insert(place);
@@ -416,7 +410,6 @@ impl Work<'_> {
                         group: None,
                         given: Vec::new(),
                         requires: Vec::new(),
-                        after: BTreeSet::new(),
                         outputs,
                         location: requirement.location.clone(),
                     });

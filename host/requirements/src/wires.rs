@@ -9,7 +9,7 @@ use purlin_model::{Bundle, Diagnostic, Placeholder, Reference, Requirement, Temp
 use crate::fit::placeholders;
 
 /// The requirements that a template reads outputs of.
-pub(crate) fn reads(template: &Template) -> Vec<Arc<str>> {
+fn reads(template: &Template) -> Vec<Arc<str>> {
     let named = placeholders(template).into_iter().filter_map(|placeholder| match &placeholder.reference {
         Reference::Named(name, _) => Some(Arc::clone(name)),
         _ => None,

@@ -144,7 +144,7 @@ pub(super) fn requirements(description: &str, of_bundle: bool) -> Value {
         },
     });
     let mut properties = json!({
-        "name": text("What it is called here."),
+        "name": {"description": "What it is called here.", "type": "string", "pattern": "^[^/]*[^/\\s][^/]*$"},
         "bundle": {"description": "The bundle.", "oneOf": [reference("The bundle."), bundle]},
         "parameters": {"description": "What its parameters are set to.", "type": "object"},
         "credentials": {"description": "What its credentials are set to.", "type": "object"},

@@ -212,6 +212,7 @@ fn deployments() {
             with(&good, "/spec/shared/a#b", json!({"type": "x"})),
             with(&good, "/spec/requires", json!({})),
             with(&good, "/spec/requires", json!([{"name": "db"}])),
+            with(&good, "/spec/requires", json!([{"name": "a/db", "bundle": "a"}])),
             with(&good, "/spec/requires", json!([{"name": "db", "bundle": "a b"}])),
             with(&good, "/spec/requires", json!([{"name": "db", "bundle": {}}])),
             with(&good, "/spec/requires", json!([{"name": "db", "bundle": "a", "outputs": {}}])),

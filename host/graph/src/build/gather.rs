@@ -137,7 +137,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Installations have the recipe of their bundle; that nothing else has their key is their type's doing.
+    /// Installations have the recipe of their bundle.
     fn gather_installations(&mut self) {
         let installations = &self.docs.deployment.installations;
         for (index, one) in (0_u32..).zip(installations) {

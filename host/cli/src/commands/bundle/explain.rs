@@ -95,6 +95,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         None => in_catalog(&args.bundle, &catalog).await?,
     };
     let name = args.name.as_deref().unwrap_or_else(|| last_part(&bundle.repository));
+    if name.contains('/') {
+        return Err(Failure::input(format!("`--name {name}`: an installation that is asked for has no `/`"))
+            .hint("what it requires is called `NAME/REQUIREMENT`"));
+    }
     let root = Root { name: name.into(), namespace: args.namespace.as_deref().unwrap_or("").into(), bundle };
     let choices = Choices { with, ..Choices::default() };
     let resolution = resolve(root, &catalog, &choices).await.map_err(|error| Failure::run(error.0))?;
