@@ -8,6 +8,7 @@ use purlin_host::ContextChanges;
 use purlin_host::engine::{PlanOptions, Scope};
 use purlin_host::model::ContextDefaults;
 
+use crate::choices::{BundleArgs, ChoiceArgs};
 use crate::commands::Command;
 use crate::failure::Failure;
 
@@ -127,6 +128,12 @@ pub(crate) struct DocumentArgs {
 
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
+
+    #[command(flatten)]
+    pub(crate) bundle: BundleArgs,
+
+    #[command(flatten)]
+    pub(crate) choices: ChoiceArgs,
 }
 
 /// What `${values.K}` reads, over what documents say.
@@ -344,6 +351,21 @@ impl PlaceArgs {
 }
 
 impl DocumentArgs {
+    /// The context that the command line says. A bundle that it names has an application of its own.
+    pub(crate) fn defaults(&self) -> ContextDefaults {
+        let mut said = self.context.defaults();
+        if let Some(name) = self.bundle.installation() {
+            said.app.get_or_insert_with(|| name.into());
+            said.env = said.env.or_else(|| said.namespace.clone());
+        }
+        said
+    }
+
+    /// Whether they name an environment, or a part of its name.
+    pub(crate) fn names_environment(&self) -> bool {
+        self.context.names_environment() || self.bundle.bundle.is_some()
+    }
+
     /// Everything named, in order; empty where nothing is.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.file.iter().chain(&self.paths).cloned().collect()

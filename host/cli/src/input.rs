@@ -13,7 +13,8 @@ use purlin_host::state::{Environment, KeyProvider};
 use purlin_host::{Documents, Purlin, is_slip};
 
 use crate::app::App;
-use crate::args::{Assigned, Assignment, DocumentArgs, ValueArgs};
+use crate::args::{Assigned, Assignment, DocumentArgs};
+use crate::choices;
 use crate::failure::Failure;
 use crate::render;
 use crate::surroundings::{self, WORKSPACE_FILE};
@@ -47,15 +48,22 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     let named = args.named();
     let nearest = surroundings::nearest_workspace(&app.folder);
     for path in &named {
-        inputs.push(if path.as_os_str() == "-" { standard_input()? } else { Input::Path(path.clone()) });
+        inputs.push(match args.bundle.bundle {
+            _ if path.as_os_str() == "-" => standard_input()?,
+            None => Input::Path(path.clone()),
+            Some(_) => Input::Catalog(path.clone()),
+        });
     }
+    let bundle = args.bundle.deployment()?;
     if inputs.is_empty() {
         if nearest.is_none() {
             no_project(&app.folder)?;
         }
-        inputs.push(Input::Path(default_folder(nearest.as_deref(), app)));
+        let folder = default_folder(nearest.as_deref(), app);
+        inputs.push(if bundle.is_some() { Input::Catalog(folder) } else { Input::Path(folder) });
     }
-    let loaded = read(&inputs, &args.values, app)?;
+    inputs.extend(bundle);
+    let loaded = read(&inputs, args, app)?;
     if loaded.workspace.is_some() || loaded.has_errors() {
         return Ok(loaded);
     }
@@ -64,7 +72,7 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
         // shown like all others.
         Some(file) => {
             inputs.push(Input::Path(short(&file, &app.folder)));
-            read(&inputs, &args.values, app)
+            read(&inputs, args, app)
         }
         None => Ok(loaded),
     }
@@ -83,9 +91,11 @@ pub(crate) fn places(args: &DocumentArgs, app: &App) -> Vec<PathBuf> {
 }
 
 /// Reads documents, and the values over them.
-fn read(inputs: &[Input], values: &ValueArgs, app: &App) -> Result<Loaded, Failure> {
+fn read(inputs: &[Input], args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
+    let (values, now) = (&args.values, args.choices.choices()?);
     let assignments = values.assignments()?;
     let mut loaded = app.timings.time("load documents", || documents::load(inputs));
+    loaded.said.now = now;
     values.files.iter().for_each(|file| loaded.read_values(file));
     for Assignment { name, value } in assignments {
         match value {
@@ -103,7 +113,7 @@ pub(crate) fn in_context(
     workspace: &Workspace,
 ) -> Result<Documents, purlin_host::Error> {
     let id = surroundings::deployment_id();
-    let mut documents = Documents::new(loaded, &args.context.defaults(), Some(workspace), &id)?;
+    let mut documents = Documents::new(loaded, &args.defaults(), Some(workspace), &id)?;
     documents.changes = args.changes.changes();
     Ok(documents)
 }
@@ -168,16 +178,46 @@ fn standard_input() -> Result<Input, Failure> {
     }
 }
 
+/// Adds to documents what earlier runs were told beside them.
+pub(crate) async fn recall(
+    loaded: &mut Loaded,
+    args: &DocumentArgs,
+    workspace: &Workspace,
+    app: &App,
+) -> Result<(), Failure> {
+    if loaded.deployment.requires.is_empty() {
+        return Ok(());
+    }
+    let purlin = orchestrator(workspace, app)?;
+    let recalled = purlin.recall(loaded, &args.defaults(), Some(workspace)).await;
+    let closed = purlin.close().await;
+    recalled.and(closed).map_err(|error| Failure::host(error, &loaded.sources))
+}
+
 /// Reads documents and puts them into their context. Warnings are shown.
-pub(crate) fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
-    settled(load(args, app)?, args, app)
+pub(crate) async fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
+    settled(load(args, app)?, args, app).await
+}
+
+/// The same, where a person is there to be asked what nobody has said of an installation.
+pub(crate) async fn given_or_asked(args: &DocumentArgs, asks: bool, app: &App) -> Result<Given, Failure> {
+    let mut loaded = load(args, app)?;
+    if asks && !loaded.deployment.requires.is_empty() && !loaded.has_errors() {
+        let workspace = workspace(&loaded, app);
+        recall(&mut loaded, args, &workspace, app).await?;
+        for asked in purlin_host::unmapped(&loaded, &args.defaults(), Some(&workspace)) {
+            choices::ask(&asked, &mut loaded.said.now, app)?;
+        }
+    }
+    settled(loaded, args, app).await
 }
 
 /// The same for documents that were read already.
-pub(crate) fn settled(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
+pub(crate) async fn settled(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
     show(&loaded.diagnostics, &loaded.sources, app);
     let sources = loaded.sources.clone();
     let workspace = workspace(&loaded, app);
+    recall(&mut loaded, args, &workspace, app).await?;
     let documents = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
     show(&documents.remarks, &sources, app);
     Ok(Given { documents, sources, workspace })
@@ -363,7 +403,7 @@ pub(crate) async fn place_as_written(args: &DocumentArgs, app: &App) -> Result<P
     place_of(load(args, app)?, args, app).await
 }
 
-async fn place_of(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
+async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let workspace = workspace(&loaded, app);
     let purlin = orchestrator(&workspace, app)?;
     let sources = loaded.sources.clone();
@@ -375,15 +415,16 @@ async fn place_of(loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Plac
     let says_environment = says_environment(&loaded, &workspace);
     let mut documents = None;
     let mut context = if faulty {
-        written(&args.context.defaults(), &loaded.context, &workspace)
+        written(&args.defaults(), &loaded.context, &workspace)
     } else {
+        recall(&mut loaded, args, &workspace, app).await?;
         let read = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
         (*documents.insert(read).context).clone()
     };
-    if faulty && !args.context.names_environment() && says_environment {
+    if faulty && !args.names_environment() && says_environment {
         let environment = Environment::of(&context);
         app.ui.warning(&format!("the documents are wrong and were not read; this is about {environment}"));
-    } else if faulty && !args.context.names_environment() {
+    } else if faulty && !args.names_environment() {
         let recorded = purlin.environments().await.map_err(|error| Failure::host(error, &sources))?;
         match recorded.as_slice() {
             [] => {}

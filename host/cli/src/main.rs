@@ -6,6 +6,7 @@
 
 mod app;
 mod args;
+mod choices;
 mod commands;
 mod complete;
 mod consent;

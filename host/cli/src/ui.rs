@@ -183,6 +183,15 @@ impl Ui {
         self.answer(&paint(STRONG, question))
     }
 
+    /// Asks for a text that nobody else should see. What is typed is not shown.
+    ///
+    /// # Errors
+    /// When the terminal cannot be told to hide it.
+    pub(crate) fn type_in_secretly(&self, question: &str) -> io::Result<String> {
+        self.raw(&format!("{} ", paint(STRONG, question)));
+        self.bars.suspend(rpassword::read_password)
+    }
+
     fn answer(&self, question: &str) -> String {
         self.raw(&format!("{question} "));
         let mut answer = String::new();

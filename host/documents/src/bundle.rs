@@ -98,7 +98,7 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
     let mut collector = Collector::default();
     for input in inputs {
         match input {
-            Input::Path(path) => collector.path(path),
+            Input::Path(path) | Input::Catalog(path) => collector.path(path),
             Input::Text { name, text } => collector.text(name, text),
         }
     }

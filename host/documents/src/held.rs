@@ -69,6 +69,13 @@ pub fn held(text: &str) -> Vec<Held> {
     found
 }
 
+/// Whether a text holds a document that asks for something, rather than saying how it is provided.
+pub(crate) fn asks(text: &str) -> bool {
+    let is_asking =
+        |held: &Held| matches!(held.kind, "manifest" | "Score file" | "Deployment" | "Deployment Set");
+    held(text).iter().any(is_asking)
+}
+
 fn name_of(root: &Node<'_>) -> Option<Arc<str>> {
     let metadata = root.get("metadata")?;
     let name = metadata.get("id").or_else(|| metadata.get("name"))?;

@@ -45,7 +45,7 @@ pub use driver_cases::{CASES_FILE, cases_in, load_cases};
 pub use held::{Held, ReadFrom, held};
 pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use lock::LOCK_FILE;
-pub use plain::plain_value;
+pub use plain::{plain_file, plain_value};
 pub use quantity::duration;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;

@@ -5,17 +5,18 @@ mod beside;
 mod stored;
 mod written;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_model::{
     Bundle, ContextDefaults, ContextPlaces, Definition, Deployment, Diagnostic, GivenValue, Location,
-    ResourceType, Severity, Workspace,
+    ResourceType, Said, Severity, Workspace,
 };
 
 use crate::SourceMap;
 use crate::attached::{AttachedFile, FileContent, Files};
-use crate::held::ReadFrom;
+use crate::held::{ReadFrom, asks};
 use crate::lock::LOCK_FILE;
 use crate::manifest::Draft;
 use crate::reader::Reader;
@@ -33,6 +34,9 @@ const MOST_FAULTS: usize = 100;
 pub enum Input {
     /// A file, or a folder that is walked recursively in lexical order.
     Path(PathBuf),
+    /// The same, but files in the folder that ask for something are left out: it is only looked for how things are
+    /// provided.
+    Catalog(PathBuf),
     /// A text that the caller has read already, such as standard input, named `-`.
     Text {
         /// What faults call it.
@@ -45,7 +49,7 @@ pub enum Input {
 impl Input {
     fn as_path(&self) -> Option<&Path> {
         match self {
-            Self::Path(path) => Some(path),
+            Self::Path(path) | Self::Catalog(path) => Some(path),
             Self::Text { .. } => None,
         }
     }
@@ -63,6 +67,8 @@ pub struct Loaded {
     pub places: ContextPlaces,
     /// Values given beside the documents, over those of Deployments; the later over the earlier.
     pub given: Vec<GivenValue>,
+    /// What a person says of requirements beside the documents.
+    pub said: Said,
     /// Workloads, shared resources and values of all documents.
     pub deployment: Deployment,
     /// Definitions, in the order they were read.
@@ -170,10 +176,17 @@ pub fn load(inputs: &[Input]) -> Loaded {
     for path in inputs.iter().filter_map(Input::as_path) {
         collector.written.extend(written::folders(path));
     }
+    let mut left_out: HashSet<usize> = HashSet::new();
     for input in inputs {
+        let first = collector.sources.len();
         match input {
-            Input::Path(path) => collector.path(path),
+            Input::Path(path) | Input::Catalog(path) => collector.path(path),
             Input::Text { name, text } => collector.text(name, text),
+        }
+        if let Input::Catalog(_) = input {
+            let found = collector.sources.iter().enumerate().skip(first);
+            left_out
+                .extend(found.filter(|(_, source)| !source.named && asks(&source.text)).map(|(at, _)| at));
         }
     }
     let mut reading = Reading::default();
@@ -181,6 +194,9 @@ pub fn load(inputs: &[Input]) -> Loaded {
     let mut next = 0;
     while let Some(source) = collector.sources.get(next).cloned() {
         next += 1;
+        if left_out.contains(&(next - 1)) {
+            continue;
+        }
         let mut read = read_source(&source, &mut reading.assembly);
         let mut scores = Vec::with_capacity(read.scores.len());
         for (path, place) in std::mem::take(&mut read.scores) {
@@ -194,8 +210,8 @@ pub fn load(inputs: &[Input]) -> Loaded {
         workspace.lock = beside::lock(&workspace.folder, &mut reading.sources, &mut collector.faults);
     }
     let read_from = inputs.iter().map(|input| match input {
-        Input::Path(path) if path.is_dir() => ReadFrom::Folder(path.clone()),
-        Input::Path(path) => ReadFrom::File(path.clone()),
+        Input::Path(path) | Input::Catalog(path) if path.is_dir() => ReadFrom::Folder(path.clone()),
+        Input::Path(path) | Input::Catalog(path) => ReadFrom::File(path.clone()),
         Input::Text { name, .. } => ReadFrom::Text(name.as_str().into()),
     });
     Loaded { read_from: read_from.collect(), ..finish(reading, collector.faults) }

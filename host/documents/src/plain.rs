@@ -1,11 +1,25 @@
 //! A YAML or JSON file that is no document of ours, as the value that it says.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use purlin_model::{Location, Value};
+use purlin_model::{Diagnostic, Location, Value};
 
 use crate::template::constant;
-use crate::yaml;
+use crate::{walk, yaml};
+
+/// The value of a file with one document in it.
+///
+/// # Errors
+/// When it cannot be read, or is not YAML. What is wrong in it is not told: it may hold secrets.
+pub fn plain_file(path: &Path) -> Result<Value, Box<Diagnostic>> {
+    let name = walk::display(path);
+    let text = walk::read_named(path)?;
+    plain_value(&name, &text).map_err(|place| {
+        let fault = Diagnostic::error("syntax", "this is not YAML").at(&place);
+        Box::new(fault.help("write a map, one name and value a line"))
+    })
+}
 
 /// The value of a text with one document in it.
 ///
@@ -25,7 +39,7 @@ pub fn plain_value(name: &Arc<str>, text: &str) -> Result<Value, Location> {
                 .map(|fault| (Value::Null, fault.location.unwrap_or_default())),
         );
     }));
-    if let Some(fault) = faults.into_iter().find(purlin_model::Diagnostic::is_error) {
+    if let Some(fault) = faults.into_iter().find(Diagnostic::is_error) {
         return Err(fault.location.unwrap_or_default());
     }
     let mut values = values.into_iter();

@@ -6,6 +6,7 @@
 //! means something else.
 
 mod bundle;
+mod choices;
 mod condition;
 mod context;
 mod dangerous;
@@ -42,6 +43,7 @@ pub use bundle::{
     BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, Requirement, Sharing,
     Wire,
 };
+pub use choices::{Answer, Choices, Said, Setting};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
-    Context, ContextDefaults, ContextPlaces, EnvironmentId, GivenValue, Location, ValueOrigin,
+    Answer, BundleReference, Choices, Context, ContextDefaults, ContextPlaces, EnvironmentId, GivenValue,
+    Location, Setting, ValueOrigin,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,11 @@ pub(crate) struct Archive {
     /// Values given beside the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values: Vec<Kept>,
+    /// What was said of requirements beside the documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<SaidThen>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    with: Vec<(String, String)>,
     sources: Vec<Text>,
     /// The file of the workspace, counted from its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,6 +74,20 @@ impl Archive {
             namespace: namespace.into(),
             deployment: deployment.clone(),
         })
+    }
+
+    /// What was said of requirements beside the documents. A bundle that cannot be named any more is left out.
+    pub(crate) fn said(&self) -> Choices {
+        let answer = |one: &SaidThen| {
+            let part = if one.credential { Setting::Credential } else { Setting::Parameter };
+            Answer { part, name: Arc::from(&*one.name), value: one.value.clone(), is_text: false }
+        };
+        let named =
+            |(name, reference): &(String, String)| Some((Arc::from(&**name), Some(reference.parse().ok()?)));
+        Choices {
+            with: self.with.iter().filter_map(named).collect(),
+            answers: self.answers.iter().map(answer).collect(),
+        }
     }
 
     /// The texts, to be read again.
@@ -137,6 +157,25 @@ struct Settled {
     env: String,
     env_type: String,
     namespace: String,
+}
+
+/// A parameter or a credential that a person gave, by its full name.
+#[derive(Serialize, Deserialize)]
+struct SaidThen {
+    name: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    credential: bool,
+    value: serde_json::Value,
+}
+
+impl SaidThen {
+    fn new(answer: &Answer) -> Self {
+        Self {
+            name: answer.name.to_string(),
+            credential: answer.part == Setting::Credential,
+            value: answer.value.clone(),
+        }
+    }
 }
 
 /// A value, and where it came from.
@@ -217,6 +256,9 @@ impl Documents {
     /// Everything that they were read from, as bytes. They hold what secrets the documents hold.
     pub fn archive(&self) -> Vec<u8> {
         let Context { org, app, env, namespace, .. } = &*self.context;
+        let named = |(name, reference): (&Arc<str>, &Option<BundleReference>)| {
+            Some((name.to_string(), reference.as_ref()?.to_string()))
+        };
         let archive = Archive {
             format: FORMAT,
             context: Settled {
@@ -227,6 +269,8 @@ impl Documents {
                 namespace: namespace.to_string(),
             },
             values: self.loaded.given.iter().map(Kept::new).collect(),
+            answers: self.resolution.said.answers.iter().map(SaidThen::new).collect(),
+            with: self.resolution.said.with.iter().filter_map(named).collect(),
             sources: self
                 .loaded
                 .sources()
@@ -269,11 +313,13 @@ impl Documents {
             namespace: Some(namespace.into()),
         };
         let files = archive.files();
+        let before = archive.said();
         let mut loaded: Loaded = load_sources(archive.into_sources());
         values.into_iter().for_each(|value| value.give(&mut loaded));
         // The context was settled then; what the documents say about it went into that.
         loaded.context = ContextDefaults::default();
         loaded.places = ContextPlaces::default();
+        loaded.said.before = before;
         let documents = Self::new(loaded, &flags, None, deployment_id)?;
         Ok(Self { files, ..documents })
     }

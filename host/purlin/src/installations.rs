@@ -5,10 +5,11 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use purlin_documents::Loaded;
 use purlin_engine::{Action, Plan};
-use purlin_model::{Context, Diagnostic};
-use purlin_requirements::{Choices, Folders, Resolution, compile, resolve_requirements};
+use purlin_model::{Context, ContextDefaults, Diagnostic, Workspace};
+use purlin_requirements::{Folders, Resolution, Unmapped, compile, resolve_requirements};
 
 use crate::Error;
+use crate::settle::settle;
 
 /// Resolves what the Deployments require among the bundles that were read, and adds the installations to the
 /// deployment. What is worth a remark stands among the diagnostics of the resolution.
@@ -16,25 +17,37 @@ use crate::Error;
 /// # Errors
 /// Everything that is wrong with them.
 pub(crate) fn install(loaded: &mut Loaded, context: &Context) -> Result<Resolution, Vec<Diagnostic>> {
-    let requires = &loaded.deployment.requires;
-    if requires.is_empty() {
+    if loaded.deployment.requires.is_empty() && loaded.said.now.is_empty() {
         return Ok(Resolution::default());
     }
-    // Each name and version was read once.
-    let (catalog, _) = Folders::new(loaded.bundles.iter().cloned());
-    let choices = Choices::default();
-    let resolving = resolve_requirements(requires, Arc::clone(&context.namespace), &catalog, &choices);
-    // Bundles that were read are there without waiting.
-    let resolution = match resolving.now_or_never() {
-        Some(Ok(resolution)) => resolution,
-        Some(Err(error)) => return Err(vec![Diagnostic::error("catalog", error.0)]),
-        None => return Err(vec![Diagnostic::error("catalog", "the bundles cannot be asked")]),
-    };
+    let resolution = resolved(loaded, context)?;
     if resolution.has_errors() {
         return Err(resolution.diagnostics);
     }
     loaded.deployment.installations = compile(&resolution)?;
     Ok(resolution)
+}
+
+/// What nobody has said of the installations that documents require, so that a person can be asked: the same as
+/// [`Documents::new`](crate::Documents::new) rejects. Nothing where something else is wrong.
+pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Workspace>) -> Vec<Unmapped> {
+    let workspace = workspace.or(loaded.workspace.as_ref());
+    let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
+    let resolution = resolved(loaded, &settled.context).ok().filter(|resolution| !resolution.has_errors());
+    resolution.map(|resolution| resolution.unmapped).unwrap_or_default()
+}
+
+fn resolved(loaded: &Loaded, context: &Context) -> Result<Resolution, Vec<Diagnostic>> {
+    // Each name and version was read once.
+    let (catalog, _) = Folders::new(loaded.bundles.iter().cloned());
+    let requires = &loaded.deployment.requires;
+    let resolving = resolve_requirements(requires, Arc::clone(&context.namespace), &catalog, &loaded.said);
+    // Bundles that were read are there without waiting.
+    match resolving.now_or_never() {
+        Some(Ok(resolution)) => Ok(resolution),
+        Some(Err(error)) => Err(vec![Diagnostic::error("catalog", error.0)]),
+        None => Err(vec![Diagnostic::error("catalog", "the bundles cannot be asked")]),
+    }
 }
 
 /// Whether what a plan makes can be made: the steps of another tool are not run.

@@ -1,13 +1,14 @@
 //! What was deployed last in an environment: its context and its documents, which later runs are
 //! held against (SPEC §9, recorded context).
 
-use purlin_documents::SourceText;
+use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
-use purlin_model::Context;
+use purlin_model::{Context, ContextDefaults, Workspace};
 use purlin_state::{Deployment, Environment, Known};
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::Archive;
+use crate::settle::settle;
 use crate::{Documents, Error, Purlin};
 
 /// The latest deployment of an environment that was made from documents.
@@ -122,6 +123,31 @@ impl Purlin {
             return Ok(None);
         }
         self.last_from_documents(&known.environment).await
+    }
+
+    /// Reads what the last run was told of requirements beside its documents, for a run that does not say it again
+    /// ([`Said::before`](purlin_model::Said::before)). To be called before [`Documents::new`], with the same context.
+    /// Costs nothing where nothing is required.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read, [`Error::Archive`] when a newer program wrote it.
+    pub async fn recall(
+        &self,
+        loaded: &mut Loaded,
+        flags: &ContextDefaults,
+        workspace: Option<&Workspace>,
+    ) -> Result<(), Error> {
+        if loaded.deployment.requires.is_empty() {
+            return Ok(());
+        }
+        let workspace = workspace.or(loaded.workspace.as_ref());
+        // What contradicts itself is told where the documents are put into their context.
+        let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
+        let environment = Environment::of(&settled.context);
+        if let Some(last) = self.last_from_documents(&environment).await? {
+            loaded.said.before = last.archive()?.said();
+        }
+        Ok(())
     }
 
     pub(crate) async fn last_from_documents(

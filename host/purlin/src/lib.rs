@@ -64,6 +64,7 @@ pub use drivers::{
 };
 pub use error::Error;
 pub use history::Deploying;
+pub use installations::unmapped;
 pub use last::LastDeployed;
 pub use outputs::{Outputs, outputs};
 pub use reconcile::{Keeper, Pass};

@@ -25,6 +25,11 @@ pub trait Catalog: Send + Sync {
     /// # Errors
     /// When the catalog cannot be asked, or has something else under that name.
     async fn bundle(&self, reference: &BundleReference) -> Result<Option<Arc<Bundle>>, CatalogError>;
+
+    /// The repositories, so that one that was meant can be told; none where the catalog does not list them.
+    fn repositories(&self) -> Vec<Arc<str>> {
+        Vec::new()
+    }
 }
 
 /// A catalog of bundles that were read from folders. Their tags are `v` and their version.
@@ -46,11 +51,6 @@ impl Folders {
         }
         (catalog, twins)
     }
-
-    /// The repositories, by name.
-    pub fn repositories(&self) -> impl Iterator<Item = &str> {
-        self.repositories.keys().map(|name| &**name)
-    }
 }
 
 #[async_trait]
@@ -68,5 +68,9 @@ impl Catalog for Folders {
         let version = reference.version();
         let mut all = self.repositories.get(&reference.repository).into_iter().flatten();
         Ok(all.find(|bundle| Some(&bundle.version) == version.as_ref()).cloned())
+    }
+
+    fn repositories(&self) -> Vec<Arc<str>> {
+        self.repositories.keys().cloned().collect()
     }
 }

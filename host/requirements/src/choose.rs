@@ -14,6 +14,8 @@ pub enum Why {
     Root,
     /// `--with` names it.
     Named,
+    /// `--with` named it in an earlier run.
+    NamedBefore,
     /// No other version in the range is higher.
     HighestInRange(Range),
     /// No version is in the range, so that the reference itself counts.
@@ -32,6 +34,7 @@ impl Why {
         match self {
             Self::Root => "root",
             Self::Named => "named",
+            Self::NamedBefore => "named-before",
             Self::HighestInRange(_) => "highest-in-range",
             Self::NoneInRange(_) => "none-in-range",
             Self::Reference => "reference",
@@ -46,6 +49,7 @@ impl fmt::Display for Why {
         match self {
             Self::Root => f.write_str("it is what was asked for"),
             Self::Named => f.write_str("`--with` names it"),
+            Self::NamedBefore => f.write_str("`--with` named it in an earlier run"),
             Self::HighestInRange(range) => write!(f, "the highest version in `{range}`"),
             Self::NoneInRange(range) => {
                 write!(f, "no version is in `{range}`, so that the reference itself counts")

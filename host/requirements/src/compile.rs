@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use purlin_model::{
     Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, InstallationField,
-    InstallationRequest, Location, Map, NameError, Part as Written, Path, Piece, Placeholder, Recipe,
-    Reference, ResourceId, Template, Text, TypeName, Value,
+    InstallationRequest, Location, Map, NameError, Part, Path, Piece, Placeholder, Recipe, Reference,
+    ResourceId, Setting, Template, Text, TypeName, Value,
 };
 use serde_json::json;
 
-use crate::resolve::{Given, Installation, Part, Resolution};
+use crate::resolve::{Given, Installation, Resolution};
 
 /// The driver of bundles that say none. What it is given becomes the outputs.
 const REGISTERS: &str = "purlin/echo";
@@ -36,7 +36,15 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
         if let Some(words) = &one.description {
             fault = fault.fact(words.to_string());
         }
-        faults.push(fault.help(format!("set it among the `{}s` of the requirement", one.part)));
+        // What is secret does not belong on a command line.
+        let (from, what) = if one.is_secret { ("-env", "VARIABLE") } else { ("", "VALUE") };
+        let full = format!("{}.{}", one.installation, one.name);
+        let help = format!(
+            "set it with `--{}{from} {full}={what}`, or among the `{}s` of the requirement",
+            one.part.option(),
+            one.part
+        );
+        faults.push(fault.help(help));
     }
     let mut compiled = Vec::with_capacity(all.len());
     let pieces_left = Cell::new(MOST_PIECES);
@@ -150,7 +158,7 @@ impl Compiler<'_> {
 
     /// What params have to be like. What nobody sets may be nothing.
     fn schema(&self) -> serde_json::Value {
-        let part = |part: Part, declared: &[Declared]| {
+        let part = |part: Setting, declared: &[Declared]| {
             let is_set = |one: &&Declared| {
                 let given = |given: &&Given| given.part == part && given.wire.name == one.name;
                 one.default.is_some() || self.one.given.iter().any(|one| given(&one))
@@ -166,8 +174,8 @@ impl Compiler<'_> {
         json!({
             "type": "object",
             "properties": {
-                "parameters": part(Part::Parameter, &bundle.parameters),
-                "credentials": part(Part::Credential, &bundle.credentials),
+                "parameters": part(Setting::Parameter, &bundle.parameters),
+                "credentials": part(Setting::Credential, &bundle.credentials),
             },
         })
     }
@@ -175,7 +183,7 @@ impl Compiler<'_> {
     /// `{parameters, credentials}`, in the words of the parent.
     fn params(&self, parent: Option<&Installation>) -> Template {
         let bundle = &self.one.bundle;
-        let part = |part: Part, declared: &[Declared]| {
+        let part = |part: Setting, declared: &[Declared]| {
             let one = |declared: &Declared| {
                 let is_it = |name: &Arc<str>| *name == declared.name;
                 let given = self.one.given.iter().find(|given| given.part == part && is_it(&given.wire.name));
@@ -189,8 +197,8 @@ impl Compiler<'_> {
             map(declared.iter().map(one).collect())
         };
         map(vec![
-            ("parameters".into(), part(Part::Parameter, &bundle.parameters)),
-            ("credentials".into(), part(Part::Credential, &bundle.credentials)),
+            ("parameters".into(), part(Setting::Parameter, &bundle.parameters)),
+            ("credentials".into(), part(Setting::Credential, &bundle.credentials)),
         ])
     }
 
@@ -275,8 +283,8 @@ fn output_of<'a>(installation: &'a Installation, path: &Path) -> (Path, Option<&
 }
 
 fn reads_output(installation: &Installation, path: Path) -> Reference {
-    let id = ResourceId::new(&installation.name).map_or(Written::Omitted, Written::Named);
-    let class = Written::Named(Class::default_class());
+    let id = ResourceId::new(&installation.name).map_or(Part::Omitted, Part::Named);
+    let class = Part::Named(Class::default_class());
     let descriptor = Descriptor { type_name: TypeName::installation(), class, id };
     Reference::Resource(descriptor, Access::Outputs(path))
 }

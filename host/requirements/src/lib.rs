@@ -4,6 +4,7 @@
 //! [`resolve`] is pure but for its [`Catalog`]: it makes nothing, and finds every fault that can be known before
 //! anything runs.
 
+mod answers;
 mod catalog;
 mod choose;
 mod compile;
@@ -15,6 +16,4 @@ mod wires;
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Lost, Why, choose};
 pub use compile::compile;
-pub use resolve::{
-    Choices, Given, Installation, Part, Resolution, Root, Unmapped, resolve, resolve_requirements,
-};
+pub use resolve::{Given, Installation, Resolution, Root, Unmapped, resolve, resolve_requirements};

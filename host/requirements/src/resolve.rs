@@ -1,13 +1,16 @@
 //! From a bundle to all that has to be there for it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use purlin_model::{Bundle, BundleReference, Diagnostic, Location, Requirement, Sharing, Wire};
+use purlin_model::{
+    Bundle, BundleReference, Choices, Declared, Diagnostic, Location, Requirement, Said, Setting, Sharing,
+    Template, Value, Wire,
+};
 
+use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why, candidates};
 use crate::fit::{fits, used};
@@ -28,33 +31,6 @@ pub struct Root {
     pub name: Arc<str>,
     /// Its namespace, empty for the global one.
     pub namespace: Arc<str>,
-}
-
-/// What a person decides beside the documents.
-#[derive(Clone, Debug, Default)]
-pub struct Choices {
-    /// `--with`: bundles by requirement, either its name or the name of the installation that it ends in.
-    pub with: BTreeMap<Arc<str>, BundleReference>,
-    /// `--param` and `--credential`: what is given, by installation and name.
-    pub given: BTreeSet<(Part, Arc<str>, Arc<str>)>,
-}
-
-/// What an installation takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
-    /// A parameter.
-    Parameter,
-    /// A credential.
-    Credential,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Parameter => "parameter",
-            Self::Credential => "credential",
-        })
-    }
 }
 
 /// An installation that is to be made.
@@ -86,7 +62,7 @@ pub struct Installation {
 #[derive(Clone, Debug)]
 pub struct Given {
     /// Whether it is a parameter or a credential.
-    pub part: Part,
+    pub part: Setting,
     /// The value, as the parent wrote it.
     pub wire: Wire,
 }
@@ -97,11 +73,13 @@ pub struct Unmapped {
     /// The installation that needs it.
     pub installation: Arc<str>,
     /// Whether it is a parameter or a credential.
-    pub part: Part,
+    pub part: Setting,
     /// Its name.
     pub name: Arc<str>,
     /// What it is for.
     pub description: Option<Arc<str>>,
+    /// Whether it is secret.
+    pub is_secret: bool,
 }
 
 /// Everything that is to be there for a bundle.
@@ -113,6 +91,8 @@ pub struct Resolution {
     pub unmapped: Vec<Unmapped>,
     /// The namespace of all of them, empty for the global one.
     pub namespace: Arc<str>,
+    /// What of all that was said counts, by full names: what later runs are to be told again.
+    pub said: Choices,
     /// Faults and notes. Where one of them is an error, the rest is not complete.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -145,17 +125,17 @@ impl Resolution {
 ///
 /// # Errors
 /// When the catalog cannot be asked. Whatever is wrong with the bundles is in [`Resolution::diagnostics`].
-pub async fn resolve(
-    root: Root,
-    catalog: &dyn Catalog,
-    choices: &Choices,
-) -> Result<Resolution, CatalogError> {
+pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<Resolution, CatalogError> {
     let Root { bundle, name, namespace } = root;
+    let only = match &*bundle.requires {
+        _ if !name.is_empty() => Some(Arc::clone(&name)),
+        [only] => Some(Arc::clone(&only.name)),
+        _ => None,
+    };
     let mut work = Work {
         catalog,
-        choices,
+        answers: Answers::new(said, only),
         known: HashMap::new(),
-        used_choices: BTreeSet::new(),
         done: Resolution { namespace, ..Resolution::default() },
     };
     let own = Installation {
@@ -171,13 +151,11 @@ pub async fn resolve(
         outputs: BTreeMap::new(),
     };
     work.install(own, &mut Vec::new(), None).await?;
-    let Work { mut done, used_choices, .. } = work;
-    for name in choices.with.keys().filter(|name| !used_choices.contains(*name)) {
-        let message = format!("`--with {name}=…` names no requirement");
-        let known = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
-        let help = purlin_expression::did_you_mean(name, "requirements", known);
-        done.diagnostics.push(Diagnostic::error("unknown-requirement", message).help(help));
-    }
+    let Work { mut done, answers, .. } = work;
+    let requirements = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
+    let (counting, faults) = answers.finish(requirements);
+    done.said = counting;
+    done.diagnostics.extend(faults);
     Ok(done)
 }
 
@@ -189,10 +167,10 @@ pub async fn resolve_requirements(
     requires: &[Requirement],
     namespace: Arc<str>,
     catalog: &dyn Catalog,
-    choices: &Choices,
+    said: &Said,
 ) -> Result<Resolution, CatalogError> {
     let bundle = Arc::new(Bundle::requiring(requires.to_vec()));
-    let mut done = resolve(Root { bundle, name: Arc::default(), namespace }, catalog, choices).await?;
+    let mut done = resolve(Root { bundle, name: Arc::default(), namespace }, catalog, said).await?;
     // The deployment itself is none.
     done.installations.retain(|one| !one.name.is_empty());
     Ok(done)
@@ -203,15 +181,14 @@ type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Se
 /// A resolution under way.
 struct Work<'a> {
     catalog: &'a dyn Catalog,
-    choices: &'a Choices,
+    answers: Answers<'a>,
     /// Shared installations by all that has to be the same.
     known: HashMap<String, usize>,
-    used_choices: BTreeSet<Arc<str>>,
     done: Resolution,
 }
 
 /// What parameters and credentials are the same as, by part and name.
-pub(crate) type Meanings = BTreeMap<(Part, Arc<str>), String>;
+pub(crate) type Meanings = BTreeMap<(Setting, Arc<str>), String>;
 
 /// The parent of what is resolved, as its children see it.
 #[derive(Clone, Copy)]
@@ -261,28 +238,31 @@ impl Work<'_> {
                 .iter()
                 .filter_map(|one| Some((Arc::clone(&one.name), *by_name.get(&one.name)?)))
                 .collect();
-            self.ask(&own);
+            self.ask(&mut own);
             self.done.installations.push(own);
             Ok(Some(self.done.installations.len() - 1))
         })
     }
 
-    /// Notes what nobody has said of an installation.
-    fn ask(&mut self, own: &Installation) {
-        let parts = [(Part::Parameter, &own.bundle.parameters), (Part::Credential, &own.bundle.credentials)];
-        for (part, declared) in parts {
-            for one in declared.iter().filter(|one| one.is_required) {
-                let is_wired =
-                    own.given.iter().any(|given| given.part == part && given.wire.name == one.name);
-                let by_hand = (part, Arc::clone(&own.name), Arc::clone(&one.name));
-                if !is_wired && !self.choices.given.contains(&by_hand) {
-                    self.done.unmapped.push(Unmapped {
-                        installation: Arc::clone(&own.name),
-                        part,
-                        name: Arc::clone(&one.name),
-                        description: one.description.clone(),
-                    });
-                }
+    /// Takes what somebody said of an installation, and notes what nobody has said.
+    fn ask(&mut self, own: &mut Installation) {
+        let bundle = Arc::clone(&own.bundle);
+        let parts = [(Setting::Parameter, &bundle.parameters), (Setting::Credential, &bundle.credentials)];
+        for (part, one) in parts.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one))) {
+            let is_it = |given: &Given| given.part == part && given.wire.name == one.name;
+            if own.given.iter().any(is_it) {
+                continue;
+            }
+            match self.answers.later(part, &own.name, one, &mut self.done.diagnostics) {
+                Some(value) => own.given.push(answered(part, one, value, &own.location)),
+                None if one.is_required => self.done.unmapped.push(Unmapped {
+                    installation: Arc::clone(&own.name),
+                    part,
+                    name: Arc::clone(&one.name),
+                    description: one.description.clone(),
+                    is_secret: one.is_sensitive || part == Setting::Credential,
+                }),
+                None => {}
             }
         }
     }
@@ -309,7 +289,7 @@ impl Work<'_> {
                 }
             },
         };
-        let (given, meaning) = self.wire(parent, requirement, &chosen.bundle, siblings);
+        let (given, meaning) = self.wire(parent, requirement, &chosen, siblings);
         // What is the same in every field but its name is one, wherever it is required.
         let key = group.as_ref().map(|group| same::key(&chosen.reference, requirement, group, &meaning));
         // Whoever names one for a deployment reads it by that name, so that it is there.
@@ -356,9 +336,11 @@ impl Work<'_> {
         requirement: &Requirement,
         name: &Arc<str>,
     ) -> Result<Option<Installation>, CatalogError> {
-        let with = [name, &requirement.name].into_iter().find(|name| self.choices.with.contains_key(*name));
-        self.used_choices.extend(with.cloned());
-        let named = with.and_then(|name| self.choices.with.get(name));
+        let named = self.answers.with(name, &requirement.name);
+        let (named, is_before) = (
+            named.as_ref().map(|named| &named.reference),
+            named.as_ref().is_some_and(|named| named.is_before),
+        );
         let Some(asked) = named.or(requirement.reference.as_ref()) else {
             let message = format!("nothing says which bundle `{}` is", requirement.name);
             let fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
@@ -401,6 +383,7 @@ impl Work<'_> {
             };
             match fits(&bundle, requirement, &used, by_reference.as_deref()) {
                 Ok(outputs) => {
+                    let why = if is_before && why == Why::Named { Why::NamedBefore } else { why };
                     chosen = Some(Installation {
                         name: Arc::clone(name),
                         bundle,
@@ -420,7 +403,11 @@ impl Work<'_> {
         match chosen {
             Some(chosen) => Ok(Some(Installation { lost, ..chosen })),
             None => {
-                self.done.diagnostics.push(none_fits(requirement, (asked, named.is_some()), &tags, &lost));
+                let fault = match &*tags {
+                    [] => not_there(requirement, asked, self.catalog),
+                    tags => none_fits(requirement, (asked, named.is_some()), tags, &lost),
+                };
+                self.done.diagnostics.push(fault);
                 Ok(None)
             }
         }
@@ -432,17 +419,18 @@ impl Work<'_> {
         &mut self,
         parent: Parent<'_>,
         requirement: &Requirement,
-        bundle: &Bundle,
+        chosen: &Installation,
         siblings: &BTreeMap<Arc<str>, usize>,
     ) -> (Vec<Given>, Meanings) {
+        let bundle = &*chosen.bundle;
         let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
         let parts = [
-            (Part::Parameter, &requirement.parameters, &bundle.parameters),
-            (Part::Credential, &requirement.credentials, &bundle.credentials),
+            (Setting::Parameter, &requirement.parameters, &bundle.parameters),
+            (Setting::Credential, &requirement.credentials, &bundle.credentials),
         ];
         for (part, wires, declared) in parts {
             for wire in wires {
-                if !declared.iter().any(|one| one.name == wire.name) {
+                let Some(one) = declared.iter().find(|one| one.name == wire.name) else {
                     let message = format!(
                         "`{}` has no {part} `{}`, so that this is left out",
                         bundle.reference(),
@@ -453,14 +441,26 @@ impl Work<'_> {
                     let note = Diagnostic::warning("left-out", message).at(&wire.location).help(help);
                     self.done.diagnostics.push(note);
                     continue;
-                }
+                };
+                // Whoever says something now means it in the place of what is written.
+                let said = self.answers.first(part, &chosen.name, one, &mut self.done.diagnostics);
+                let wire = match said {
+                    Some(value) => answered(part, one, value, &wire.location).wire,
+                    None => wire.clone(),
+                };
                 let name = Arc::clone(&wire.name);
                 meaning.insert((part, name), same::short(same::meaning(&wire.value, parent, siblings)));
-                given.push(Given { part, wire: wire.clone() });
+                given.push(Given { part, wire });
             }
         }
         (given, meaning)
     }
+}
+
+/// A value that somebody gave.
+fn answered(part: Setting, declared: &Declared, value: serde_json::Value, location: &Location) -> Given {
+    let value = Template::Constant(Value::from(value));
+    Given { part, wire: Wire { name: Arc::clone(&declared.name), value, location: location.clone() } }
 }
 
 fn looped(
@@ -474,6 +474,18 @@ fn looped(
     Diagnostic::error("requirement-loop", message)
         .at(&requirement.location)
         .help("one of them has to go without the next")
+}
+
+/// A repository of which nothing is there.
+fn not_there(requirement: &Requirement, asked: &BundleReference, catalog: &dyn Catalog) -> Diagnostic {
+    let message = format!("there is no bundle `{asked}`, which `{}` is to be", requirement.name);
+    let known = catalog.repositories();
+    let near = purlin_expression::nearest(&asked.repository, known.iter().map(|name| &**name));
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "none of that name was read: name the file or folder that it lies in".to_owned(),
+    };
+    Diagnostic::error("no-bundle", message).at(&requirement.location).help(help)
 }
 
 fn none_fits(
@@ -501,9 +513,5 @@ fn none_fits(
         let tags: Vec<String> = tags.iter().map(|tag| format!("`{tag}`")).collect();
         fault = fault.fact(format!("the catalog has {} of it", tags.join(", ")));
     }
-    let help = match lost {
-        [] => "no bundle of that name was read: name the file or folder that it lies in".to_owned(),
-        _ => format!("name another one: `--with {}=REPOSITORY:TAG`", requirement.name),
-    };
-    fault.help(help)
+    fault.help(format!("name another one: `--with {}=REPOSITORY:TAG`", requirement.name))
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    BundleReference, Diagnostic, InstallationField, Piece, Reference, Requirement, Template, Value,
+    BundleReference, Diagnostic, InstallationField, Piece, Reference, Requirement, Setting, Template, Value,
 };
 
 use sha2::{Digest as _, Sha256};
 
 use crate::fit::pieces;
-use crate::resolve::{Meanings, Parent, Part};
+use crate::resolve::{Meanings, Parent};
 
 /// All that has to be the same for two requirements to be one.
 pub(crate) fn key(
@@ -81,8 +81,8 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &BTreeMap<Arc<
         Reference::Param(path) => {
             let word = path.0.first().map_or("", |word| word);
             let (part, declared) = match word {
-                "credentials" => (Part::Credential, &parent.bundle.credentials),
-                _ => (Part::Parameter, &parent.bundle.parameters),
+                "credentials" => (Setting::Credential, &parent.bundle.credentials),
+                _ => (Setting::Parameter, &parent.bundle.parameters),
             };
             let name = path.0.get(1).cloned().unwrap_or_default();
             let below = path.0.get(2..).unwrap_or_default();

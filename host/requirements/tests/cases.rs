@@ -6,7 +6,8 @@ mod support;
 
 use std::sync::Arc;
 
-use purlin_requirements::{Choices, Lost, Part, Why, compile, resolve_requirements};
+use purlin_model::{Answer, Choices, Said, Setting};
+use purlin_requirements::{Lost, Why, compile, resolve_requirements};
 use support::{bundle, catalog, errors, faults_of, names, resolved};
 
 const DB: &str =
@@ -27,7 +28,7 @@ fn two(first: &str, second: &str) -> String {
 }
 
 fn of(bundles: &[String]) -> purlin_requirements::Resolution {
-    resolved(&catalog(bundles), "acme/app:v1.0.0", &Choices::default())
+    resolved(&catalog(bundles), "acme/app:v1.0.0", &Said::default())
 }
 
 /// GRAPH-01 to GRAPH-05. Sharing is on by default, and the empty group is a group.
@@ -60,7 +61,7 @@ fn what_gives_a_value_comes_first() {
     let resolution = of(&[db(), web, app(requires)]);
     assert_eq!(names(&resolution), ["root/infra", "root/web", "root"]);
     let web = &resolution.installations[1];
-    assert_eq!((&*web.name, web.given[0].part), ("root/web", Part::Credential));
+    assert_eq!((&*web.name, web.given[0].part), ("root/web", Setting::Credential));
 }
 
 /// GRAPH-07: the whole way is told.
@@ -158,18 +159,83 @@ fn what_nobody_says_is_gathered_over_the_whole_graph() {
         "parameters: [{name: region, type: string}]\nrequires: [{name: deep, bundle: 'acme/deep:v1.0.0'}]",
     );
     let bundles = [deep, middle, app("- {name: middle, bundle: 'acme/middle:v1.0.0'}")];
-    let asked = |choices: &Choices| -> Vec<String> {
-        let resolution = resolved(&catalog(&bundles), "acme/app:v1.0.0", choices);
+    let asked = |said: &Said| -> Vec<String> {
+        let resolution = resolved(&catalog(&bundles), "acme/app:v1.0.0", said);
         let unmapped = resolution.unmapped.iter();
         unmapped.map(|one| format!("{} {} of {}", one.part, one.name, one.installation)).collect()
     };
     assert_eq!(
-        asked(&Choices::default()),
+        asked(&Said::default()),
         ["credential token of root/middle/deep", "parameter region of root/middle", "parameter size of root"]
     );
-    let given = (Part::Parameter, Arc::from("root/middle"), Arc::from("region"));
-    let choices = Choices { given: [given].into(), ..Choices::default() };
-    assert_eq!(asked(&choices).len(), 2);
+    let said = said(&[("root/middle.region", "eu", true)]);
+    assert_eq!(asked(&said).len(), 2);
+    let again = resolved(&catalog(&bundles), "acme/app:v1.0.0", &said).said;
+    assert_eq!(asked(&Said { before: again, ..Said::default() }).len(), 2);
+}
+
+/// Parameters that somebody gives, by full name and text.
+fn said(answers: &[(&str, &str, bool)]) -> Said {
+    let answer = |(name, text, is_text): &(&str, &str, bool)| {
+        let value = if *is_text { (*text).into() } else { serde_json::from_str(text).expect("JSON") };
+        Answer { part: Setting::Parameter, name: Arc::from(*name), value, is_text: *is_text }
+    };
+    let answers = answers.iter().map(answer).collect();
+    Said { now: Choices { answers, ..Choices::default() }, ..Said::default() }
+}
+
+/// What was said goes before what is written, and what was said before goes behind it.
+#[test]
+fn what_is_said_now_goes_before_what_is_written() {
+    let db = "parameters: [{name: size, type: integer, default: 1}, {name: kind, type: string}]";
+    let app = app("- name: db\n  bundle: 'acme/db:v1.0.0'\n  parameters: {kind: small}");
+    let catalog = catalog(&[bundle("db", "1.0.0", db), app]);
+    let given = |said: &Said| -> Vec<String> {
+        let resolution = resolved(&catalog, "acme/app:v1.0.0", said);
+        let codes = errors(&resolution).into_iter().map(str::to_owned);
+        let all = resolution.installations.first().map(|one| one.given.clone()).unwrap_or_default();
+        codes.chain(all.iter().map(|one| format!("{} {:?}", one.wire.name, one.wire.value))).collect()
+    };
+    let holds = |said: &Said, words: &[&str]| {
+        let given = given(said).join("; ");
+        words.iter().for_each(|word| assert!(given.contains(word), "{word} in {given}"));
+        given
+    };
+    holds(&said(&[("root/db.size", "3", true), ("root/db.kind", "7", true)]), &["Number(3", "\"7\""]);
+    holds(&said(&[("root/db.size", "4", false)]), &["Number(4", "small"]);
+    holds(&said(&[("root/db.size", "three", true)]), &["answer-type"]);
+    holds(&said(&[("root/db.sise", "3", true)]), &["unknown-answer"]);
+    // A bare name means the installation that was asked for, and no other one.
+    holds(&said(&[("kind", "3", true)]), &["unknown-answer"]);
+    let said = said(&[("root/db.size", "3", true), ("root/db.kind", "large", true)]);
+    let before = resolved(&catalog, "acme/app:v1.0.0", &said).said;
+    let told = holds(&Said { before, ..Said::default() }, &["Number(3", "small"]);
+    assert!(!told.contains("large"), "{told}");
+}
+
+/// A bundle that `--with` named stays until somebody takes that back.
+#[test]
+fn a_named_bundle_is_remembered() {
+    let versions = ["1.0.0", "2.0.0"].map(|version| bundle("db", version, DB));
+    let app = app("- name: db\n  bundle: {reference: 'acme/db:v1.0.0', version: '1.x'}");
+    let catalog = catalog(&[&versions[..], &[app]].concat());
+    let with = |reference: Option<&str>| {
+        let reference = reference.map(|text| text.parse().expect("a reference"));
+        Choices { with: [(Arc::from("db"), reference)].into(), ..Choices::default() }
+    };
+    let resolution = |now: Choices, before: Choices| {
+        let resolution = resolved(&catalog, "acme/app:v1.0.0", &Said { now, before });
+        let db = &resolution.installations[0];
+        (db.reference.to_string(), db.why.code(), resolution.said)
+    };
+    let (reference, why, before) = resolution(with(Some("acme/db:v2.0.0")), Choices::default());
+    assert_eq!((&*reference, why), ("acme/db:v2.0.0", "named"));
+    let (reference, why, again) = resolution(Choices::default(), before.clone());
+    assert_eq!((&*reference, why), ("acme/db:v2.0.0", "named-before"));
+    assert_eq!(before, again);
+    let (reference, why, forgotten) = resolution(with(None), before);
+    assert_eq!((&*reference, why), ("acme/db:v1.0.0", "highest-in-range"));
+    assert!(forgotten.is_empty());
 }
 
 /// IFACE-*, INST-08, INST-10, INST-11, INST-13, and `$id` before the name.
@@ -212,7 +278,7 @@ fn each_choice_has_its_reason_and_each_loser_too() {
     let versions = ["1.0.0", "1.2.0", "1.3.0-beta.1", "2.0.0"].map(|version| bundle("db", version, DB));
     let app = app("- name: db\n  bundle: {reference: 'acme/db:v1.0.0', version: '1.x'}");
     let catalog = catalog(&[&versions[..], &[app]].concat());
-    let resolution = resolved(&catalog, "acme/app:v1.0.0", &Choices::default());
+    let resolution = resolved(&catalog, "acme/app:v1.0.0", &Said::default());
     let db = &resolution.installations[0];
     assert_eq!(db.reference.to_string(), "acme/db:v1.2.0");
     assert!(matches!(db.why, Why::HighestInRange(_)));
@@ -223,8 +289,9 @@ fn each_choice_has_its_reason_and_each_loser_too() {
         ["acme/db:v1.0.0 Lower", "acme/db:v1.3.0-beta.1 OutOfRange", "acme/db:v2.0.0 OutOfRange"]
     );
     let with = |name: &str| {
-        let with = [(Arc::from(name), "acme/db:v2.0.0".parse().expect("a reference"))].into();
-        resolved(&catalog, "acme/app:v1.0.0", &Choices { with, ..Choices::default() })
+        let with = [(Arc::from(name), Some("acme/db:v2.0.0".parse().expect("a reference")))].into();
+        let now = Choices { with, ..Choices::default() };
+        resolved(&catalog, "acme/app:v1.0.0", &Said { now, ..Said::default() })
     };
     for name in ["db", "root/db"] {
         let resolution = with(name);
@@ -297,7 +364,7 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
         all.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
         catalog(&all)
     };
-    let apart = resolved(&bundles("sharing: {mode: none}"), "acme/l0:v1.0.0", &Choices::default());
+    let apart = resolved(&bundles("sharing: {mode: none}"), "acme/l0:v1.0.0", &Said::default());
     assert_eq!(errors(&apart), ["too-many-requirements"]);
     let mut reads = (0..40).map(|number| level(number, "sharing: {mode: group}")).collect::<Vec<_>>();
     reads.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
@@ -306,7 +373,7 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
         "1.0.0",
         "driver: purlin/echo\ninputs: {values: {x: '${bundle.dependencies.l.outputs.x}'}}\nrequires: [{name: l, bundle: 'acme/l0:v1.0.0'}]",
     ));
-    let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &Choices::default());
+    let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &Said::default());
     assert_eq!(errors(&resolution), [""; 0]);
     let faults = compile(&resolution).expect_err("too long");
     assert_eq!(faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["too-long"]);
@@ -322,8 +389,8 @@ fn what_a_deployment_requires_has_an_installation_of_its_name() {
     let loaded = purlin_documents::load(&[input]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
     let requires = &loaded.deployment.requires;
-    let choices = Choices::default();
-    let resolving = resolve_requirements(requires, Arc::from("dev"), &catalog, &choices);
+    let said = Said::default();
+    let resolving = resolve_requirements(requires, Arc::from("dev"), &catalog, &said);
     let resolution = futures::executor::block_on(resolving).expect("answers");
     assert_eq!(names(&resolution), ["app/db", "app", "one", "two", "late"]);
     let compiled = compile(&resolution).expect("compiled");

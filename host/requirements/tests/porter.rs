@@ -6,8 +6,8 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use purlin_documents::Input;
-use purlin_model::Diagnostic;
-use purlin_requirements::{Choices, Folders};
+use purlin_model::{Diagnostic, Said};
+use purlin_requirements::{Catalog as _, Folders};
 use support::{errors, names, read, resolved};
 
 fn corpus() -> Option<(Folders, PathBuf)> {
@@ -36,11 +36,8 @@ fn every_bundle_is_read() {
     }
     let read: usize = catalog
         .repositories()
-        .map(|name| {
-            futures::executor::block_on(purlin_requirements::Catalog::tags(&catalog, name))
-                .expect("answers")
-                .len()
-        })
+        .iter()
+        .map(|name| futures::executor::block_on(catalog.tags(name)).expect("answers").len())
         .sum();
     assert!(written > 5 && read > 5, "{read} of {written}");
 }
@@ -48,7 +45,7 @@ fn every_bundle_is_read() {
 #[test]
 fn a_bundle_with_a_database_needs_one() {
     let Some((catalog, _)) = corpus() else { return };
-    let resolution = resolved(&catalog, "localhost:5000/wordpress:v0.1.4", &Choices::default());
+    let resolution = resolved(&catalog, "localhost:5000/wordpress:v0.1.4", &Said::default());
     assert_eq!(errors(&resolution), [""; 0]);
     assert_eq!(names(&resolution), ["root/mysql", "root"]);
     let asked: Vec<&str> = resolution.unmapped.iter().map(|one| &*one.name).collect();
@@ -59,7 +56,7 @@ fn a_bundle_with_a_database_needs_one() {
 #[test]
 fn a_wire_between_two_requirements_orders_them() {
     let Some((catalog, _)) = corpus() else { return };
-    let resolution = resolved(&catalog, "localhost:5000/wiring-top:v0.1.0", &Choices::default());
+    let resolution = resolved(&catalog, "localhost:5000/wiring-top:v0.1.0", &Said::default());
     assert_eq!(errors(&resolution), [""; 0]);
     assert_eq!(names(&resolution), ["root/infra", "root/app", "root"]);
 }

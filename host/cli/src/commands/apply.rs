@@ -55,7 +55,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             .hint("`purlin plan --out FILE` writes one; `purlin up` plans and applies in one step")
     })?;
     let named = !args.documents.named().is_empty();
-    let mut given = if named { Some(input::given(&args.documents, app)?) } else { None };
+    let mut given = if named { Some(input::given(&args.documents, app).await?) } else { None };
     let workspace = match &given {
         Some(given) => given.workspace.clone(),
         None => input::workspace(&input::load(&args.documents, app)?, app),

@@ -63,7 +63,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             compare(args, place.purlin, (&after, &sources, side), &history, app).await
         }
         None => {
-            let given = input::given(&documents, app)?;
+            let given = input::given(&documents, app).await?;
             let purlin = input::orchestrator(&given.workspace, app)?;
             let history = purlin.history(&given.documents.environment()).await.map_err(fail)?;
             let side = Side { deployment: None, id: None };

@@ -33,7 +33,7 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Add(add::Args),
-    List(list::Args),
+    List(Box<list::Args>),
     Inspect(inspect::Args),
     Approve(approve::Args),
 }

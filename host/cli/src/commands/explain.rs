@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let given = input::given(&args.documents, app)?;
+    let given = input::given(&args.documents, app).await?;
     input::warn_of_nothing(&given, app);
     let purlin = input::orchestrator(&given.workspace, app)?;
     // Why a definition wins can be said of a graph that is wrong elsewhere, too.

@@ -67,7 +67,7 @@ impl Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let given = input::given(&args.documents, app)?;
+    let given = input::given(&args.documents, app).await?;
     input::warn_of_nothing(&given, app);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let graph = app.timings.wait("build graph", purlin.graph(&given.documents)).await;

@@ -80,7 +80,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             _ => unwritable(path, error),
         })?;
     }
-    let mut given = input::given(&args.documents, app)?;
+    let asks = args.format.format == Format::Text && app.ui.is_interactive();
+    let mut given = input::given_or_asked(&args.documents, asks, app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);

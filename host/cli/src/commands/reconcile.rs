@@ -79,7 +79,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let loaded = input::load(&args.documents, app)?;
     let texts = texts(&loaded);
-    let mut given = input::settled(loaded, &args.documents, app)?;
+    let mut given = input::settled(loaded, &args.documents, app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     if consent.asks() && !agreed(&given, &consent, app).await? {
         return Ok(Status::Failed);
@@ -153,7 +153,7 @@ impl Watch<'_> {
             // A pass must not put back what newer documents, or a deployment of them, have changed.
             if changes.are_waiting() {
                 changes.next().await;
-                self.read_again(&mut given, &mut texts);
+                self.read_again(&mut given, &mut texts).await;
             }
             let next = match self.pass(&given).await {
                 Ok(Passed { pass, purlin, interrupted }) => {
@@ -176,12 +176,12 @@ impl Watch<'_> {
                     () = tokio::time::sleep(wait.min(LONGEST_SLEEP)) => break,
                     () = self.interrupts.next() => return Ok(Status::Done),
                     () = requests.next() => {
-                        self.read_again(&mut given, &mut texts);
+                        self.read_again(&mut given, &mut texts).await;
                         self.keeper.request_all();
                         break;
                     }
                     () = changes.next() => {
-                        if self.read_again(&mut given, &mut texts) {
+                        if self.read_again(&mut given, &mut texts).await {
                             break;
                         }
                     }
@@ -192,7 +192,7 @@ impl Watch<'_> {
 
     /// Reads the documents again. Says whether they changed and are right; if they are wrong, the
     /// earlier ones stay.
-    fn read_again(&mut self, given: &mut Given, texts: &mut Vec<(String, String)>) -> bool {
+    async fn read_again(&mut self, given: &mut Given, texts: &mut Vec<(String, String)>) -> bool {
         let loaded = match input::load(&self.args.documents, self.app) {
             Ok(loaded) => loaded,
             Err(failure) => {
@@ -205,7 +205,7 @@ impl Watch<'_> {
             return false;
         }
         *texts = now;
-        match input::settled(loaded, &self.args.documents, self.app) {
+        match input::settled(loaded, &self.args.documents, self.app).await {
             Ok(mut changed) => {
                 changed.documents.accept_missing.clone_from(&self.args.accept.accept_missing);
                 *given = changed;

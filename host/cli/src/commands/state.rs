@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    List(list::Args),
+    List(Box<list::Args>),
     Show(show::Args),
     Rename(rename::Args),
     Forget(forget::Args),

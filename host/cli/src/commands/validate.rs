@@ -52,12 +52,13 @@ struct Report {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let loaded = input::load(&args.documents, app)?;
+    let mut loaded = input::load(&args.documents, app)?;
     let sources = loaded.sources.clone();
     let mut all = loaded.diagnostics.clone();
     let mut found = None;
     let faulty = loaded.has_errors();
     let workspace = input::workspace(&loaded, app);
+    input::recall(&mut loaded, &args.documents, &workspace, app).await?;
     let made = input::in_context(loaded, &args.documents, &workspace);
     match made {
         Ok(documents) => {

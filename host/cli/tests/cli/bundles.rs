@@ -233,3 +233,190 @@ fn the_steps_of_another_tool_can_be_planned_and_not_run() {
     assert!(err.contains("error[needs-driver]"), "{err}");
     assert_eq!(project.run(&["status", "--format", "json"]).out.matches("installation").count(), 0);
 }
+
+const CATALOG: &str = "apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/mysql, version: 1.2.0}
+spec:
+  driver: purlin/echo
+  inputs:
+    values: {host: '${bundle.parameters.name}.db.local', size: '${bundle.parameters.size}'}
+    secrets: {password: '${bundle.credentials.root}'}
+  parameters: [{name: name, type: string, default: db}, {name: size, type: integer, description: GiB of disk}]
+  credentials: [{name: root, description: of the administrator}]
+  outputs: [{name: host}, {name: size}, {name: password, sensitive: true}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/mysql, version: 2.0.0}
+spec:
+  driver: purlin/echo
+  inputs: {values: {host: 'two.local'}}
+  outputs: [{name: host}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/blog, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  inputs:
+    values:
+      title: '${bundle.parameters.title}'
+      url: 'http://${installation.name}/${bundle.dependencies.db.outputs.host}'
+  parameters: [{name: title, type: string}]
+  outputs: [{name: url}]
+  requires:
+    - {name: db, bundle: {reference: acme/mysql, version: 1.x}}
+";
+
+/// What a folder of bundles asks for itself.
+const BESIDE: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {app: shop, env: prod}\n";
+
+const BLOG: [&str; 6] = ["up", "--yes", "--bundle", "acme/blog", "--namespace", "dev"];
+
+fn catalog() -> Project {
+    Project::with(&[("catalog/all.yaml", CATALOG), ("catalog/shop.yaml", BESIDE)])
+}
+
+fn and<'a>(first: &[&'a str], second: &[&'a str]) -> Vec<&'a str> {
+    [first, second].concat()
+}
+
+fn outputs(project: &Project) -> serde_json::Value {
+    let out =
+        project.run(&["outputs", "--app", "blog", "--env", "dev", "catalog/all.yaml", "--format", "json"]);
+    serde_json::from_str(&out.status(0).out).expect("JSON")
+}
+
+#[test]
+fn what_is_said_of_a_bundle_is_remembered_and_kept_secret() {
+    let project = catalog();
+    let first = project.run(&and(&BLOG, &["--param", "title=News"])).status(2);
+    assert!(first.err.contains("--credential-env blog/db.root=VARIABLE"), "{}", first.err);
+    assert!(!project.path().join(".purlin").exists());
+    project.write("answers.yaml", "blog/db.size: 20\nblog.title: Old\n");
+    let mut command = project.command(&and(
+        &BLOG,
+        &["--params", "answers.yaml", "--param", "title=News", "--credential-env", "blog/db.root=ROOT"],
+    ));
+    command.env("ROOT", "correct-horse");
+    let first = crate::project::ran(command).status(0);
+    let resources = &outputs(&project)["resources"];
+    let blog = resources["installation.default#blog"].clone();
+    assert_eq!(blog, serde_json::json!({"title": "News", "url": "http://blog/db.db.local"}));
+    assert_eq!(resources["installation.default#blog/db"]["size"], 20);
+    // Nobody has to say it again.
+    let again = project.run(&BLOG).status(0);
+    assert!(again.err.contains("Nothing to change"), "{}", again.err);
+    // What is said last counts, for as long as nothing else is said.
+    project.run(&and(&BLOG, &["--param", "blog/db.size:=30"])).status(0);
+    project.run(&and(&BLOG, &["--param", "title=Late"])).status(0);
+    assert_eq!(outputs(&project)["resources"]["installation.default#blog/db"]["size"], 30);
+    // A rollback takes the answers of then.
+    project
+        .run(&["rollback", "1", "--yes", "--app", "blog", "--env", "dev", "-f", "catalog/all.yaml"])
+        .status(0);
+    let resources = &outputs(&project)["resources"];
+    assert_eq!(resources["installation.default#blog/db"]["size"], 20);
+    assert_eq!(resources["installation.default#blog"]["title"], "News");
+    // The secret stands nowhere.
+    let shown = format!("{}{}{}{}", first.out, first.err, again.out, again.err);
+    assert!(!shown.contains("correct-horse"), "{shown}");
+    let secret = b"correct-horse";
+    for file in files(&project.path().join(".purlin")) {
+        let bytes = std::fs::read(&file).expect("read");
+        assert!(!bytes.windows(secret.len()).any(|part| part == secret), "{}", file.display());
+    }
+}
+
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_bundle_that_was_named_stays_until_that_is_taken_back() {
+    let project = catalog();
+    let answers = ["--param", "title=News", "--param", "db.size=1", "--credential", "blog/db.root=x"];
+    // The requirement is named in full here: `db.size` sets nothing.
+    project.run(&and(&BLOG, &answers)).status(2);
+    let with = ["--param", "title=News", "--with", "db=acme/mysql:v2.0.0"];
+    project.run(&and(&BLOG, &with)).status(0);
+    let host =
+        |project: &Project| outputs(project)["resources"]["installation.default#blog/db"]["host"].clone();
+    assert_eq!(host(&project), "two.local");
+    assert!(project.run(&BLOG).status(0).err.contains("Nothing to change"));
+    let explained = project.run(&["explain", "blog/db", "--bundle", "acme/blog", "--namespace", "dev"]);
+    assert!(explained.status(0).out.contains("`--with` named it in an earlier run"));
+    let back = ["--with", "db=", "--param", "blog/db.size=1", "--credential", "blog/db.root=x"];
+    project.run(&and(&BLOG, &back)).status(0);
+    assert_eq!(host(&project), "db.db.local");
+}
+
+#[test]
+fn each_bundle_that_is_installed_has_an_environment_of_its_own() {
+    let project = catalog();
+    let two = ["up", "--yes", "--bundle", "acme/mysql:v2.0.0", "--name"];
+    for name in ["one", "two"] {
+        project.run(&and(&two, &[name])).status(0);
+    }
+    let known = project.run(&["env", "list", "-f", "catalog/all.yaml", "--format", "json"]).out;
+    assert!(known.contains("\"one\"") && known.contains("\"two\""), "{known}");
+    // Whoever forgets it is told what would go.
+    let forgotten = project.run(&["up", "--yes", "--app", "one", "catalog/all.yaml"]).status(2);
+    assert!(forgotten.err.contains("--accept-missing=--bundle"), "{}", forgotten.err);
+    project.run(&["destroy", "--yes", "--app", "one", "catalog/all.yaml"]).status(0);
+}
+
+#[test]
+fn whoever_sits_at_a_terminal_is_asked_for_what_nobody_has_said() {
+    let project = catalog();
+    let typed =
+        crate::terminal::typed(&project, &["up", "--bundle", "acme/blog"], "20\ncorrect-horse\nNews\ny\n");
+    let Some(asked) = typed else { return };
+    let asked = asked.status(0);
+    assert!(asked.out.contains("The parameter `size` of `blog/db` (GiB of disk):"), "{}", asked.out);
+    assert!(
+        asked.out.contains("The credential `root` of `blog/db` (of the administrator):"),
+        "{}",
+        asked.out
+    );
+    assert!(asked.out.contains("The parameter `title` of `blog`:"), "{}", asked.out);
+    assert!(!asked.out.contains("correct-horse"), "{}", asked.out);
+    // Nor is it asked for again.
+    let again = project.run(&["up", "--yes", "--bundle", "acme/blog"]).status(0);
+    assert!(again.err.contains("Nothing to change"), "{}", again.err);
+}
+
+#[test]
+fn what_is_said_wrongly_of_bundles_is_told() {
+    let project = catalog();
+    project.write("list.yaml", "[1]\n");
+    project.write("torn.txt", "a: [secret\n");
+    let mut told = String::new();
+    for words in [
+        &["--bundle", "acme/blgo"][..],
+        &["--bundle", "a b"],
+        &["--bundle", "acme/blog", "--name", "a/b"],
+        &["--bundle", "acme/blog", "--name", "a b"],
+        &["--name", "blog"],
+        &["--bundle", "acme/blog", "--param", "title"],
+        &["--bundle", "acme/blog", "--param", "=x"],
+        &["--bundle", "acme/blog", "--param", "titel=x"],
+        &["--bundle", "acme/blog", "--param", "blog/db.size=correct-horse"],
+        &["--bundle", "acme/blog", "--param", "blog/db.size:=[correct-horse"],
+        &["--bundle", "acme/blog", "--credential", "blog.root=correct-horse"],
+        &["--bundle", "acme/blog", "--credential-env", "blog/db.root=NOT_SET"],
+        &["--bundle", "acme/blog", "--params", "list.yaml"],
+        &["--bundle", "acme/blog", "--params", "torn.txt"],
+        &["--bundle", "acme/blog", "--params", "lost.yaml"],
+        &["--bundle", "acme/blog", "--with", "bd=acme/mysql:v2.0.0"],
+        &["catalog/shop.yaml", "--param", "blog.title=x"],
+    ] {
+        let Ran { status, err, .. } = project.run(&and(&["plan"], words));
+        assert_eq!(status, 2, "{words:?}: {err}");
+        assert!(!err.contains("correct-horse"), "{err}");
+        told.push_str(&format!("$ purlin plan {}\n{err}\n", words.join(" ")));
+    }
+    insta::assert_snapshot!(told);
+}

@@ -192,12 +192,11 @@ fn not_named(unread: &[&Lost], last: &LastDeployed, inputs: &[Arc<str>]) -> Diag
         fault = fault.fact(format!("and {} more", unread.len() - LISTED));
     }
     if !inputs.is_empty() {
-        let inputs: Vec<String> = inputs.iter().map(|input| format!("-f {}", word(input))).collect();
+        let inputs: Vec<String> = inputs.iter().map(|input| named(input)).collect();
         fault = fault
             .fact(format!("deployment {number} read `{}`, from the workspace's folder", inputs.join(" ")));
     }
-    let accept: Vec<String> =
-        unread.iter().take(LISTED).map(|lost| format!("--accept-missing {}", word(&lost.name))).collect();
+    let accept: Vec<String> = unread.iter().take(LISTED).map(|lost| accepting(&lost.name)).collect();
     let accept = match unread.len() > 2 {
         true => "`--accept-missing FILE|DIR`".to_owned(),
         false => format!("`{}`", accept.join(" ")),
@@ -240,6 +239,17 @@ fn workspace(
     let fault =
         fault.fact("it may say which environment this is, where its state lies, and what drivers may do");
     Some(fault.help(format!("restore the file, or accept this with `--accept-missing {}`", word(&name))))
+}
+
+/// The option that names an input again. A text that an option stands for is called like it.
+fn named(input: &str) -> String {
+    if input.starts_with("--") { input.to_owned() } else { format!("-f {}", word(input)) }
+}
+
+/// The option that accepts that something is missing.
+fn accepting(name: &str) -> String {
+    let between = if name.starts_with("--") { '=' } else { ' ' };
+    format!("--accept-missing{between}{}", word(name))
 }
 
 /// The first few, in words.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use purlin_documents::{Input, bundles_in};
-use purlin_model::Diagnostic;
-use purlin_requirements::{Choices, Folders, Resolution, Root, resolve};
+use purlin_model::{Diagnostic, Said};
+use purlin_requirements::{Folders, Resolution, Root, resolve};
 
 /// A `kind: Bundle` called `acme/NAME`, with the rest of its `spec`.
 pub(crate) fn bundle(name: &str, version: &str, spec: &str) -> String {
@@ -43,13 +43,13 @@ pub(crate) fn faults_of(bundle: String) -> Vec<&'static str> {
 }
 
 /// Resolves a bundle of the catalog as the installation `root` in the namespace `dev`.
-pub(crate) fn resolved(catalog: &Folders, reference: &str, choices: &Choices) -> Resolution {
+pub(crate) fn resolved(catalog: &Folders, reference: &str, said: &Said) -> Resolution {
     use purlin_requirements::Catalog as _;
     futures::executor::block_on(async {
         let reference = reference.parse().expect("a reference");
         let bundle = catalog.bundle(&reference).await.expect("answers").expect("is there");
         let root = Root { bundle, name: Arc::from("root"), namespace: Arc::from("dev") };
-        resolve(root, catalog, choices).await.expect("answers")
+        resolve(root, catalog, said).await.expect("answers")
     })
 }
 

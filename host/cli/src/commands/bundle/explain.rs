@@ -1,15 +1,15 @@
 //! `purlin bundle explain`
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_host::documents::{Bundles, bundles};
-use purlin_host::model::{Bundle, BundleReference, Diagnostic};
-use purlin_host::requirements::{Catalog as _, Choices, Folders, Root, Why, choose, resolve};
+use purlin_host::model::{Bundle, BundleReference, Diagnostic, Said};
+use purlin_host::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
 
 use crate::app::App;
 use crate::args::{Format, FormatArg};
+use crate::choices::{self, ChoiceArgs};
 use crate::failure::{Failure, Status};
 use crate::render;
 use crate::report;
@@ -54,16 +54,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 
-    /// The bundle to use for a requirement, named as in its bundle or as the installation that it ends in.
-    #[arg(long, value_name = "REQUIREMENT=REFERENCE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    choices: ChoiceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArg,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let with = with(&args.with)?;
+    let now = args.choices.choices()?;
     let default = vec![input::default_catalog(app)];
     let folders = if args.catalog.is_empty() { &default } else { &args.catalog };
     if let Some(lost) = args.catalog.iter().find(|folder| !folder.is_dir()) {
@@ -95,13 +94,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         None => in_catalog(&args.bundle, &catalog).await?,
     };
     let name = args.name.as_deref().unwrap_or_else(|| last_part(&bundle.repository));
-    if name.contains('/') {
-        return Err(Failure::input(format!("`--name {name}`: an installation that is asked for has no `/`"))
-            .hint("what it requires is called `NAME/REQUIREMENT`"));
-    }
+    choices::check_name(name)?;
     let root = Root { name: name.into(), namespace: args.namespace.as_deref().unwrap_or("").into(), bundle };
-    let choices = Choices { with, ..Choices::default() };
-    let resolution = resolve(root, &catalog, &choices).await.map_err(|error| Failure::run(error.0))?;
+    let said = Said { now, ..Said::default() };
+    let resolution = resolve(root, &catalog, &said).await.map_err(|error| Failure::run(error.0))?;
     diagnostics.extend(resolution.diagnostics.iter().cloned());
     if resolution.has_errors() {
         return Err(Failure::Documents { faults: diagnostics, sources });
@@ -115,24 +111,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
     }
     Ok(Status::Done)
-}
-
-/// What `--with` says, by requirement.
-fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, BundleReference>, Failure> {
-    let mut with = BTreeMap::new();
-    for text in all {
-        let like = "write REQUIREMENT=REFERENCE, such as `--with mysql=getporter/mysql:v8.0.1`";
-        let Some((name, reference)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(Failure::input(format!("`--with {text}` names no requirement")).hint(like));
-        };
-        let reference = reference
-            .parse()
-            .map_err(|error| Failure::input(format!("`--with {text}`: {error}")).hint(like))?;
-        if with.insert(Arc::from(name), reference).is_some() {
-            return Err(Failure::input(format!("`--with {name}=…` is given twice")).hint("keep one of them"));
-        }
-    }
-    Ok(with)
 }
 
 /// The one bundle of a file or folder.
@@ -169,10 +147,13 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
     found.ok_or_else(|| {
         let known: Vec<&str> = tags.iter().map(|tag| &**tag).collect();
         let help = match &*known {
-            [] => purlin_host::graph::nearest(&asked.repository, catalog.repositories()).map_or_else(
-                || "name the folder that it lies in with `--catalog DIR`".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            ),
+            [] => {
+                let all = catalog.repositories();
+                purlin_host::graph::nearest(&asked.repository, all.iter().map(|name| &**name)).map_or_else(
+                    || "name the folder that it lies in with `--catalog DIR`".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                )
+            }
             known => format!("there is {}", known.join(", ")),
         };
         Failure::input(format!("the catalog has no bundle `{asked}`")).hint(help)

@@ -1,0 +1,245 @@
+//! What the command line says of requirements: bundles, parameters and credentials (SPEC §6).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use purlin_host::documents::{Input, SourceMap, plain_file, plain_value};
+use purlin_host::model::{Answer, BundleReference, Choices, ResourceId, Setting};
+use purlin_host::requirements::Unmapped;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::text;
+
+/// What such options stand under in help texts.
+const BUNDLES: &str = "Bundles";
+
+/// What the text is called that `--bundle` stands for.
+const NAME_OF_TEXT: &str = "--bundle";
+
+/// The bundle to install, where no document asks for one.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct BundleArgs {
+    /// Install this bundle instead of what documents ask for. Folders that are read are the catalog
+    /// then: Deployments, Score files and manifests in them count for nothing. The application is
+    /// called as the installation, and the environment as the namespace, unless options say otherwise.
+    #[arg(long, value_name = "REFERENCE", help_heading = BUNDLES)]
+    pub(crate) bundle: Option<String>,
+
+    /// What the installation is called [default: the last part of the bundle's name].
+    #[arg(long, value_name = "NAME", requires = "bundle", help_heading = BUNDLES)]
+    pub(crate) name: Option<String>,
+}
+
+/// What is said of what bundles require.
+#[derive(Clone, Default, Args)]
+pub(crate) struct ChoiceArgs {
+    /// The bundle to use for a requirement, named as in its bundle or as the installation that it ends
+    /// in. Later runs keep to it; `NAME=` takes it back. May be given several times.
+    #[arg(long, value_name = "NAME=REFERENCE", help_heading = BUNDLES)]
+    pub(crate) with: Vec<String>,
+
+    /// A parameter of an installation, as text; it becomes what the bundle declares. `K:=V` takes V as
+    /// YAML. Later runs remember it. May be given several times. NAME is enough where one
+    /// installation is asked for.
+    #[arg(long, value_name = "[INSTALLATION.]NAME=V", help_heading = BUNDLES)]
+    param: Vec<String>,
+
+    /// A credential of an installation, in the same way. Others on this machine may see it while the
+    /// command runs: better use a file or a variable.
+    #[arg(long, value_name = "[INSTALLATION.]NAME=V", help_heading = BUNDLES)]
+    credential: Vec<String>,
+
+    /// A file with parameters, a map in YAML or JSON. May be given several times.
+    #[arg(long, value_name = "FILE", help_heading = BUNDLES)]
+    params: Vec<PathBuf>,
+
+    /// A file with credentials, in the same way.
+    #[arg(long, value_name = "FILE", help_heading = BUNDLES)]
+    credentials: Vec<PathBuf>,
+
+    /// A parameter whose text is in an environment variable. May be given several times.
+    #[arg(long, value_name = "[INSTALLATION.]NAME=VARIABLE", help_heading = BUNDLES)]
+    param_env: Vec<String>,
+
+    /// A credential whose text is in an environment variable. May be given several times.
+    #[arg(long, value_name = "[INSTALLATION.]NAME=VARIABLE", help_heading = BUNDLES)]
+    credential_env: Vec<String>,
+}
+
+/// Does not show what is given: it may be secret.
+impl std::fmt::Debug for ChoiceArgs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChoiceArgs").field("with", &self.with).finish_non_exhaustive()
+    }
+}
+
+impl BundleArgs {
+    /// What the installation is called; none where no bundle is named.
+    pub(crate) fn installation(&self) -> Option<&str> {
+        let bundle = self.bundle.as_deref()?;
+        let repository = bundle.split('@').next().unwrap_or_default();
+        let last = repository.rsplit('/').next().unwrap_or_default();
+        let default = last.split(':').next().unwrap_or_default();
+        Some(self.name.as_deref().unwrap_or(default))
+    }
+
+    /// The Deployment that asks for the bundle; none where none is named.
+    pub(crate) fn deployment(&self) -> Result<Option<Input>, Failure> {
+        let (Some(bundle), Some(name)) = (&self.bundle, self.installation()) else { return Ok(None) };
+        let _: BundleReference = bundle.parse().map_err(|error| {
+            Failure::input(format!("`--bundle {}`: {error}", text::line(bundle)))
+                .hint("write REPOSITORY:TAG, such as `--bundle getporter/mysql:v1.0.0`")
+        })?;
+        check_name(name)?;
+        let reference = serde_json::Value::from(bundle.as_str());
+        let text = format!(
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n    - name: {}\n      bundle: {{reference: {reference}}}\n",
+            serde_json::Value::from(name),
+        );
+        Ok(Some(Input::Text { name: NAME_OF_TEXT.into(), text }))
+    }
+}
+
+/// # Errors
+/// When an installation that is asked for cannot be called so.
+pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
+    let shown = text::line(name);
+    if name.contains('/') {
+        return Err(Failure::input(format!(
+            "`--name {shown}`: an installation that is asked for has no `/`"
+        ))
+        .hint("what it requires is called `NAME/REQUIREMENT`"));
+    }
+    match ResourceId::new(name) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::input(format!("`--name {shown}`: {error}"))
+            .hint("choose a name of letters, digits and `-`, such as `--name blog`")),
+    }
+}
+
+impl ChoiceArgs {
+    /// What is said. Options go before variables, and these before files.
+    ///
+    /// # Errors
+    /// When something is not in the form that it should have, or cannot be read. No value is shown.
+    pub(crate) fn choices(&self) -> Result<Choices, Failure> {
+        let mut answers = Vec::new();
+        for (part, files, variables, options) in [
+            (Setting::Parameter, &self.params, &self.param_env, &self.param),
+            (Setting::Credential, &self.credentials, &self.credential_env, &self.credential),
+        ] {
+            for file in files {
+                for (name, value) in file_of(part, file)? {
+                    answers.push(Answer { part, name, value, is_text: false });
+                }
+            }
+            for text in variables {
+                let (name, value) = variable(part, text)?;
+                answers.push(Answer { part, name, value: value.into(), is_text: true });
+            }
+            for text in options {
+                answers.push(option(part, text)?);
+            }
+        }
+        Ok(Choices { with: with(&self.with)?, answers })
+    }
+}
+
+/// What `--with` says, by requirement.
+fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, Option<BundleReference>>, Failure> {
+    let mut with = BTreeMap::new();
+    for written in all {
+        let shown = text::line(written);
+        let like = "write REQUIREMENT=REFERENCE, such as `--with mysql=getporter/mysql:v8.0.1`";
+        let Some((name, reference)) = written.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(Failure::input(format!("`--with {shown}` names no requirement")).hint(like));
+        };
+        let reference = match reference {
+            "" => None,
+            text => Some(
+                text.parse()
+                    .map_err(|error| Failure::input(format!("`--with {shown}`: {error}")).hint(like))?,
+            ),
+        };
+        if with.insert(Arc::from(name), reference).is_some() {
+            let name = text::line(name);
+            return Err(Failure::input(format!("`--with {name}=…` is given twice")).hint("keep one of them"));
+        }
+    }
+    Ok(with)
+}
+
+/// Takes `NAME=REST` apart.
+fn split<'t>(flag: &str, written: &'t str) -> Result<(&'t str, &'t str), Failure> {
+    let like = || format!("write NAME=VALUE, such as `--{flag} blog.title=News`");
+    let Some((name, rest)) = written.split_once('=') else {
+        return Err(Failure::input(format!("`--{flag}` has no `=`")).hint(like()));
+    };
+    let bare = name.strip_suffix(':').unwrap_or(name);
+    if bare.is_empty() || bare.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(
+            Failure::input(format!("`--{flag}` names nothing, or something with spaces")).hint(like())
+        );
+    }
+    Ok((name, rest))
+}
+
+fn option(part: Setting, written: &str) -> Result<Answer, Failure> {
+    let flag = part.option();
+    let (name, value) = split(flag, written)?;
+    let Some(name) = name.strip_suffix(':') else {
+        return Ok(Answer { part, name: name.into(), value: value.into(), is_text: true });
+    };
+    match plain_value(&format!("--{flag}").into(), value) {
+        Ok(value) => Ok(Answer { part, name: name.into(), value: value.redact(), is_text: false }),
+        Err(_) => Err(Failure::input(format!("what `--{flag} {name}:=` gives is not YAML"))
+            .hint(format!("`--{flag} {name}=VALUE` takes it as text"))),
+    }
+}
+
+fn variable(part: Setting, written: &str) -> Result<(Arc<str>, String), Failure> {
+    let flag = format!("{}-env", part.option());
+    let (name, variable) = split(&flag, written)?;
+    let shown = text::line(variable);
+    match std::env::var(variable) {
+        Ok(value) => Ok((name.into(), value)),
+        Err(_) => Err(Failure::input(format!("`--{flag} {name}={shown}`: this variable is not set"))
+            .hint(format!("set it, such as with `export {shown}=…`, or give the {part} in another way"))),
+    }
+}
+
+/// What a file gives.
+fn file_of(part: Setting, file: &Path) -> Result<BTreeMap<Arc<str>, serde_json::Value>, Failure> {
+    let value = plain_file(file)
+        .map_err(|fault| Failure::Documents { faults: vec![*fault], sources: SourceMap::default() })?;
+    match value.redact() {
+        serde_json::Value::Object(map) => {
+            Ok(map.into_iter().map(|(name, value)| (Arc::from(name), value)).collect())
+        }
+        _ => Err(Failure::input(format!("`--{}s {}` holds no map", part.option(), text::path(file)))
+            .hint(format!("write one {part} a line, such as `blog.title: News`"))),
+    }
+}
+
+/// Asks a person for what nobody has said of an installation. No answer leaves it unsaid.
+pub(crate) fn ask(asked: &Unmapped, choices: &mut Choices, app: &App) -> Result<(), Failure> {
+    let Unmapped { installation, part, name, description, is_secret } = asked;
+    let words = description.as_deref().map(|words| format!(" ({})", text::line(words))).unwrap_or_default();
+    let question = format!("The {part} `{name}` of `{installation}`{words}:");
+    let answer = match is_secret {
+        true => app.ui.type_in_secretly(&question).map_err(|error| {
+            Failure::caused("cannot read the answer", &error)
+                .hint(format!("give it with `--{}-env {installation}.{name}=VARIABLE`", part.option()))
+        })?,
+        false => app.ui.type_in(&question),
+    };
+    if !answer.is_empty() {
+        let full = format!("{installation}.{name}");
+        let (name, value) = (full.into(), answer.into());
+        choices.answers.push(Answer { part: *part, name, value, is_text: true });
+    }
+    Ok(())
+}

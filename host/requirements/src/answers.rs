@@ -1,0 +1,195 @@
+//! What a person said, matched with what bundles take (SPEC §6, steps 1 and unmapped parameters).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use purlin_model::{Answer, BundleReference, Choices, Declared, Diagnostic, Said, Setting};
+use serde_json::Value;
+
+/// What was said, and what of it was used.
+pub(crate) struct Answers<'a> {
+    said: &'a Said,
+    /// The only installation that a bare name can mean.
+    only: Option<Arc<str>>,
+    used_with: BTreeSet<Arc<str>>,
+    /// The places of answers.
+    used: BTreeSet<usize>,
+    /// All that could be said, by full name.
+    known: BTreeMap<Setting, BTreeSet<String>>,
+    /// What counts.
+    counting: Choices,
+}
+
+/// The bundle that somebody named.
+pub(crate) struct Named {
+    pub(crate) reference: BundleReference,
+    /// Whether it was in an earlier run.
+    pub(crate) is_before: bool,
+}
+
+impl<'a> Answers<'a> {
+    pub(crate) fn new(said: &'a Said, only: Option<Arc<str>>) -> Self {
+        Self {
+            said,
+            only,
+            used_with: BTreeSet::new(),
+            used: BTreeSet::new(),
+            known: BTreeMap::new(),
+            counting: Choices::default(),
+        }
+    }
+
+    /// The bundle that somebody named for a requirement that ends in an installation of this name.
+    pub(crate) fn with(&mut self, installation: &Arc<str>, requirement: &Arc<str>) -> Option<Named> {
+        let now = [installation, requirement].into_iter().find_map(|name| {
+            let named = self.said.now.with.get(name)?;
+            self.used_with.insert(Arc::clone(name));
+            Some((named, false))
+        });
+        let before = || self.said.before.with.get(installation).map(|named| (named, true));
+        let (named, is_before) = now.or_else(before)?;
+        let reference = named.clone()?;
+        self.counting.with.insert(Arc::clone(installation), Some(reference.clone()));
+        Some(Named { reference, is_before })
+    }
+
+    /// What somebody says now of something that documents say, too.
+    pub(crate) fn first(
+        &mut self,
+        part: Setting,
+        installation: &str,
+        declared: &Declared,
+        faults: &mut Vec<Diagnostic>,
+    ) -> Option<Value> {
+        let full = self.full(part, installation, declared);
+        let answer = self.now(part, installation, declared, &full)?;
+        let written = &answer.name;
+        match typed(answer, declared) {
+            Ok(value) => {
+                self.count(part, full, value.clone());
+                Some(value)
+            }
+            Err(wanted) => {
+                // The value is not shown: it may be a secret.
+                let message = format!("what `--{} {written}` gives is not {wanted}", part.option());
+                let help = format!("give {wanted}, or `--{} {written}:=VALUE` in YAML", part.option());
+                faults.push(Diagnostic::error("answer-type", message).help(help));
+                None
+            }
+        }
+    }
+
+    /// What somebody says, now or in an earlier run, of something that documents do not say.
+    pub(crate) fn later(
+        &mut self,
+        part: Setting,
+        installation: &str,
+        declared: &Declared,
+        faults: &mut Vec<Diagnostic>,
+    ) -> Option<Value> {
+        if let Some(value) = self.first(part, installation, declared, faults) {
+            return Some(value);
+        }
+        let full = self.full(part, installation, declared);
+        let before = &self.said.before.answers;
+        let value = before.iter().rfind(|one| one.part == part && one.name == full)?.value.clone();
+        self.count(part, full, value.clone());
+        Some(value)
+    }
+
+    fn now(
+        &mut self,
+        part: Setting,
+        installation: &str,
+        declared: &Declared,
+        full: &Arc<str>,
+    ) -> Option<&'a Answer> {
+        let is_only = self.only.as_deref() == Some(installation);
+        let all = self.said.now.answers.iter().enumerate();
+        let is_it = |(_, one): &(usize, &Answer)| {
+            one.part == part && (one.name == *full || (is_only && one.name == declared.name))
+        };
+        let mut last = None;
+        for (at, answer) in all.filter(is_it) {
+            self.used.insert(at);
+            last = Some(answer);
+        }
+        last
+    }
+
+    fn full(&mut self, part: Setting, installation: &str, declared: &Declared) -> Arc<str> {
+        let full = format!("{installation}.{}", declared.name);
+        let name = Arc::from(&*full);
+        self.known.entry(part).or_default().insert(full);
+        name
+    }
+
+    fn count(&mut self, part: Setting, name: Arc<str>, value: Value) {
+        self.counting.answers.push(Answer { part, name, value, is_text: false });
+    }
+
+    /// What counts, and a fault for each thing that was said of nothing.
+    pub(crate) fn finish<'n>(
+        self,
+        requirements: impl Iterator<Item = &'n str>,
+    ) -> (Choices, Vec<Diagnostic>) {
+        let Choices { with, answers } = &self.said.now;
+        let requirements: BTreeSet<&str> = requirements.collect();
+        let with = with.keys().filter(|name| !self.used_with.contains(*name)).map(|name| {
+            let message = format!("`--with {name}=…` names no requirement");
+            let known = requirements.iter().copied();
+            let help = purlin_expression::did_you_mean(name, "requirements", known);
+            Diagnostic::error("unknown-requirement", message).help(help)
+        });
+        let unused = answers.iter().enumerate().filter(|(at, _)| !self.used.contains(at));
+        let answers = unused.map(|(_, Answer { part, name, .. })| {
+            let message = format!("`--{} {name}=…` sets nothing", part.option());
+            let known = self.known.get(part).into_iter().flatten().map(String::as_str);
+            let help = purlin_expression::did_you_mean(name, &format!("{part}s"), known);
+            Diagnostic::error("unknown-answer", message).help(help)
+        });
+        let faults = with.chain(answers).collect();
+        (self.counting, faults)
+    }
+}
+
+/// An answer as what the bundle declares.
+///
+/// # Errors
+/// With what it should have been.
+fn typed(answer: &Answer, declared: &Declared) -> Result<Value, &'static str> {
+    let (true, Value::String(text)) = (answer.is_text, &answer.value) else {
+        return Ok(answer.value.clone());
+    };
+    let wanted: Vec<&str> = match declared.schema.get("type") {
+        Some(Value::String(one)) => vec![one],
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if wanted.is_empty() || wanted.contains(&"string") {
+        return Ok(answer.value.clone());
+    }
+    let value: Option<Value> = serde_json::from_str(text).ok();
+    let is_wanted = |kind: &&str| match (*kind, &value) {
+        ("integer", Some(Value::Number(number))) => {
+            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|n| n.fract() == 0.0)
+        }
+        ("number", Some(Value::Number(_)))
+        | ("boolean", Some(Value::Bool(_)))
+        | ("null", Some(Value::Null))
+        | ("array", Some(Value::Array(_)))
+        | ("object", Some(Value::Object(_))) => true,
+        _ => false,
+    };
+    match value.clone() {
+        Some(value) if wanted.iter().any(is_wanted) => Ok(value),
+        _ => Err(match wanted.first() {
+            Some(&"integer") => "a whole number",
+            Some(&"number") => "a number",
+            Some(&"boolean") => "`true` or `false`",
+            Some(&"array") => "a list",
+            Some(&"object") => "a map",
+            _ => "what the bundle declares",
+        }),
+    }
+}
