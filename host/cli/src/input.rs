@@ -9,6 +9,7 @@ use purlin_host::documents::{self, Input, Loaded, SourceMap};
 use purlin_host::model::{
     Context, ContextDefaults, Diagnostic, EnvironmentId, KeySource, Severity, Workspace,
 };
+use purlin_host::requirements::Offer;
 use purlin_host::state::{Environment, KeyProvider};
 use purlin_host::{Documents, Purlin, is_slip};
 
@@ -209,7 +210,11 @@ pub(crate) async fn given_or_asked(args: &DocumentArgs, asks: bool, app: &App) -
             choices::ask(&asked, &mut loaded.said.now, app)?;
         }
     }
-    settled(loaded, args, app).await
+    let given = settled(loaded, args, app).await?;
+    for Offer { installation, installed, newer } in &given.documents.resolution().offers {
+        app.ui.note(&format!("`{installation}` stays at {installed}, which fits; `--with {installation}={newer}` takes the newer version"));
+    }
+    Ok(given)
 }
 
 /// The same for documents that were read already.

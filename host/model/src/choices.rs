@@ -71,6 +71,19 @@ pub struct Said {
     pub now: Choices,
     /// In earlier runs, by full names. It goes behind what documents say.
     pub before: Choices,
+    /// What the last run made of requirements; none where nobody looked.
+    pub installed: Option<Vec<Installed>>,
+}
+
+/// What a requirement ended in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// What the installation is called.
+    pub name: Arc<str>,
+    /// The bundle that it was made from.
+    pub reference: BundleReference,
+    /// The same for requirements that are the same in every field but their name; none where nobody shares it.
+    pub identity: Option<Arc<str>>,
 }
 
 impl Choices {

@@ -43,7 +43,7 @@ pub use bundle::{
     BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, Requirement, Sharing,
     Wire,
 };
-pub use choices::{Answer, Choices, Said, Setting};
+pub use choices::{Answer, Choices, Installed, Said, Setting};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;

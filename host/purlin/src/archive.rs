@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
     Answer, BundleReference, Choices, Context, ContextDefaults, ContextPlaces, EnvironmentId, GivenValue,
-    Location, Setting, ValueOrigin,
+    Installed, Location, Said, Setting, ValueOrigin,
 };
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,9 @@ pub(crate) struct Archive {
     answers: Vec<SaidThen>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     with: Vec<(String, String)>,
+    /// What requirements ended in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    installed: Vec<InstalledThen>,
     sources: Vec<Text>,
     /// The file of the workspace, counted from its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,18 +79,27 @@ impl Archive {
         })
     }
 
-    /// What was said of requirements beside the documents. A bundle that cannot be named any more is left out.
-    pub(crate) fn said(&self) -> Choices {
+    /// What a later run has to know of what was said and made of requirements. A bundle that cannot be named any
+    /// more is left out.
+    pub(crate) fn said(&self) -> Said {
         let answer = |one: &SaidThen| {
             let part = if one.credential { Setting::Credential } else { Setting::Parameter };
             Answer { part, name: Arc::from(&*one.name), value: one.value.clone(), is_text: false }
         };
         let named =
             |(name, reference): &(String, String)| Some((Arc::from(&**name), Some(reference.parse().ok()?)));
-        Choices {
+        let before = Choices {
             with: self.with.iter().filter_map(named).collect(),
             answers: self.answers.iter().map(answer).collect(),
-        }
+        };
+        let installed = self.installed.iter().filter_map(|one| {
+            Some(Installed {
+                name: Arc::from(&*one.name),
+                reference: one.bundle.parse().ok()?,
+                identity: one.identity.as_deref().map(Arc::from),
+            })
+        });
+        Said { now: Choices::default(), before, installed: Some(installed.collect()) }
     }
 
     /// The texts, to be read again.
@@ -174,6 +186,26 @@ impl SaidThen {
             name: answer.name.to_string(),
             credential: answer.part == Setting::Credential,
             value: answer.value.clone(),
+        }
+    }
+}
+
+/// What a requirement ended in.
+#[derive(Serialize, Deserialize)]
+struct InstalledThen {
+    name: String,
+    bundle: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<String>,
+}
+
+impl InstalledThen {
+    fn new(one: Installed) -> Self {
+        let Installed { name, reference, identity } = one;
+        Self {
+            name: name.to_string(),
+            bundle: reference.to_string(),
+            identity: identity.as_deref().map(str::to_owned),
         }
     }
 }
@@ -271,6 +303,7 @@ impl Documents {
             values: self.loaded.given.iter().map(Kept::new).collect(),
             answers: self.resolution.said.answers.iter().map(SaidThen::new).collect(),
             with: self.resolution.said.with.iter().filter_map(named).collect(),
+            installed: self.resolution.installed().into_iter().map(InstalledThen::new).collect(),
             sources: self
                 .loaded
                 .sources()
@@ -313,13 +346,13 @@ impl Documents {
             namespace: Some(namespace.into()),
         };
         let files = archive.files();
-        let before = archive.said();
+        let said = archive.said();
         let mut loaded: Loaded = load_sources(archive.into_sources());
         values.into_iter().for_each(|value| value.give(&mut loaded));
         // The context was settled then; what the documents say about it went into that.
         loaded.context = ContextDefaults::default();
         loaded.places = ContextPlaces::default();
-        loaded.said.before = before;
+        loaded.said = said;
         let documents = Self::new(loaded, &flags, None, deployment_id)?;
         Ok(Self { files, ..documents })
     }

@@ -3,7 +3,7 @@
 
 use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
-use purlin_model::{Context, ContextDefaults, Workspace};
+use purlin_model::{Context, ContextDefaults, Said, Workspace};
 use purlin_state::{Deployment, Environment, Known};
 use sha2::{Digest as _, Sha256};
 
@@ -125,8 +125,8 @@ impl Purlin {
         self.last_from_documents(&known.environment).await
     }
 
-    /// Reads what the last run was told of requirements beside its documents, for a run that does not say it again
-    /// ([`Said::before`](purlin_model::Said::before)). To be called before [`Documents::new`], with the same context.
+    /// Reads what the last run was told of requirements beside its documents, and what it made of them
+    /// ([`Said`]), for a run that does not say it again. Where everything was destroyed, nothing is remembered. To be called before [`Documents::new`], with the same context.
     /// Costs nothing where nothing is required.
     ///
     /// # Errors
@@ -144,8 +144,9 @@ impl Purlin {
         // What contradicts itself is told where the documents are put into their context.
         let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
         let environment = Environment::of(&settled.context);
-        if let Some(last) = self.last_from_documents(&environment).await? {
-            loaded.said.before = last.archive()?.said();
+        if let Some(last) = self.last_deployed(&environment).await? {
+            let now = std::mem::take(&mut loaded.said.now);
+            loaded.said = Said { now, ..last.archive()?.said() };
         }
         Ok(())
     }

@@ -53,6 +53,11 @@ impl<'a> Answers<'a> {
         Some(Named { reference, is_before })
     }
 
+    /// The bundle that was named for an installation need not be named again.
+    pub(crate) fn need_not_remember(&mut self, installation: &Arc<str>) {
+        self.counting.with.remove(installation);
+    }
+
     /// What somebody says now of something that documents say, too.
     pub(crate) fn first(
         &mut self,

@@ -16,6 +16,8 @@ pub enum Why {
     Named,
     /// `--with` named it in an earlier run.
     NamedBefore,
+    /// It is what is installed, and still fits.
+    Installed,
     /// No other version in the range is higher.
     HighestInRange(Range),
     /// No version is in the range, so that the reference itself counts.
@@ -35,6 +37,7 @@ impl Why {
             Self::Root => "root",
             Self::Named => "named",
             Self::NamedBefore => "named-before",
+            Self::Installed => "installed",
             Self::HighestInRange(_) => "highest-in-range",
             Self::NoneInRange(_) => "none-in-range",
             Self::Reference => "reference",
@@ -50,6 +53,7 @@ impl fmt::Display for Why {
             Self::Root => f.write_str("it is what was asked for"),
             Self::Named => f.write_str("`--with` names it"),
             Self::NamedBefore => f.write_str("`--with` named it in an earlier run"),
+            Self::Installed => f.write_str("it is installed, and still fits"),
             Self::HighestInRange(range) => write!(f, "the highest version in `{range}`"),
             Self::NoneInRange(range) => {
                 write!(f, "no version is in `{range}`, so that the reference itself counts")
@@ -72,6 +76,8 @@ pub enum Lost {
     NoVersion,
     /// A better one fits.
     Lower,
+    /// It is newer than what is installed, and nobody has asked for it.
+    Newer,
     /// It does not have this output.
     LacksOutput(Arc<str>),
     /// Its output of this name is of another type.
@@ -88,6 +94,7 @@ impl Lost {
             Self::Prerelease => "prerelease",
             Self::NoVersion => "no-version",
             Self::Lower => "lower",
+            Self::Newer => "newer",
             Self::LacksOutput(_) => "lacks-output",
             Self::OtherType(_) => "other-type",
             Self::NotFound => "not-found",
@@ -102,6 +109,7 @@ impl fmt::Display for Lost {
             Self::Prerelease => f.write_str("a prerelease"),
             Self::NoVersion => f.write_str("its tag is not a version"),
             Self::Lower => f.write_str("a higher version fits"),
+            Self::Newer => f.write_str("newer than what is installed; `--with` takes it"),
             Self::LacksOutput(name) => write!(f, "lacks the output `{name}`"),
             Self::OtherType(name) => write!(f, "its output `{name}` is of another type"),
             Self::NotFound => f.write_str("not in the catalog"),

@@ -16,4 +16,4 @@ mod wires;
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Lost, Why, choose};
 pub use compile::compile;
-pub use resolve::{Given, Installation, Resolution, Root, Unmapped, resolve, resolve_requirements};
+pub use resolve::{Given, Installation, Offer, Resolution, Root, Unmapped, resolve, resolve_requirements};

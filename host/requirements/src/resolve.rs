@@ -1,13 +1,13 @@
 //! From a bundle to all that has to be there for it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use purlin_model::{
-    Bundle, BundleReference, Choices, Declared, Diagnostic, Location, Requirement, Said, Setting, Sharing,
-    Template, Value, Wire,
+    Bundle, BundleReference, Choices, Declared, Diagnostic, Installed, Location, Requirement, Said, Setting,
+    Sharing, Template, Value, Wire,
 };
 
 use crate::answers::Answers;
@@ -36,8 +36,13 @@ pub struct Root {
 /// An installation that is to be made.
 #[derive(Clone, Debug)]
 pub struct Installation {
-    /// What it is called: the name of the root, or `PARENT/REQUIREMENT`.
+    /// What it is called: the name of the root, or `PARENT/REQUIREMENT` of whoever it was made for first.
     pub name: Arc<str>,
+    /// What it would be called if it were made now.
+    pub(crate) natural_name: Arc<str>,
+    /// The same for requirements that are the same in every field but their name, in this run and in the next;
+    /// none where nobody shares it.
+    pub identity: Option<Arc<str>>,
     /// What it is made from.
     pub bundle: Arc<Bundle>,
     /// Under which reference that was found.
@@ -82,6 +87,17 @@ pub struct Unmapped {
     pub is_secret: bool,
 }
 
+/// A newer version of what is installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The installation.
+    pub installation: Arc<str>,
+    /// What it is made from.
+    pub installed: BundleReference,
+    /// What it could be made from.
+    pub newer: BundleReference,
+}
+
 /// Everything that is to be there for a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
@@ -91,6 +107,8 @@ pub struct Resolution {
     pub unmapped: Vec<Unmapped>,
     /// The namespace of all of them, empty for the global one.
     pub namespace: Arc<str>,
+    /// Newer versions that would fit. Nothing is replaced by one unless somebody asks for that.
+    pub offers: Vec<Offer>,
     /// What of all that was said counts, by full names: what later runs are to be told again.
     pub said: Choices,
     /// Faults and notes. Where one of them is an error, the rest is not complete.
@@ -109,7 +127,27 @@ impl Installation {
     }
 }
 
+impl Installation {
+    /// What tells it from all others, in this run and in the next: whoever is shared may be called otherwise then.
+    fn told_apart(&self) -> Arc<str> {
+        match &self.identity {
+            Some(identity) if self.name.contains('/') => Arc::clone(identity),
+            _ => Arc::clone(&self.name),
+        }
+    }
+}
+
 impl Resolution {
+    /// What the next run has to know of it.
+    pub fn installed(&self) -> Vec<Installed> {
+        let one = |one: &Installation| Installed {
+            name: Arc::clone(&one.name),
+            reference: one.reference.clone(),
+            identity: one.identity.clone(),
+        };
+        self.installations.iter().map(one).collect()
+    }
+
     /// The installation that was asked for, where it could be resolved.
     pub fn root(&self) -> Option<&Installation> {
         self.installations.last()
@@ -126,7 +164,46 @@ impl Resolution {
 /// # Errors
 /// When the catalog cannot be asked. Whatever is wrong with the bundles is in [`Resolution::diagnostics`].
 pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<Resolution, CatalogError> {
-    let Root { bundle, name, namespace } = root;
+    let first = resolve_as(&root, catalog, said, &Renamed::new()).await?;
+    let renamed = renamed(&first, said.installed.as_deref().unwrap_or_default());
+    if renamed.is_empty() {
+        return Ok(first);
+    }
+    let second = resolve_as(&root, catalog, said, &renamed).await?;
+    let names: BTreeSet<&Arc<str>> = second.installations.iter().map(|one| &one.name).collect();
+    let is_whole = names.len() == second.installations.len() && !second.has_errors();
+    Ok(if is_whole { second } else { first })
+}
+
+/// What is called otherwise than it would be if it were made now.
+type Renamed = BTreeMap<Arc<str>, Arc<str>>;
+
+/// What was made for a requirement that is gone now, and is shared by another one that stays, keeps its name: with
+/// another name, it would be deleted, and something new made in its place.
+fn renamed(now: &Resolution, before: &[Installed]) -> Renamed {
+    let was = |name: &Arc<str>| before.iter().any(|one| one.name == *name);
+    let is = |name: &Arc<str>| now.installations.iter().any(|one| one.name == *name);
+    let mut left: Vec<&Installed> = before.iter().filter(|one| !is(&one.name)).collect();
+    let mut renamed = Renamed::new();
+    // What stands in front of others has the shorter name.
+    let mut new: Vec<&Installation> = now.installations.iter().filter(|one| !was(&one.name)).collect();
+    new.sort_by_key(|one| one.name.matches('/').count());
+    for one in new.into_iter().filter(|one| one.name.contains('/') && one.identity.is_some()) {
+        if let Some(at) = left.iter().position(|other| other.identity == one.identity) {
+            renamed.insert(Arc::clone(&one.name), Arc::clone(&left.swap_remove(at).name));
+        }
+    }
+    renamed
+}
+
+/// The same, with names that some of it has already.
+async fn resolve_as(
+    root: &Root,
+    catalog: &dyn Catalog,
+    said: &Said,
+    renamed: &Renamed,
+) -> Result<Resolution, CatalogError> {
+    let Root { bundle, name, namespace } = root.clone();
     let only = match &*bundle.requires {
         _ if !name.is_empty() => Some(Arc::clone(&name)),
         [only] => Some(Arc::clone(&only.name)),
@@ -135,10 +212,14 @@ pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<R
     let mut work = Work {
         catalog,
         answers: Answers::new(said, only),
+        installed: said.installed.as_deref().unwrap_or_default(),
+        renamed,
         known: HashMap::new(),
         done: Resolution { namespace, ..Resolution::default() },
     };
     let own = Installation {
+        natural_name: Arc::clone(&name),
+        identity: None,
         name,
         reference: bundle.reference(),
         location: bundle.location.clone(),
@@ -182,6 +263,8 @@ type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Se
 struct Work<'a> {
     catalog: &'a dyn Catalog,
     answers: Answers<'a>,
+    installed: &'a [Installed],
+    renamed: &'a Renamed,
     /// Shared installations by all that has to be the same.
     known: HashMap<String, usize>,
     done: Resolution,
@@ -274,10 +357,11 @@ impl Work<'_> {
         siblings: &BTreeMap<Arc<str>, usize>,
         way: &mut Vec<(BundleReference, Arc<str>)>,
     ) -> Result<Option<usize>, CatalogError> {
-        let name: Arc<str> = match parent.name {
+        let natural_name: Arc<str> = match parent.name {
             "" => Arc::clone(&requirement.name),
             parent => format!("{parent}/{}", requirement.name).into(),
         };
+        let name = Arc::clone(self.renamed.get(&natural_name).unwrap_or(&natural_name));
         let Some(chosen) = self.choose(parent, requirement, &name).await? else { return Ok(None) };
         let group = match &requirement.sharing {
             Sharing::None => None,
@@ -289,9 +373,17 @@ impl Work<'_> {
                 }
             },
         };
-        let (given, meaning) = self.wire(parent, requirement, &chosen, siblings);
+        let siblings: same::Siblings = siblings
+            .iter()
+            .filter_map(|(name, place)| {
+                Some((Arc::clone(name), self.done.installations.get(*place)?.told_apart()))
+            })
+            .collect();
+        let (given, meaning) = self.wire(parent, requirement, &chosen, &siblings);
         // What is the same in every field but its name is one, wherever it is required.
-        let key = group.as_ref().map(|group| same::key(&chosen.reference, requirement, group, &meaning));
+        let identity: Option<Arc<str>> =
+            group.as_ref().map(|group| same::identity(requirement, group, &meaning).into());
+        let key = identity.as_ref().map(|identity| format!("{} {identity}", chosen.reference));
         // Whoever names one for a deployment reads it by that name, so that it is there.
         let is_named = parent.name.is_empty();
         let known = key.as_ref().and_then(|key| self.known.get(key)).filter(|_| !is_named);
@@ -321,7 +413,7 @@ impl Work<'_> {
             self.done.diagnostics.push(fault.help("name an installation that is there in one of them"));
             return Ok(None);
         }
-        let own = Installation { name, group, given, ..chosen };
+        let own = Installation { name, natural_name, identity, group, given, ..chosen };
         let place = self.install(own, way, Some(meaning)).await?;
         if let (Some(key), Some(place)) = (key, place) {
             self.known.entry(key).or_insert(place);
@@ -386,6 +478,8 @@ impl Work<'_> {
                     let why = if is_before && why == Why::Named { Why::NamedBefore } else { why };
                     chosen = Some(Installation {
                         name: Arc::clone(name),
+                        natural_name: Arc::clone(name),
+                        identity: None,
                         bundle,
                         reference,
                         why,
@@ -401,7 +495,16 @@ impl Work<'_> {
             }
         }
         match chosen {
-            Some(chosen) => Ok(Some(Installation { lost, ..chosen })),
+            Some(chosen) => {
+                let is_known =
+                    named.is_some_and(|named| self.is_open_to(requirement, named, &chosen.reference, &tags));
+                if is_known {
+                    self.answers.need_not_remember(name);
+                }
+                let asked = Asked { requirement, used: &used, by_reference: by_reference.as_deref() };
+                let chosen = Installation { lost, ..chosen };
+                self.keep_version(chosen, asked).await.map(Some)
+            }
             None => {
                 let fault = match &*tags {
                     [] => not_there(requirement, asked, self.catalog),
@@ -413,6 +516,52 @@ impl Work<'_> {
         }
     }
 
+    /// Whether a requirement would have taken a bundle without being told to. Then what is installed is all that has to
+    /// be remembered, and newer versions are offered.
+    fn is_open_to(
+        &self,
+        requirement: &Requirement,
+        named: &BundleReference,
+        chosen: &BundleReference,
+        tags: &[Arc<str>],
+    ) -> bool {
+        let is_of_it = |asked: &BundleReference| asked.repository == named.repository;
+        let is_it = |(one, why): &(BundleReference, Why)| {
+            one == chosen && matches!(why, Why::HighestInRange(_) | Why::HighestRelease)
+        };
+        requirement.reference.as_ref().is_some_and(is_of_it)
+            && candidates(requirement, None, tags).fitting.iter().any(is_it)
+    }
+
+    /// What is installed stays at its version for as long as that fits: nobody wants a database to be changed because
+    /// a folder got a new file. What is better is offered.
+    async fn keep_version(
+        &mut self,
+        mut best: Installation,
+        asked: Asked<'_>,
+    ) -> Result<Installation, CatalogError> {
+        let before = self.installed.iter().find(|one| one.name == best.name);
+        let is_open = matches!(best.why, Why::HighestInRange(_) | Why::HighestRelease);
+        let Some(before) = before.filter(|before| is_open && before.reference != best.reference) else {
+            return Ok(best);
+        };
+        // What was not looked at any more, as a better one was found, could be chosen.
+        let is_it = |(one, why): &(BundleReference, Lost)| *one == before.reference && *why == Lost::Lower;
+        let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };
+        let Some(bundle) = self.catalog.bundle(&before.reference).await? else { return Ok(best) };
+        let Ok(outputs) = fits(&bundle, asked.requirement, asked.used, asked.by_reference) else {
+            return Ok(best);
+        };
+        best.lost.swap_remove(at);
+        best.lost.push((best.reference.clone(), Lost::Newer));
+        self.done.offers.push(Offer {
+            installation: Arc::clone(&best.name),
+            installed: before.reference.clone(),
+            newer: best.reference.clone(),
+        });
+        Ok(Installation { bundle, reference: before.reference.clone(), why: Why::Installed, outputs, ..best })
+    }
+
     /// What sets the parameters and credentials of a bundle, and what each of them is the same as. What the bundle
     /// does not have is left out.
     fn wire(
@@ -420,7 +569,7 @@ impl Work<'_> {
         parent: Parent<'_>,
         requirement: &Requirement,
         chosen: &Installation,
-        siblings: &BTreeMap<Arc<str>, usize>,
+        siblings: &same::Siblings,
     ) -> (Vec<Given>, Meanings) {
         let bundle = &*chosen.bundle;
         let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
@@ -455,6 +604,14 @@ impl Work<'_> {
         }
         (given, meaning)
     }
+}
+
+/// What a requirement asks of a bundle.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    requirement: &'a Requirement,
+    used: &'a BTreeSet<Arc<str>>,
+    by_reference: Option<&'a Bundle>,
 }
 
 /// A value that somebody gave.

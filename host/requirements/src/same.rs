@@ -4,32 +4,29 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::{
-    BundleReference, Diagnostic, InstallationField, Piece, Reference, Requirement, Setting, Template, Value,
-};
+use purlin_model::{Diagnostic, InstallationField, Piece, Reference, Requirement, Setting, Template, Value};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::fit::pieces;
 use crate::resolve::{Meanings, Parent};
 
-/// All that has to be the same for two requirements to be one.
-pub(crate) fn key(
-    chosen: &BundleReference,
-    requirement: &Requirement,
-    group: &str,
-    meaning: &Meanings,
-) -> String {
+/// All that has to be the same for two requirements to be one, but for the bundle that was chosen: that may
+/// be another one in the next run.
+pub(crate) fn identity(requirement: &Requirement, group: &str, meaning: &Meanings) -> String {
     let asked = requirement.reference.as_ref().map(ToString::to_string);
     let range = requirement.version.as_ref().map(ToString::to_string);
     let interface = &requirement.interface;
     let outputs: Vec<_> = interface.outputs.iter().map(|one| (&one.name, &one.id, &one.schema)).collect();
     let by_reference = interface.reference.as_ref().map(ToString::to_string);
-    format!(
-        "{chosen} {asked:?} {range:?} {:?} {by_reference:?} {outputs:?} {group:?} {meaning:?}",
-        interface.id
-    )
+    let all =
+        format!("{asked:?} {range:?} {:?} {by_reference:?} {outputs:?} {group:?} {meaning:?}", interface.id);
+    let digest: [u8; 32] = Sha256::digest(all.as_bytes()).into();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// What tells the other requirements of a parent from each other, in this run and in the next, by their names.
+pub(crate) type Siblings = BTreeMap<Arc<str>, Arc<str>>;
 
 /// A meaning, by its digest where it is long: each level of requirements may double it.
 pub(crate) fn short(meaning: String) -> String {
@@ -43,7 +40,7 @@ pub(crate) fn short(meaning: String) -> String {
 
 /// What a value is the same as: constants are, and whatever comes from the same output. What somebody is asked
 /// for is the same as nothing else.
-pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &BTreeMap<Arc<str>, usize>) -> String {
+pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &Siblings) -> String {
     match value {
         Template::Constant(value) => format!("={value:?}"),
         Template::Text(text) => {
@@ -72,10 +69,10 @@ pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &BTreeMap<
     }
 }
 
-fn reference(reference: &Reference, parent: Parent<'_>, siblings: &BTreeMap<Arc<str>, usize>) -> String {
+fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> String {
     match reference {
         Reference::Named(name, path) => match siblings.get(name) {
-            Some(place) => format!("output {path} of {place}"),
+            Some(sibling) => format!("output {path} of {sibling}"),
             None => format!("output {path} of {}/{name}", parent.name),
         },
         Reference::Param(path) => {
@@ -96,7 +93,9 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &BTreeMap<Arc<
                 None => format!("{path} of {}", parent.name),
             }
         }
-        Reference::Installation(InstallationField::RootId | InstallationField::RootName) => "root".to_owned(),
+        Reference::Installation(InstallationField::RootId | InstallationField::RootName) => {
+            format!("root {}", parent.name.split('/').next().unwrap_or_default())
+        }
         Reference::Installation(InstallationField::Namespace) => "namespace".to_owned(),
         Reference::Context(field) if !field.path().starts_with("res.") => field.path().to_owned(),
         other => format!("{other:?} of {}", parent.name),

@@ -224,7 +224,7 @@ fn a_named_bundle_is_remembered() {
         Choices { with: [(Arc::from("db"), reference)].into(), ..Choices::default() }
     };
     let resolution = |now: Choices, before: Choices| {
-        let resolution = resolved(&catalog, "acme/app:v1.0.0", &Said { now, before });
+        let resolution = resolved(&catalog, "acme/app:v1.0.0", &Said { now, before, ..Said::default() });
         let db = &resolution.installations[0];
         (db.reference.to_string(), db.why.code(), resolution.said)
     };
@@ -397,4 +397,131 @@ fn what_a_deployment_requires_has_an_installation_of_its_name() {
     let required_by =
         |index: usize| compiled[index].required_by.iter().map(|(by, _)| *by).collect::<Vec<_>>();
     assert_eq!((required_by(0), required_by(2)), (vec![1, 4], vec![]));
+}
+
+/// What an earlier run made of the same requirements.
+fn after(before: &purlin_requirements::Resolution) -> Said {
+    Said { installed: Some(before.installed()), before: before.said.clone(), ..Said::default() }
+}
+
+/// The resolution of a deployment that requires bundles under names, with parameters.
+fn deployed(
+    catalog: &purlin_requirements::Folders,
+    requires: &[&str],
+    said: &Said,
+) -> purlin_requirements::Resolution {
+    let requires: String = requires.iter().map(|one| format!("    - {one}\n")).collect();
+    let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n{requires}");
+    let loaded = purlin_documents::load(&[purlin_documents::Input::Text { name: "app.yaml".into(), text }]);
+    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+    let resolving = resolve_requirements(&loaded.deployment.requires, Arc::from("dev"), catalog, said);
+    futures::executor::block_on(resolving).expect("answers")
+}
+
+/// Whoever shares an installation keeps it when the one goes that it was made for, whatever that one is called and
+/// wherever it stood; a child keeps its name with it.
+#[test]
+fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
+    let net = bundle("net", "1.0.0", "outputs: [{name: id, default: n}]");
+    let db = bundle(
+        "db",
+        "1.0.0",
+        "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, default: c}]\nrequires: [{name: net, bundle: 'acme/net:v1.0.0'}]",
+    );
+    let catalog = catalog(&[net, db, app("- {name: db, bundle: 'acme/db:v1.0.0'}")]);
+    let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
+    let (a, b, c) = (of("a"), of("b"), of("c"));
+    let first = deployed(&catalog, &[&a, &b], &Said::default());
+    assert_eq!(names(&first), ["a/db/net", "a/db", "a", "b"]);
+    // The second stays alone, and comes in front of a third.
+    let second = deployed(&catalog, &[&b], &after(&first));
+    assert_eq!(names(&second), ["a/db/net", "a/db", "b"]);
+    let third = deployed(&catalog, &[&c, &b], &after(&second));
+    assert_eq!(names(&third), ["a/db/net", "a/db", "c", "b"]);
+    // The values are those of whoever has it now.
+    let compiled = compile(&third).expect("compiled");
+    assert_eq!(compiled[1].required_by.iter().map(|(by, _)| *by).collect::<Vec<_>>(), [2, 3]);
+    // The one that it was made for comes back, and has what it had.
+    assert_eq!(names(&deployed(&catalog, &[&b, &a], &after(&third))), ["a/db/net", "a/db", "b", "a"]);
+    // Who comes back with other wishes has the name, and the other one what is new.
+    let other = "{name: a, bundle: acme/app, parameters: {size: s}, sharing: {mode: none}}";
+    assert_eq!(names(&deployed(&catalog, &[&b, other], &after(&second))), ["a/db/net", "a/db", "b", "a"]);
+    let answers = said(&[("a/db.size", "large", true)]);
+    let said = Said { now: answers.now, ..after(&first) };
+    assert_eq!(errors(&deployed(&catalog, &[&b], &said)), Vec::<&str>::new());
+}
+
+/// A name that somebody else has by right is not taken.
+#[test]
+fn a_name_goes_first_to_whom_it_belongs() {
+    let db = bundle("db", "1.0.0", DB);
+    let one = |name: &str, size: &str| {
+        bundle(
+            name,
+            "1.0.0",
+            &format!("requires: [{{name: db, bundle: 'acme/db:v1.0.0', parameters: {{size: {size}}}}}]"),
+        )
+    };
+    let before = catalog(&[db.clone(), one("a", "s"), one("b", "s")]);
+    let both = ["{name: a, bundle: acme/a}", "{name: b, bundle: acme/b}"];
+    let first = deployed(&before, &both, &Said::default());
+    assert_eq!(names(&first), ["a/db", "a", "b"]);
+    let now = catalog(&[db, one("a", "l"), one("b", "s")]);
+    let second = deployed(&now, &both, &after(&first));
+    assert_eq!(names(&second), ["a/db", "a", "b/db", "b"]);
+    // From then on it is settled.
+    assert_eq!(names(&deployed(&now, &both, &after(&second))), ["a/db", "a", "b/db", "b"]);
+}
+
+/// What is installed stays at its version for as long as that fits, and a newer one is offered.
+#[test]
+fn a_new_version_is_offered_and_not_taken() {
+    let version = |version: &str| bundle("db", version, DB);
+    let app = app("- name: db\n  bundle: {reference: 'acme/db', version: '1.x'}");
+    let first = resolved(&catalog(&[version("1.0.0"), app.clone()]), "acme/app:v1.0.0", &Said::default());
+    let newer =
+        catalog(&[version("1.0.0"), version("1.1.0"), version("1.2.0"), version("2.0.0"), app.clone()]);
+    let second = resolved(&newer, "acme/app:v1.0.0", &after(&first));
+    let db = &second.installations[0];
+    assert_eq!((db.reference.to_string(), db.why.clone()), ("acme/db:v1.0.0".to_owned(), Why::Installed));
+    let offer = &second.offers[0];
+    assert_eq!((&*offer.installation, offer.newer.to_string()), ("root/db", "acme/db:v1.2.0".to_owned()));
+    let mut lost: Vec<String> = db.lost.iter().map(|(one, why)| format!("{one} {why:?}")).collect();
+    lost.sort();
+    assert_eq!(lost, ["acme/db:v1.1.0 Lower", "acme/db:v1.2.0 Newer", "acme/db:v2.0.0 OutOfRange"]);
+    // Whoever asks for it gets it, and it stays.
+    let with = [(Arc::from("db"), Some("acme/db:v1.2.0".parse().expect("a reference")))].into();
+    let said = Said { now: Choices { with, ..Choices::default() }, ..after(&second) };
+    let third = resolved(&newer, "acme/app:v1.0.0", &said);
+    assert_eq!(
+        (third.installations[0].reference.to_string(), third.offers.len()),
+        ("acme/db:v1.2.0".to_owned(), 0)
+    );
+    // And the next one is offered again.
+    let newest = catalog(&[version("1.2.0"), version("1.3.0"), app.clone()]);
+    assert!(third.said.is_empty());
+    let again = resolved(&newest, "acme/app:v1.0.0", &after(&third));
+    assert_eq!(
+        (again.installations[0].reference.to_string(), again.offers.len()),
+        ("acme/db:v1.2.0".to_owned(), 1)
+    );
+    // What is gone from the catalog, or does not fit any more, is replaced.
+    let gone = catalog(&[version("1.1.0"), app]);
+    let fourth = resolved(&gone, "acme/app:v1.0.0", &after(&first));
+    assert_eq!(
+        (fourth.installations[0].reference.to_string(), fourth.offers.len()),
+        ("acme/db:v1.1.0".to_owned(), 0)
+    );
+}
+
+/// Names of installations are no values of their own: two roots that pass theirs on have two databases.
+#[test]
+fn what_is_made_from_the_name_of_the_root_is_not_the_same_for_two_roots() {
+    let app = app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {size: '${installation.root.name}'}}");
+    let catalog = catalog(&[db(), app]);
+    let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
+    assert_eq!(
+        names(&deployed(&catalog, &[&of("a"), &of("b")], &Said::default())),
+        ["a/db", "a", "b/db", "b"]
+    );
 }

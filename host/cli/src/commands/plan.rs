@@ -35,8 +35,10 @@ With `--format json`:
    \"steps\": [{\"key\", \"urn\", \"action\", \"reasons\": [{\"reason\", \"message\", …}],
              \"changes\": [{\"path\", \"before\", \"after\", \"unknown\", \"secret\", \"replaces\"}]}],
    \"summary\": {\"create\", \"update\", \"replace\", \"delete\", \"none\"},
-   \"observed\": [{\"key\", \"finding\", \"message\", \"changes\"}]}
-and \"observed\" only where something was found that is not as recorded.")]
+   \"observed\": [{\"key\", \"finding\", \"message\", \"changes\"}],
+   \"offers\": [{\"installation\", \"installed\", \"newer\"}]}
+and \"observed\" only where something was found that is not as recorded, \"offers\" only where there are newer
+versions of bundles than what is installed.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -130,7 +132,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Json => report::plan::Plan::new(&plan),
         Format::Text => report::plan::Plan::of_changes(&plan),
     };
-    let report = report::plan::Plan { observed, ..report };
+    let offers = given.documents.resolution().offers.iter().map(report::plan::Offer::new).collect();
+    let report = report::plan::Plan { observed, offers, ..report };
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => {

@@ -361,7 +361,15 @@ mod tests {
             none: count("none"),
             ..Tally::default()
         };
-        Plan { format: 1, steps, summary, warnings: vec![], suggestions: vec![], observed: vec![] }
+        Plan {
+            format: 1,
+            steps,
+            summary,
+            warnings: vec![],
+            suggestions: vec![],
+            observed: vec![],
+            offers: vec![],
+        }
     }
 
     fn plain(plan: &Plan, columns: Option<usize>) -> String {

@@ -1,7 +1,7 @@
 //! A plan as plain data.
 
-use purlin_host::engine;
 use purlin_host::model::{Finding, Key, Reason, Value};
+use purlin_host::{engine, requirements};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
@@ -22,6 +22,29 @@ pub(crate) struct Plan {
     /// What was found before the plan was made, where it is not as recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) observed: Vec<Observed>,
+    /// Newer versions of what is installed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) offers: Vec<Offer>,
+}
+
+/// A newer version of what an installation is made from.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Offer {
+    installation: String,
+    installed: String,
+    newer: String,
+}
+
+impl Offer {
+    /// From what the host reports.
+    pub(crate) fn new(offer: &requirements::Offer) -> Self {
+        let requirements::Offer { installation, installed, newer } = offer;
+        Self {
+            installation: installation.to_string(),
+            installed: installed.to_string(),
+            newer: newer.to_string(),
+        }
+    }
 }
 
 /// What was found about a resource when it was looked at.
@@ -190,6 +213,7 @@ impl Plan {
             warnings: plan.warnings.iter().map(warning).collect(),
             suggestions: plan.suggestions.iter().map(suggestion).collect(),
             observed: Vec::new(),
+            offers: Vec::new(),
         }
     }
 }

@@ -354,6 +354,59 @@ fn a_bundle_that_was_named_stays_until_that_is_taken_back() {
 }
 
 #[test]
+fn what_is_installed_stays_as_it_is_and_newer_versions_are_offered() {
+    let project = catalog();
+    project.run(&and(&BLOG, &["--with", "db=acme/mysql:v2.0.0", "--param", "title=News"])).status(0);
+    let answers = ["--with", "db=", "--param", "blog/db.size=1", "--credential", "blog/db.root=x"];
+    project.run(&and(&BLOG, &answers)).status(0);
+    let newer = CATALOG.replace("version: 1.2.0", "version: 1.3.0").replace(".db.local", ".new.local");
+    project.write("catalog/newer.yaml", newer.split("---\n").next().expect("a bundle"));
+    let stays = project.run(&BLOG).status(0);
+    assert!(stays.err.contains("Nothing to change"), "{}", stays.err);
+    let offer = "`blog/db` stays at acme/mysql:v1.2.0, which fits; `--with blog/db=acme/mysql:v1.3.0` takes the newer";
+    assert!(stays.err.contains(offer), "{}", stays.err);
+    let plan = ["plan", "--bundle", "acme/blog", "--namespace", "dev", "--format", "json"];
+    let plan: serde_json::Value = serde_json::from_str(&project.run(&plan).status(0).out).expect("JSON");
+    let offer = serde_json::json!({
+        "installation": "blog/db", "installed": "acme/mysql:v1.2.0", "newer": "acme/mysql:v1.3.0"
+    });
+    assert_eq!(plan["offers"], serde_json::json!([offer]));
+    project.run(&and(&BLOG, &["--with", "blog/db=acme/mysql:v1.3.0"])).status(0);
+    assert_eq!(outputs(&project)["resources"]["installation.default#blog/db"]["host"], "db.new.local");
+    let done = project.run(&BLOG).status(0);
+    assert!(!done.err.contains("stays at"), "{}", done.err);
+    // Where everything is destroyed, nothing is remembered.
+    project.run(&["destroy", "--yes", "--app", "blog", "--env", "dev", "catalog/all.yaml"]).status(0);
+    assert!(project.run(&BLOG).status(2).err.contains("error[unmapped]"));
+}
+
+#[test]
+fn whoever_shares_an_installation_keeps_it_when_its_first_user_goes() {
+    let deployment = |names: &[&str]| {
+        let one =
+            |name: &&str| format!("    - {{name: {name}, bundle: acme/blog, parameters: {{title: x}}}}\n");
+        let all: String = names.iter().map(one).collect();
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  app: shop\n  env: dev\n  requires:\n{all}"
+        )
+    };
+    let project = Project::with(&[("all.yaml", CATALOG), ("app.yaml", &deployment(&["one", "two"]))]);
+    let answers = ["--param", "one/db.size=1", "--credential", "one/db.root=x"];
+    let up = project.run(&and(&["up", "--yes"], &answers)).status(0);
+    assert!(up.err.contains("created installation.default#one/db ("), "{}", up.err);
+    assert!(!up.err.contains("#two/db"), "{}", up.err);
+    project.write("app.yaml", deployment(&["three", "two"]));
+    let up = project.run(&["up", "--yes"]).status(0);
+    assert!(up.err.contains("1 deleted") && up.err.contains("1 created"), "{}", up.err);
+    assert!(up.err.contains("deleted installation.default#one ("), "{}", up.err);
+    assert!(up.err.contains("created installation.default#three ("), "{}", up.err);
+    assert!(!up.err.contains("updated"), "{}", up.err);
+    project.write("app.yaml", deployment(&["three"]));
+    let graph = project.run(&["graph"]).status(0).out;
+    assert!(graph.contains("installation.default#one/db"), "{graph}");
+}
+
+#[test]
 fn each_bundle_that_is_installed_has_an_environment_of_its_own() {
     let project = catalog();
     let two = ["up", "--yes", "--bundle", "acme/mysql:v2.0.0", "--name"];

@@ -43,6 +43,7 @@ impl Purlin {
             LastDocuments::Other(last) => {
                 let archive = last.archive()?;
                 faults.extend(workspace(documents, &archive, &last, &environment));
+                faults.extend(made_meanwhile(documents, &archive, &environment));
                 let inputs = archive.inputs.clone();
                 let comparison = Comparison::new(documents, archive);
                 let lost = comparison.lost();
@@ -202,6 +203,17 @@ fn not_named(unread: &[&Lost], last: &LastDeployed, inputs: &[Arc<str>]) -> Diag
         false => format!("`{}`", accept.join(" ")),
     };
     fault.help(format!("name them as well, or accept that what they declare is deleted with {accept}"))
+}
+
+/// Somebody deployed between the moment when it was looked at what is installed and this one: what keeps its name
+/// would be another thing now.
+fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Environment) -> Option<Diagnostic> {
+    let known = documents.loaded.said.installed.as_ref()?;
+    let now = archive.said().installed?;
+    // A watch plans again what it has deployed itself.
+    let is_known = now == *known || now == documents.resolution.installed();
+    let message = format!("somebody else deployed to {environment} just now");
+    (!is_known).then(|| Diagnostic::error("deployed-meanwhile", message).help("give the same command again"))
 }
 
 /// There are no documents, and nothing is recorded.
