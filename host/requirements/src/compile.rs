@@ -8,7 +8,7 @@ use std::sync::Arc;
 use purlin_model::{
     Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, InstallationField,
     InstallationRequest, Location, Map, NameError, Part, Path, Piece, Placeholder, Recipe, Reference,
-    ResourceId, Setting, Template, Text, TypeName, Value,
+    ResourceId, Setting, Template, Text, TypeName, Value, Wire,
 };
 use serde_json::json;
 
@@ -115,7 +115,7 @@ impl Compiler<'_> {
             params: Arc::new(self.params(parent)),
             schema: Arc::new(self.schema()),
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
-            outputs: bundle.outputs.iter().map(|one| Arc::clone(&one.name)).collect(),
+            outputs: self.outputs(),
             secret: secret.map(|one| Arc::clone(&one.name)).collect(),
             required_by,
             location: self.one.location.clone(),
@@ -143,8 +143,20 @@ impl Compiler<'_> {
         }
     }
 
-    /// The outputs of a bundle without a driver: its parameters of these names.
+    /// The names of its outputs. What a bundle with a driver makes from the outputs of its requirements is read there.
+    fn outputs(&self) -> Vec<Arc<str>> {
+        let bundle = &*self.one.bundle;
+        let own = bundle.outputs.iter().map(|one| Arc::clone(&one.name));
+        match bundle.driver {
+            Some(_) => own.collect(),
+            None => own.chain(promoted(bundle).map(|wire| Arc::clone(&wire.name))).collect(),
+        }
+    }
+
+    /// The outputs of a bundle without a driver: its parameters of these names, and what its requirements give it.
     fn registered(&self, bundle: &Bundle) -> Template {
+        let promoted =
+            promoted(bundle).map(|wire| (Arc::clone(&wire.name), self.filled(&wire.value, self.one)));
         let outputs = bundle.outputs.iter().filter_map(|output| {
             let set = bundle.parameters.iter().find(|one| one.name == output.name);
             let value = match (set, &output.default) {
@@ -154,7 +166,7 @@ impl Compiler<'_> {
             };
             Some((Arc::clone(&output.name), value))
         });
-        map(outputs.collect())
+        map(outputs.chain(promoted).collect())
     }
 
     /// What params have to be like. What nobody sets may be nothing.
@@ -278,9 +290,14 @@ fn output_of<'a>(installation: &'a Installation, path: &Path) -> (Path, Option<&
     if bundle.outputs.iter().any(|one| one.name == *first) {
         return (path, None);
     }
-    let mut promoted = bundle.requires.iter().flat_map(|one| &one.outputs);
-    let promoted = promoted.find(|wire| wire.name == *first).map(|wire| &wire.value);
-    (path, promoted)
+    let made = promoted(bundle).find(|wire| wire.name == *first).map(|wire| &wire.value);
+    (path, made)
+}
+
+/// The outputs that a bundle makes from those of its requirements, but for what it gives itself.
+fn promoted(bundle: &Bundle) -> impl Iterator<Item = &Wire> {
+    let wires = bundle.requires.iter().flat_map(|one| &one.outputs);
+    wires.filter(|wire| !bundle.outputs.iter().any(|output| output.name == wire.name))
 }
 
 fn reads_output(installation: &Installation, path: Path) -> Reference {

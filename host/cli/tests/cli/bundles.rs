@@ -170,7 +170,10 @@ fn what_a_deployment_requires_is_made_and_deleted_in_the_right_order() {
     let of = |key: &str| &outputs["resources"][key];
     assert_eq!(of("installation.default#blog")["database"], "mysql://db-blog.db.local:3306");
     assert_eq!(of("installation.default#blog")["files"], "of-News");
-    assert_eq!(of(middle)["bucket"], "of-News");
+    assert_eq!(
+        of(middle),
+        &serde_json::json!({"address": "mysql://db-blog.db.local:3306", "bucket": "of-News"})
+    );
     assert_eq!(of("page.default#shared.page")["of"], "http://blog");
     let everything = std::fs::read_dir(project.path().join(".purlin")).expect("a state");
     assert!(everything.count() > 0);
@@ -182,6 +185,36 @@ fn what_a_deployment_requires_is_made_and_deleted_in_the_right_order() {
     let destroyed = project.run(&["destroy", "--yes"]);
     let back: Vec<&str> = order.into_iter().rev().collect();
     assert_eq!(made(&destroyed.err), back, "{}", destroyed.err);
+}
+
+/// What a bundle without a driver makes from a secret of what it requires is secret, too.
+#[test]
+fn what_is_made_from_a_secret_output_is_secret() {
+    let wraps = "---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/wraps, version: 1.0.0}
+spec:
+  requires:
+    - name: db
+      bundle: {reference: 'acme/mysql', version: 1.x}
+      parameters: {size: 1}
+      credentials: {root: correct-horse}
+      outputs: {login: 'root:${outputs.password}', host: '${outputs.host}'}
+";
+    let project = Project::with(&[("all.yaml", &format!("{CATALOG}{wraps}"))]);
+    let up = project.run(&["up", "--yes", "--bundle", "acme/wraps", "--format", "json"]).status(0);
+    let outputs = |words: &[&str]| {
+        let words = and(&["outputs", "--bundle", "acme/wraps", "--format", "json"], words);
+        project.run(&words).status(0).out
+    };
+    let shown = outputs(&[]);
+    assert!(
+        shown.contains("\"host\": \"db.db.local\"") || shown.contains("\"host\":\"db.db.local\""),
+        "{shown}"
+    );
+    assert!(!format!("{shown}{}{}", up.out, up.err).contains("correct-horse"), "{shown}");
+    assert!(outputs(&["--show-secrets"]).contains("root:correct-horse"), "{}", outputs(&["--show-secrets"]));
 }
 
 #[test]
