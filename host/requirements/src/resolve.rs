@@ -12,7 +12,7 @@ use purlin_model::{
 
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
-use crate::choose::{Lost, Why, candidates};
+use crate::choose::{Lost, Why, candidates, choose};
 use crate::fit::{fits, used};
 use crate::{same, wires};
 
@@ -434,13 +434,8 @@ impl Work<'_> {
             named.as_ref().is_some_and(|named| named.is_before),
         );
         let Some(asked) = named.or(requirement.reference.as_ref()) else {
-            let message = format!("nothing says which bundle `{}` is", requirement.name);
-            let fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
-            let help = format!(
-                "name one that offers what is asked for: `--with {}=REPOSITORY:TAG`",
-                requirement.name
-            );
-            self.done.diagnostics.push(fault.help(help));
+            let fault = self.nobody_says(parent, requirement).await?;
+            self.done.diagnostics.push(fault);
             return Ok(None);
         };
         let tags = self.catalog.tags(&asked.repository).await?;
@@ -514,6 +509,45 @@ impl Work<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// A requirement of which only the interface is known, and the bundles of the catalog that offer it.
+    async fn nobody_says(
+        &self,
+        parent: Parent<'_>,
+        requirement: &Requirement,
+    ) -> Result<Diagnostic, CatalogError> {
+        const MOST_ASKED: usize = 1000;
+        const TOLD: usize = 5;
+        let name = &requirement.name;
+        let used = used(parent.bundle, name);
+        let by_reference = match &requirement.interface.reference {
+            Some(reference) => self.catalog.bundle(reference).await?,
+            None => None,
+        };
+        let mut fitting: Vec<BundleReference> = Vec::new();
+        for repository in self.catalog.repositories().into_iter().take(MOST_ASKED) {
+            let asked = BundleReference { repository, tag: None, digest: None };
+            let tags = self.catalog.tags(&asked.repository).await?;
+            let Some((best, _)) = choose(&asked, &tags) else { continue };
+            let Some(bundle) = self.catalog.bundle(&best).await? else { continue };
+            if fits(&bundle, requirement, &used, by_reference.as_deref()).is_ok() {
+                fitting.push(best);
+            }
+        }
+        let message = format!("nothing says which bundle `{name}` is");
+        let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
+        for one in fitting.iter().take(TOLD) {
+            fault = fault.fact(format!("`{one}` offers what is asked for"));
+        }
+        if fitting.len() > TOLD {
+            fault = fault.fact(format!("and {} more do", fitting.len() - TOLD));
+        }
+        let help = match fitting.first() {
+            Some(one) => format!("name one of them, such as `--with {name}={one}`"),
+            None => format!("name one that offers what is asked for: `--with {name}=REPOSITORY:TAG`"),
+        };
+        Ok(fault.help(help))
     }
 
     /// Whether a requirement would have taken a bundle without being told to. Then what is installed is all that has to

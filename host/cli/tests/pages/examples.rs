@@ -26,10 +26,17 @@ fn folders(name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The workspaces, but for the one that shows a loop and those that need servers, whose lives
-/// `tests/systems` tells.
+/// The workspaces, but for the one that shows a loop, the one that wants a decision, and those that need servers,
+/// whose lives `tests/systems` tells.
 fn deployable() -> Vec<PathBuf> {
-    let others = ["break-a-loop/loop", "references/aws", "references/kubernetes", "s3-policy-role", "shop"];
+    let others = [
+        "break-a-loop/loop",
+        "requirements/interface",
+        "references/aws",
+        "references/kubernetes",
+        "s3-policy-role",
+        "shop",
+    ];
     let is_other = |folder: &PathBuf| others.iter().any(|other| folder.ends_with(other));
     folders("purlin.yaml").into_iter().filter(|folder| !is_other(folder)).collect()
 }
@@ -37,7 +44,7 @@ fn deployable() -> Vec<PathBuf> {
 #[test]
 fn each_example_goes_its_whole_life() {
     let all = deployable();
-    assert!(all.len() >= 17, "only {} examples were found", all.len());
+    assert!(all.len() >= 19, "only {} examples were found", all.len());
     for example in all {
         life(&example);
     }
@@ -112,7 +119,7 @@ fn place(events: &[serde_json::Value], key: &str) -> usize {
 #[test]
 fn each_readme_is_run() {
     let pages = folders("README.md");
-    assert!(pages.len() >= 18, "only {} pages were found", pages.len());
+    assert!(pages.len() >= 21, "only {} pages were found", pages.len());
     run_all(pages.into_iter().map(|folder| folder.join("README.md")));
 }
 
