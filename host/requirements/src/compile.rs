@@ -2,13 +2,13 @@
 //! (SPEC §6).
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
     Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, InstallationField,
     InstallationRequest, Location, Map, NameError, Part, Path, Piece, Placeholder, Recipe, Reference,
-    ResourceId, Setting, Template, Text, TypeName, Value, Wire,
+    Requirement, ResourceId, Setting, Template, Text, TypeName, Value, Wire,
 };
 use serde_json::json;
 
@@ -79,8 +79,10 @@ fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
 fn parents(all: &[Installation]) -> Vec<Vec<(u32, Location)>> {
     let mut parents: Vec<Vec<(bool, u32, Location)>> = vec![Vec::new(); all.len()];
     for (at, parent) in (0u32..).zip(all) {
+        let all_written: HashMap<&str, &Requirement> =
+            parent.bundle.requires.iter().map(|required| (&*required.name, required)).collect();
         for (name, place) in &parent.requires {
-            let written = parent.bundle.requires.iter().find(|required| required.name == *name);
+            let written = all_written.get(&**name);
             if let (Some(child), Some(of), Some(written)) =
                 (all.get(*place), parents.get_mut(*place), written)
             {

@@ -1,24 +1,25 @@
 //! Whether a bundle offers what a requirement asks for (SPEC §6, interface).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{Bundle, Declared, Piece, Placeholder, Reference, Requirement, Template};
 
 use crate::choose::Lost;
 
-/// The outputs of something required that its parent uses, by the names that it uses for them.
-pub(crate) fn used(parent: &Bundle, requirement: &str) -> BTreeSet<Arc<str>> {
-    let mut used = BTreeSet::new();
+/// The outputs that a bundle uses of what it requires, by requirement, each by the name that it uses for it.
+pub(crate) type Used = HashMap<Arc<str>, BTreeSet<Arc<str>>>;
+
+/// What a bundle uses of what it requires.
+pub(crate) fn used(parent: &Bundle) -> Used {
+    let mut used = Used::new();
     let wires = parent.requires.iter().flat_map(|one| {
         one.parameters.iter().chain(&one.credentials).chain(&one.outputs).map(|wire| &wire.value)
     });
     for template in wires.chain([&parent.values, &parent.secrets]) {
         template.placeholders(&mut |placeholder| {
-            if let Reference::Named(of, path) = &placeholder.reference
-                && &**of == requirement
-            {
-                used.extend(path.0.first().cloned());
+            if let Reference::Named(of, path) = &placeholder.reference {
+                used.entry(Arc::clone(of)).or_default().extend(path.0.first().cloned());
             }
         });
     }

@@ -1,6 +1,6 @@
 //! From a bundle to all that has to be there for it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use purlin_model::{
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why, candidates, choose};
-use crate::fit::{fits, used};
+use crate::fit::{Used, fits, used};
 use crate::{same, wires};
 
 /// How deep requirements may lead. The loops that only a new version ends are met before.
@@ -181,16 +181,24 @@ type Renamed = BTreeMap<Arc<str>, Arc<str>>;
 /// What was made for a requirement that is gone now, and is shared by another one that stays, keeps its name: with
 /// another name, it would be deleted, and something new made in its place.
 fn renamed(now: &Resolution, before: &[Installed]) -> Renamed {
-    let was = |name: &Arc<str>| before.iter().any(|one| one.name == *name);
-    let is = |name: &Arc<str>| now.installations.iter().any(|one| one.name == *name);
-    let mut left: Vec<&Installed> = before.iter().filter(|one| !is(&one.name)).collect();
+    let was: HashSet<&str> = before.iter().map(|one| &*one.name).collect();
+    let is: HashSet<&str> = now.installations.iter().map(|one| &*one.name).collect();
+    // Of several, the first one goes first.
+    let mut left: HashMap<&Arc<str>, Vec<&Arc<str>>> = HashMap::new();
+    for one in before.iter().rev().filter(|one| !is.contains(&*one.name)) {
+        if let Some(identity) = &one.identity {
+            left.entry(identity).or_default().push(&one.name);
+        }
+    }
     let mut renamed = Renamed::new();
     // What stands in front of others has the shorter name.
-    let mut new: Vec<&Installation> = now.installations.iter().filter(|one| !was(&one.name)).collect();
+    let mut new: Vec<&Installation> =
+        now.installations.iter().filter(|one| !was.contains(&*one.name)).collect();
     new.sort_by_key(|one| one.name.matches('/').count());
-    for one in new.into_iter().filter(|one| one.name.contains('/') && one.identity.is_some()) {
-        if let Some(at) = left.iter().position(|other| other.identity == one.identity) {
-            renamed.insert(Arc::clone(&one.name), Arc::clone(&left.swap_remove(at).name));
+    for one in new.into_iter().filter(|one| one.name.contains('/')) {
+        let names = one.identity.as_ref().and_then(|identity| left.get_mut(identity));
+        if let Some(name) = names.and_then(Vec::pop) {
+            renamed.insert(Arc::clone(&one.name), Arc::clone(name));
         }
     }
     renamed
@@ -212,7 +220,7 @@ async fn resolve_as(
     let mut work = Work {
         catalog,
         answers: Answers::new(said, only),
-        installed: said.installed.as_deref().unwrap_or_default(),
+        installed: said.installed.iter().flatten().map(|one| (&*one.name, one)).collect(),
         renamed,
         known: HashMap::new(),
         done: Resolution { namespace, ..Resolution::default() },
@@ -263,7 +271,7 @@ type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Se
 struct Work<'a> {
     catalog: &'a dyn Catalog,
     answers: Answers<'a>,
-    installed: &'a [Installed],
+    installed: HashMap<&'a str, &'a Installed>,
     renamed: &'a Renamed,
     /// Shared installations by all that has to be the same.
     known: HashMap<String, usize>,
@@ -278,6 +286,8 @@ pub(crate) type Meanings = BTreeMap<(Setting, Arc<str>), String>;
 pub(crate) struct Parent<'a> {
     pub(crate) bundle: &'a Bundle,
     pub(crate) name: &'a str,
+    /// What it uses of what it requires.
+    pub(crate) used: &'a Used,
     /// What its parameters and credentials are the same as, by part and name.
     pub(crate) given: &'a Meanings,
 }
@@ -302,15 +312,20 @@ impl Work<'_> {
                     return Ok(None);
                 }
             };
+            let used = used(&bundle);
             let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+            let mut siblings = same::Siblings::new();
             let mut is_whole = wires::check(&bundle, &mut self.done.diagnostics);
             for index in order {
                 let Some(requirement) = bundle.requires.get(index) else { continue };
-                let parent = Parent { bundle: &bundle, name: &own.name, given: &meaning };
-                match self.require(parent, requirement, &by_name, way).await? {
-                    Some(place) => drop(by_name.insert(Arc::clone(&requirement.name), place)),
-                    None => is_whole = false,
-                }
+                let parent = Parent { bundle: &bundle, name: &own.name, used: &used, given: &meaning };
+                let Some(place) = self.require(parent, requirement, &siblings, way).await? else {
+                    is_whole = false;
+                    continue;
+                };
+                by_name.insert(Arc::clone(&requirement.name), place);
+                let told_apart = self.done.installations.get(place).map(Installation::told_apart);
+                siblings.extend(told_apart.map(|told| (Arc::clone(&requirement.name), told)));
             }
             way.pop();
             if !is_whole {
@@ -354,7 +369,7 @@ impl Work<'_> {
         &mut self,
         parent: Parent<'_>,
         requirement: &Requirement,
-        siblings: &BTreeMap<Arc<str>, usize>,
+        siblings: &same::Siblings,
         way: &mut Vec<(BundleReference, Arc<str>)>,
     ) -> Result<Option<usize>, CatalogError> {
         let natural_name: Arc<str> = match parent.name {
@@ -373,13 +388,7 @@ impl Work<'_> {
                 }
             },
         };
-        let siblings: same::Siblings = siblings
-            .iter()
-            .filter_map(|(name, place)| {
-                Some((Arc::clone(name), self.done.installations.get(*place)?.told_apart()))
-            })
-            .collect();
-        let (given, meaning) = self.wire(parent, requirement, &chosen, &siblings);
+        let (given, meaning) = self.wire(parent, requirement, &chosen, siblings);
         // What is the same in every field but its name is one, wherever it is required.
         let identity: Option<Arc<str>> =
             group.as_ref().map(|group| same::identity(requirement, group, &meaning).into());
@@ -454,7 +463,7 @@ impl Work<'_> {
             let fault = Diagnostic::warning("unknown-bundle", message).at(&requirement.location);
             self.done.diagnostics.push(fault.help("only what is used of it counts"));
         }
-        let used = used(parent.bundle, &requirement.name);
+        let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
         let mut chosen: Option<Installation> = None;
         for (reference, why) in found.fitting {
             if chosen.is_some() {
@@ -520,7 +529,7 @@ impl Work<'_> {
         const MOST_ASKED: usize = 1000;
         const TOLD: usize = 5;
         let name = &requirement.name;
-        let used = used(parent.bundle, name);
+        let used = parent.used.get(name).cloned().unwrap_or_default();
         let by_reference = match &requirement.interface.reference {
             Some(reference) => self.catalog.bundle(reference).await?,
             None => None,
@@ -574,7 +583,7 @@ impl Work<'_> {
         mut best: Installation,
         asked: Asked<'_>,
     ) -> Result<Installation, CatalogError> {
-        let before = self.installed.iter().find(|one| one.name == best.name);
+        let before = self.installed.get(&*best.name).copied();
         let is_open = matches!(best.why, Why::HighestInRange(_) | Why::HighestRelease);
         let Some(before) = before.filter(|before| is_open && before.reference != best.reference) else {
             return Ok(best);

@@ -1,6 +1,6 @@
 //! How values pass between a bundle and what it requires, and whether they can.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_expression::did_you_mean;
@@ -22,21 +22,40 @@ fn reads(template: &Template) -> Vec<Arc<str>> {
 /// # Errors
 /// Where some of them take values from each other in a loop.
 pub(crate) fn order(requirements: &[Requirement]) -> Result<Vec<usize>, Box<Diagnostic>> {
+    let places: HashMap<&str, usize> = (0..).zip(requirements).map(|(at, one)| (&*one.name, at)).collect();
     let needs = |one: &Requirement| -> Vec<usize> {
         let wires = one.parameters.iter().chain(&one.credentials);
         let names: BTreeSet<Arc<str>> = wires.flat_map(|wire| reads(&wire.value)).collect();
         // Of one that reads itself, `check` tells.
         let others = names.iter().filter(|name| **name != one.name);
-        others.filter_map(|name| requirements.iter().position(|other| other.name == *name)).collect()
+        others.filter_map(|name| places.get(&**name).copied()).collect()
     };
     let needs: Vec<Vec<usize>> = requirements.iter().map(needs).collect();
-    let mut order: Vec<usize> = Vec::with_capacity(requirements.len());
-    while order.len() < requirements.len() {
-        let is_free = |at: &usize| !order.contains(at) && needs[*at].iter().all(|need| order.contains(need));
-        match (0..requirements.len()).find(is_free) {
-            Some(next) => order.push(next),
-            None => return Err(Box::new(looped(requirements, &needs, &order))),
+    let mut waits: Vec<usize> = needs.iter().map(Vec::len).collect();
+    let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); requirements.len()];
+    for (at, needs) in needs.iter().enumerate() {
+        for need in needs {
+            if let Some(all) = needed_by.get_mut(*need) {
+                all.push(at);
+            }
         }
+    }
+    let mut free: BTreeSet<usize> =
+        waits.iter().enumerate().filter(|(_, left)| **left == 0).map(|(at, _)| at).collect();
+    let mut order: Vec<usize> = Vec::with_capacity(requirements.len());
+    while let Some(next) = free.pop_first() {
+        order.push(next);
+        for at in needed_by.get(next).into_iter().flatten() {
+            if let Some(left) = waits.get_mut(*at) {
+                *left -= 1;
+                if *left == 0 {
+                    free.insert(*at);
+                }
+            }
+        }
+    }
+    if order.len() < requirements.len() {
+        return Err(Box::new(looped(requirements, &needs, &order)));
     }
     Ok(order)
 }
@@ -70,12 +89,13 @@ fn looped(requirements: &[Requirement], needs: &[Vec<usize>], done: &[usize]) ->
 /// Whether everything that a bundle reads is there to be read. Whether an output is, the choice of a bundle tells.
 pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
     let before = faults.len();
+    let names: HashSet<&str> = bundle.requires.iter().map(|one| &*one.name).collect();
     let wires = bundle.requires.iter().flat_map(|one| {
         let inner = one.parameters.iter().chain(&one.credentials).map(|wire| &wire.value);
         inner.chain(one.outputs.iter().map(|wire| &wire.value))
     });
     for placeholder in wires.chain([&bundle.values, &bundle.secrets]).flat_map(placeholders) {
-        faults.extend(fault(bundle, placeholder));
+        faults.extend(fault(bundle, &names, placeholder));
     }
     for one in &bundle.requires {
         for placeholder in
@@ -92,7 +112,7 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
     faults.len() == before
 }
 
-fn fault(bundle: &Bundle, placeholder: &Placeholder) -> Option<Diagnostic> {
+fn fault(bundle: &Bundle, names: &HashSet<&str>, placeholder: &Placeholder) -> Option<Diagnostic> {
     let unknown = |code, message: String, name: &str, what: &str, known: Vec<&str>| {
         Some(Diagnostic::error(code, message).at(&placeholder.location).help(did_you_mean(name, what, known)))
     };
@@ -116,7 +136,7 @@ fn fault(bundle: &Bundle, placeholder: &Placeholder) -> Option<Diagnostic> {
             Some(fault.help("write `${bundle.dependencies.NAME.outputs.OUTPUT}`"))
         }
         Reference::Named(name, path) => {
-            if bundle.requires.iter().any(|one| one.name == *name) {
+            if names.contains(&**name) {
                 if !path.0.is_empty() {
                     return None;
                 }
