@@ -244,9 +244,14 @@ fn whatever_is_wrong_with_requirements_is_told_before_anything_runs() {
         ("{name: blog, bundle", "{name: 'a(b', bundle"),
         ("{name: title, type: string, default: Hello}", "{name: title, type: integer}"),
         ("parameters: {title: '${values.title}'}", "outputs: {x: y}"),
+        ("{name: blog, bundle", "{name: shared.page, bundle"),
     ] {
         assert!(DEPLOYED.contains(from), "{from}");
-        let project = Project::with(&[("all.yaml", &DEPLOYED.replace(from, to))]);
+        let mut documents = DEPLOYED.replace(from, to);
+        if to.contains("shared.page") {
+            documents = documents.replace("{type: page, params", "{type: installation, params");
+        }
+        let project = Project::with(&[("all.yaml", &documents)]);
         let Ran { status, err, .. } = project.run(&["up", "--yes"]);
         assert_eq!(status, 2, "{from}: {err}");
         assert!(!project.path().join(".purlin").exists(), "{from}");

@@ -1,7 +1,7 @@
 //! What a graph begins with: workloads, what they and the deployment ask for, and the implicit
 //! resources (SPEC §2 [G]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use purlin_model::{Diagnostic, Key, Location, NameError};
 
@@ -140,10 +140,18 @@ impl Builder<'_> {
     /// Installations have the recipe of their bundle.
     fn gather_installations(&mut self) {
         let installations = &self.docs.deployment.installations;
+        let mut taken: HashSet<NodeId> = HashSet::new();
         for (index, one) in (0_u32..).zip(installations) {
             let key = one.key();
             let node = match self.nodes.id(key.as_str()) {
-                Some(node) => node,
+                Some(node) => {
+                    let message = format!("`{key}` is a requirement, and asked for as another resource, too");
+                    let fault = Diagnostic::error("asked-twice", message).at(&one.location);
+                    self.faults
+                        .push(fault.help("give the requirement another name, or remove the other resource"));
+                    taken.insert(node);
+                    node
+                }
                 None => self.insert(key, Match::Bundle(index)),
             };
             self.nodes.installations.push(node);
@@ -155,7 +163,9 @@ impl Builder<'_> {
             for parent in parents {
                 self.edge(parent, node, EdgeKind::Requires);
             }
-            self.ask(node, Source::Installation(index));
+            if !taken.contains(&node) {
+                self.ask(node, Source::Installation(index));
+            }
         }
     }
 
