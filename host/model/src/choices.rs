@@ -80,6 +80,8 @@ pub struct Said {
 pub struct Installed {
     /// What the installation is called.
     pub name: Arc<str>,
+    /// The requirement that it was made for, as `PARENT/REQUIREMENT`. Mostly the name.
+    pub made_for: Arc<str>,
     /// The bundle that it was made from.
     pub reference: BundleReference,
     /// The same for requirements that are the same in every field but their name; none where nobody shares it.

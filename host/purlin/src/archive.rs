@@ -95,6 +95,7 @@ impl Archive {
         let installed = self.installed.iter().filter_map(|one| {
             Some(Installed {
                 name: Arc::from(&*one.name),
+                made_for: Arc::from(one.made_for.as_deref().unwrap_or(&*one.name)),
                 reference: one.bundle.parse().ok()?,
                 identity: one.identity.as_deref().map(Arc::from),
             })
@@ -194,6 +195,9 @@ impl SaidThen {
 #[derive(Serialize, Deserialize)]
 struct InstalledThen {
     name: String,
+    /// Where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_for: Option<String>,
     bundle: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<String>,
@@ -201,8 +205,9 @@ struct InstalledThen {
 
 impl InstalledThen {
     fn new(one: Installed) -> Self {
-        let Installed { name, reference, identity } = one;
+        let Installed { name, made_for, reference, identity } = one;
         Self {
+            made_for: Some(made_for.to_string()).filter(|made_for| **made_for != *name),
             name: name.to_string(),
             bundle: reference.to_string(),
             identity: identity.as_deref().map(str::to_owned),

@@ -86,8 +86,7 @@ fn parents(all: &[Installation]) -> Vec<Vec<(u32, Location)>> {
             if let (Some(child), Some(of), Some(written)) =
                 (all.get(*place), parents.get_mut(*place), written)
             {
-                let is_shared =
-                    child.natural_name.strip_suffix(&**name) != Some(&*format!("{}/", parent.name));
+                let is_shared = child.made_for.strip_suffix(&**name) != Some(&*format!("{}/", parent.name));
                 of.push((is_shared, at, written.location.clone()));
             }
         }

@@ -9,6 +9,7 @@ mod catalog;
 mod choose;
 mod compile;
 mod fit;
+mod names;
 mod resolve;
 mod same;
 mod wires;

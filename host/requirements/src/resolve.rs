@@ -1,6 +1,6 @@
 //! From a bundle to all that has to be there for it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why, candidates, choose};
 use crate::fit::{Used, fits, used};
+use crate::names::Names;
 use crate::{same, wires};
 
 /// How deep requirements may lead. The loops that only a new version ends are met before.
@@ -38,8 +39,8 @@ pub struct Root {
 pub struct Installation {
     /// What it is called: the name of the root, or `PARENT/REQUIREMENT` of whoever it was made for first.
     pub name: Arc<str>,
-    /// What it would be called if it were made now.
-    pub(crate) natural_name: Arc<str>,
+    /// The requirement that it is made for, as `PARENT/REQUIREMENT`.
+    pub(crate) made_for: Arc<str>,
     /// The same for requirements that are the same in every field but their name, in this run and in the next;
     /// none where nobody shares it.
     pub identity: Option<Arc<str>>,
@@ -142,6 +143,7 @@ impl Resolution {
     pub fn installed(&self) -> Vec<Installed> {
         let one = |one: &Installation| Installed {
             name: Arc::clone(&one.name),
+            made_for: Arc::clone(&one.made_for),
             reference: one.reference.clone(),
             identity: one.identity.clone(),
         };
@@ -164,69 +166,51 @@ impl Resolution {
 /// # Errors
 /// When the catalog cannot be asked. Whatever is wrong with the bundles is in [`Resolution::diagnostics`].
 pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<Resolution, CatalogError> {
-    let first = resolve_as(&root, catalog, said, &Renamed::new()).await?;
-    let renamed = renamed(&first, said.installed.as_deref().unwrap_or_default());
-    if renamed.is_empty() {
-        return Ok(first);
+    let mut reserved = Reserved::new();
+    // Each round reserves a name at least that the last one has given away.
+    for _ in 0..MOST_ROUNDS {
+        let (resolution, wanted) = resolve_with(&root, catalog, said, &reserved).await?;
+        if wanted.is_subset(&reserved) {
+            return Ok(resolution);
+        }
+        reserved.extend(wanted);
     }
-    let second = resolve_as(&root, catalog, said, &renamed).await?;
-    let names: BTreeSet<&Arc<str>> = second.installations.iter().map(|one| &one.name).collect();
-    let is_whole = names.len() == second.installations.len() && !second.has_errors();
-    Ok(if is_whole { second } else { first })
+    let (resolution, _) = resolve_with(&root, catalog, said, &reserved).await?;
+    Ok(resolution)
 }
 
-/// What is called otherwise than it would be if it were made now.
-type Renamed = BTreeMap<Arc<str>, Arc<str>>;
+/// How often names are given anew, at most.
+const MOST_ROUNDS: usize = 16;
 
-/// What was made for a requirement that is gone now, and is shared by another one that stays, keeps its name: with
-/// another name, it would be deleted, and something new made in its place.
-fn renamed(now: &Resolution, before: &[Installed]) -> Renamed {
-    let was: HashSet<&str> = before.iter().map(|one| &*one.name).collect();
-    let is: HashSet<&str> = now.installations.iter().map(|one| &*one.name).collect();
-    // Of several, the first one goes first.
-    let mut left: HashMap<&Arc<str>, Vec<&Arc<str>>> = HashMap::new();
-    for one in before.iter().rev().filter(|one| !is.contains(&*one.name)) {
-        if let Some(identity) = &one.identity {
-            left.entry(identity).or_default().push(&one.name);
-        }
-    }
-    let mut renamed = Renamed::new();
-    // What stands in front of others has the shorter name.
-    let mut new: Vec<&Installation> =
-        now.installations.iter().filter(|one| !was.contains(&*one.name)).collect();
-    new.sort_by_key(|one| one.name.matches('/').count());
-    for one in new.into_iter().filter(|one| one.name.contains('/')) {
-        let names = one.identity.as_ref().and_then(|identity| left.get_mut(identity));
-        if let Some(name) = names.and_then(Vec::pop) {
-            renamed.insert(Arc::clone(&one.name), Arc::clone(name));
-        }
-    }
-    renamed
-}
+/// Names that only those get who have the same requirement.
+type Reserved = BTreeSet<Arc<str>>;
 
-/// The same, with names that some of it has already.
-async fn resolve_as(
+/// The same, and the names that came too late: what they belong to has another name now.
+async fn resolve_with(
     root: &Root,
     catalog: &dyn Catalog,
     said: &Said,
-    renamed: &Renamed,
-) -> Result<Resolution, CatalogError> {
+    reserved: &Reserved,
+) -> Result<(Resolution, Reserved), CatalogError> {
     let Root { bundle, name, namespace } = root.clone();
     let only = match &*bundle.requires {
         _ if !name.is_empty() => Some(Arc::clone(&name)),
         [only] => Some(Arc::clone(&only.name)),
         _ => None,
     };
+    let roots = match &*name {
+        "" => bundle.requires.iter().map(|one| Arc::clone(&one.name)).collect(),
+        _ => [Arc::clone(&name)].into(),
+    };
     let mut work = Work {
         catalog,
         answers: Answers::new(said, only),
-        installed: said.installed.iter().flatten().map(|one| (&*one.name, one)).collect(),
-        renamed,
+        names: Names::new(said.installed.as_deref().unwrap_or_default(), reserved, roots),
         known: HashMap::new(),
         done: Resolution { namespace, ..Resolution::default() },
     };
     let own = Installation {
-        natural_name: Arc::clone(&name),
+        made_for: Arc::clone(&name),
         identity: None,
         name,
         reference: bundle.reference(),
@@ -240,12 +224,12 @@ async fn resolve_as(
         outputs: BTreeMap::new(),
     };
     work.install(own, &mut Vec::new(), None).await?;
-    let Work { mut done, answers, .. } = work;
+    let Work { mut done, answers, names, .. } = work;
     let requirements = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
     let (counting, faults) = answers.finish(requirements);
     done.said = counting;
     done.diagnostics.extend(faults);
-    Ok(done)
+    Ok((done, names.wanted))
 }
 
 /// Resolves the requirements of a deployment. Each ends in an installation that is called as it is.
@@ -271,8 +255,7 @@ type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Se
 struct Work<'a> {
     catalog: &'a dyn Catalog,
     answers: Answers<'a>,
-    installed: HashMap<&'a str, &'a Installed>,
-    renamed: &'a Renamed,
+    names: Names<'a>,
     /// Shared installations by all that has to be the same.
     known: HashMap<String, usize>,
     done: Resolution,
@@ -372,12 +355,10 @@ impl Work<'_> {
         siblings: &same::Siblings,
         way: &mut Vec<(BundleReference, Arc<str>)>,
     ) -> Result<Option<usize>, CatalogError> {
-        let natural_name: Arc<str> = match parent.name {
+        let made_for: Arc<str> = match parent.name {
             "" => Arc::clone(&requirement.name),
             parent => format!("{parent}/{}", requirement.name).into(),
         };
-        let name = Arc::clone(self.renamed.get(&natural_name).unwrap_or(&natural_name));
-        let Some(chosen) = self.choose(parent, requirement, &name).await? else { return Ok(None) };
         let group = match &requirement.sharing {
             Sharing::None => None,
             Sharing::Group(template) => match same::group(template, parent, &self.done.namespace) {
@@ -388,13 +369,20 @@ impl Work<'_> {
                 }
             },
         };
-        let (given, meaning) = self.wire(parent, requirement, &chosen, siblings);
-        // What is the same in every field but its name is one, wherever it is required.
-        let identity: Option<Arc<str>> =
-            group.as_ref().map(|group| same::identity(requirement, group, &meaning).into());
-        let key = identity.as_ref().map(|identity| format!("{} {identity}", chosen.reference));
+        // What is the same in every field but its name is one, wherever it is required. What a person says of it goes
+        // by its name, which follows from this.
+        let identity: Option<Arc<str>> = group.as_ref().map(|group| {
+            same::identity(requirement, group, &same::meanings(requirement, parent, siblings)).into()
+        });
         // Whoever names one for a deployment reads it by that name, so that it is there.
         let is_named = parent.name.is_empty();
+        let name = match is_named {
+            true => self.names.take(&made_for, identity.as_ref()),
+            false => self.names.of(&made_for, identity.as_ref()),
+        };
+        let Some(chosen) = self.choose(parent, requirement, &name).await? else { return Ok(None) };
+        let (given, meaning) = self.wire(parent, requirement, &chosen, siblings);
+        let key = identity.as_ref().map(|identity| format!("{} {identity} {meaning:?}", chosen.reference));
         let known = key.as_ref().and_then(|key| self.known.get(key)).filter(|_| !is_named);
         if let Some(place) = known.copied() {
             if let Some(known) = self.done.installations.get_mut(place) {
@@ -422,7 +410,8 @@ impl Work<'_> {
             self.done.diagnostics.push(fault.help("name an installation that is there in one of them"));
             return Ok(None);
         }
-        let own = Installation { name, natural_name, identity, group, given, ..chosen };
+        let name = if is_named { name } else { self.names.only(name, &made_for) };
+        let own = Installation { name, made_for, identity, group, given, ..chosen };
         let place = self.install(own, way, Some(meaning)).await?;
         if let (Some(key), Some(place)) = (key, place) {
             self.known.entry(key).or_insert(place);
@@ -482,7 +471,7 @@ impl Work<'_> {
                     let why = if is_before && why == Why::Named { Why::NamedBefore } else { why };
                     chosen = Some(Installation {
                         name: Arc::clone(name),
-                        natural_name: Arc::clone(name),
+                        made_for: Arc::clone(name),
                         identity: None,
                         bundle,
                         reference,
@@ -583,7 +572,7 @@ impl Work<'_> {
         mut best: Installation,
         asked: Asked<'_>,
     ) -> Result<Installation, CatalogError> {
-        let before = self.installed.get(&*best.name).copied();
+        let before = self.names.installed(&best.name);
         let is_open = matches!(best.why, Why::HighestInRange(_) | Why::HighestRelease);
         let Some(before) = before.filter(|before| is_open && before.reference != best.reference) else {
             return Ok(best);

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, InstallationField, Piece, Reference, Requirement, Setting, Template, Value};
+use purlin_model::{
+    Diagnostic, InstallationField, Piece, Reference, Requirement, Setting, Template, Value, Wire,
+};
 
 use sha2::{Digest as _, Sha256};
 
@@ -36,6 +38,16 @@ pub(crate) fn short(meaning: String) -> String {
     }
     let digest: [u8; 32] = Sha256::digest(meaning.as_bytes()).into();
     format!("#{digest:02x?}")
+}
+
+/// What all that a requirement sets is the same as, as it is written.
+pub(crate) fn meanings(requirement: &Requirement, parent: Parent<'_>, siblings: &Siblings) -> Meanings {
+    let parameters = requirement.parameters.iter().map(|wire| (Setting::Parameter, wire));
+    let credentials = requirement.credentials.iter().map(|wire| (Setting::Credential, wire));
+    let one = |(part, wire): (Setting, &Wire)| {
+        ((part, Arc::clone(&wire.name)), short(meaning(&wire.value, parent, siblings)))
+    };
+    parameters.chain(credentials).map(one).collect()
 }
 
 /// What a value is the same as: constants are, and whatever comes from the same output. What somebody is asked

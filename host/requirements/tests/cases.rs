@@ -451,9 +451,29 @@ fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
     assert_eq!(errors(&deployed(&catalog, &[&b], &said)), Vec::<&str>::new());
 }
 
-/// A name that somebody else has by right is not taken.
+/// The same for what stands below something that keeps its own name.
 #[test]
-fn a_name_goes_first_to_whom_it_belongs() {
+fn what_is_shared_below_something_shared_keeps_its_name_too() {
+    let leaf = bundle("leaf", "1.0.0", "outputs: [{name: v, default: x}]");
+    let middle = bundle("middle", "1.0.0", "requires: [{name: leaf, bundle: acme/leaf}]");
+    let top = "parameters: [{name: size, type: string}]\nrequires: [{name: middle, bundle: acme/middle, sharing: {group: {name: team}}}]";
+    let catalog = catalog(&[leaf, middle, bundle("top", "1.0.0", top)]);
+    let (b, of) = ("{name: b, bundle: acme/middle}", |name: &str| {
+        format!("{{name: {name}, bundle: acme/top, parameters: {{size: s}}}}")
+    });
+    let (f, d) = (of("f"), of("d"));
+    let first = deployed(&catalog, &[b], &Said::default());
+    let second = deployed(&catalog, &[&f, b], &after(&first));
+    assert_eq!(names(&second), ["b/leaf", "f/middle", "f", "b"]);
+    assert_eq!(
+        names(&deployed(&catalog, &[&d, &f, b], &after(&second))),
+        ["b/leaf", "f/middle", "d", "f", "b"]
+    );
+}
+
+/// Who changes what it wants has something new, and who stays the same keeps what is there, whatever that is called.
+#[test]
+fn what_is_there_stays_with_whoever_wants_the_same() {
     let db = bundle("db", "1.0.0", DB);
     let one = |name: &str, size: &str| {
         bundle(
@@ -466,11 +486,16 @@ fn a_name_goes_first_to_whom_it_belongs() {
     let both = ["{name: a, bundle: acme/a}", "{name: b, bundle: acme/b}"];
     let first = deployed(&before, &both, &Said::default());
     assert_eq!(names(&first), ["a/db", "a", "b"]);
-    let now = catalog(&[db, one("a", "l"), one("b", "s")]);
+    let now = catalog(&[db.clone(), one("a", "l"), one("b", "s")]);
     let second = deployed(&now, &both, &after(&first));
-    assert_eq!(names(&second), ["a/db", "a", "b/db", "b"]);
-    // From then on it is settled.
-    assert_eq!(names(&deployed(&now, &both, &after(&second))), ["a/db", "a", "b/db", "b"]);
+    assert_eq!(names(&second), ["a/db~2", "a", "a/db", "b"]);
+    // From then on it is settled, and what changes again is what was made for it.
+    let third = deployed(&now, &both, &after(&second));
+    assert_eq!(names(&third), ["a/db~2", "a", "a/db", "b"]);
+    let again = catalog(&[db.clone(), one("a", "xl"), one("b", "s")]);
+    assert_eq!(names(&deployed(&again, &both, &after(&third))), ["a/db~2", "a", "a/db", "b"]);
+    // Who wants the same again shares it again.
+    assert_eq!(names(&deployed(&before, &both, &after(&third))), ["a/db", "a", "b"]);
 }
 
 /// What is installed stays at its version for as long as that fits, and a newer one is offered.
