@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use purlin_model::{Answer, Choices, Said, Setting};
 use purlin_requirements::{Lost, Why, compile, resolve_requirements};
-use support::{bundle, catalog, errors, faults_of, names, resolved};
+use support::{after, bundle, catalog, deployed, errors, faults_of, names, resolved};
 
 const DB: &str =
     "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, type: string}]";
@@ -397,25 +397,6 @@ fn what_a_deployment_requires_has_an_installation_of_its_name() {
     let required_by =
         |index: usize| compiled[index].required_by.iter().map(|(by, _)| *by).collect::<Vec<_>>();
     assert_eq!((required_by(0), required_by(2)), (vec![1, 4], vec![]));
-}
-
-/// What an earlier run made of the same requirements.
-fn after(before: &purlin_requirements::Resolution) -> Said {
-    Said { installed: Some(before.installed()), before: before.said.clone(), ..Said::default() }
-}
-
-/// The resolution of a deployment that requires bundles under names, with parameters.
-fn deployed(
-    catalog: &purlin_requirements::Folders,
-    requires: &[&str],
-    said: &Said,
-) -> purlin_requirements::Resolution {
-    let requires: String = requires.iter().map(|one| format!("    - {one}\n")).collect();
-    let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n{requires}");
-    let loaded = purlin_documents::load(&[purlin_documents::Input::Text { name: "app.yaml".into(), text }]);
-    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
-    let resolving = resolve_requirements(&loaded.deployment.requires, Arc::from("dev"), catalog, said);
-    futures::executor::block_on(resolving).expect("answers")
 }
 
 /// Whoever shares an installation keeps it when the one goes that it was made for, whatever that one is called and

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_documents::{Input, bundles_in};
 use purlin_model::{Diagnostic, Said};
-use purlin_requirements::{Folders, Resolution, Root, resolve};
+use purlin_requirements::{Folders, Resolution, Root, resolve, resolve_requirements};
 
 /// A `kind: Bundle` called `acme/NAME`, with the rest of its `spec`.
 pub(crate) fn bundle(name: &str, version: &str, spec: &str) -> String {
@@ -61,4 +61,19 @@ pub(crate) fn names(resolution: &Resolution) -> Vec<&str> {
 /// The codes of the errors.
 pub(crate) fn errors(resolution: &Resolution) -> Vec<&'static str> {
     resolution.diagnostics.iter().filter(|one| one.is_error()).map(|one| one.code).collect()
+}
+
+/// What an earlier run made of the same requirements.
+pub(crate) fn after(before: &Resolution) -> Said {
+    Said { installed: Some(before.installed()), before: before.said.clone(), ..Said::default() }
+}
+
+/// The resolution of a deployment that requires bundles under names, with parameters.
+pub(crate) fn deployed(catalog: &Folders, requires: &[&str], said: &Said) -> Resolution {
+    let requires: String = requires.iter().map(|one| format!("    - {one}\n")).collect();
+    let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n{requires}");
+    let loaded = purlin_documents::load(&[Input::Text { name: "app.yaml".into(), text }]);
+    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+    let resolving = resolve_requirements(&loaded.deployment.requires, Arc::from("dev"), catalog, said);
+    futures::executor::block_on(resolving).expect("answers")
 }
