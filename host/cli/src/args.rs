@@ -302,6 +302,9 @@ pub(crate) struct PlanArgs {
     #[arg(long, help_heading = RUN)]
     pub(crate) keep_removed: bool,
 
+    #[command(flatten)]
+    pub(crate) hand_over: HandOverArgs,
+
     /// Replace this resource, whatever its inputs say; may be given several times.
     #[arg(long, value_name = "KEY", help_heading = RUN)]
     pub(crate) replace: Vec<String>,
@@ -313,11 +316,21 @@ impl PlanArgs {
         PlanOptions {
             full: self.full,
             keep_removed: self.keep_removed,
+            orphan_shared: self.hand_over.orphan_shared,
             scope: self.scope.scope(),
             replace: self.replace.clone(),
             ..PlanOptions::default()
         }
     }
+}
+
+/// What becomes of what others use.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct HandOverArgs {
+    /// Leave in place what others use in other environments, with what it depends on: it goes when the last
+    /// of them does. Without this, nothing that they use may go.
+    #[arg(long, help_heading = RUN)]
+    pub(crate) orphan_shared: bool,
 }
 
 /// What may be missing.

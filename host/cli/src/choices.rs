@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use purlin_host::documents::{Input, SourceMap, plain_file, plain_value};
-use purlin_host::model::{Answer, BundleReference, Choices, ResourceId, Setting};
+use purlin_host::model::{Answer, BundleReference, Choices, ResourceId, Setting, Wish};
 use purlin_host::requirements::Unmapped;
 
 use crate::app::App;
@@ -36,9 +36,10 @@ pub(crate) struct BundleArgs {
 /// What is said of what bundles require.
 #[derive(Clone, Default, Args)]
 pub(crate) struct ChoiceArgs {
-    /// The bundle to use for a requirement, named as in its bundle or as the installation that it ends
-    /// in. Later runs keep to it; `NAME=` takes it back. May be given several times.
-    #[arg(long, value_name = "NAME=REFERENCE", help_heading = BUNDLES)]
+    /// What a requirement ends in, named as in its bundle or as the installation that it ends in: a bundle,
+    /// or an installation that is there, as NAMESPACE/NAME, or /NAME in the global namespace. Later runs
+    /// keep to it; `NAME=` takes it back. May be given several times.
+    #[arg(long, value_name = "NAME=REFERENCE|INSTALLATION", help_heading = BUNDLES)]
     pub(crate) with: Vec<String>,
 
     /// A parameter of an installation, as text; it becomes what the bundle declares. `K:=V` takes V as
@@ -144,12 +145,12 @@ impl ChoiceArgs {
                 answers.push(option(part, text)?);
             }
         }
-        Ok(Choices { with: with(&self.with)?, answers })
+        Ok(Choices { with: with(&self.with)?, answers, makes: false })
     }
 }
 
 /// What `--with` says, by requirement.
-fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, Option<BundleReference>>, Failure> {
+fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, Option<Wish>>, Failure> {
     let mut with = BTreeMap::new();
     for written in all {
         let shown = text::line(written);

@@ -15,6 +15,7 @@ mod graph;
 mod history;
 mod import;
 mod init;
+mod installations;
 mod markdown_help;
 mod outputs;
 mod plan;
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Outputs(outputs::Args),
     Export(export::Args),
     State(state::Args),
+    Installations(installations::Args),
     Env(env::Args),
     Driver(driver::Args),
     Schema(schema::Args),
@@ -109,6 +111,7 @@ impl Command {
             Self::Outputs(args) => document(args.format.format),
             Self::Export(args) => document(args.format.format),
             Self::State(args) => document(args.format()),
+            Self::Installations(args) => document(args.format()),
             Self::Bundle(args) => document(args.format()),
             Self::Env(args) => document(args.format()),
             Self::Driver(args) => document(args.format()),
@@ -138,6 +141,7 @@ impl Command {
             Self::Outputs(_) => "outputs",
             Self::Export(_) => "export",
             Self::State(_) => "state",
+            Self::Installations(_) => "installations",
             Self::Env(_) => "env",
             Self::Driver(_) => "driver",
             Self::Schema(_) => "schema",
@@ -169,6 +173,7 @@ impl Command {
             Self::Outputs(args) => outputs::run(&args, app).await,
             Self::Export(args) => export::run(&args, app).await,
             Self::State(args) => state::run(&args, app).await,
+            Self::Installations(args) => installations::run(&args, app).await,
             Self::Env(args) => env::run(&args, app).await,
             Self::Driver(args) => driver::run(&args, app).await,
             Self::Schema(args) => schema::run(&args, app),

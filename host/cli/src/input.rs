@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use purlin_host::documents::{self, Input, Loaded, SourceMap};
 use purlin_host::model::{
-    Context, ContextDefaults, Diagnostic, EnvironmentId, KeySource, Severity, Workspace,
+    Choices, Context, ContextDefaults, Diagnostic, EnvironmentId, KeySource, Severity, Workspace,
 };
 use purlin_host::requirements::Offer;
 use purlin_host::state::{Environment, KeyProvider};
@@ -96,7 +96,7 @@ fn read(inputs: &[Input], args: &DocumentArgs, app: &App) -> Result<Loaded, Fail
     let (values, now) = (&args.values, args.choices.choices()?);
     let assignments = values.assignments()?;
     let mut loaded = app.timings.time("load documents", || documents::load(inputs));
-    loaded.said.now = now;
+    loaded.said.now = Choices { makes: args.bundle.bundle.is_some(), ..now };
     values.files.iter().for_each(|file| loaded.read_values(file));
     for Assignment { name, value } in assignments {
         match value {

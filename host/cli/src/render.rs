@@ -10,6 +10,7 @@ pub(crate) mod environment;
 pub(crate) mod explain;
 pub(crate) mod history;
 pub(crate) mod inspect;
+pub(crate) mod installation;
 pub(crate) mod mermaid;
 pub(crate) mod plan;
 pub(crate) mod state;

@@ -14,6 +14,7 @@ pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod history;
 pub(crate) mod inspect;
+pub(crate) mod installation;
 pub(crate) mod lacking;
 pub(crate) mod places;
 pub(crate) mod plan;

@@ -1,9 +1,10 @@
 //! What people change in records by hand: forgetting, protecting, marking. Nothing is called.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use purlin_model::driver::ResourceState;
-use purlin_model::{Unfinished, Urn};
+use purlin_model::{Share, Unfinished, Urn};
 use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::circles::Dependence;
@@ -22,7 +23,7 @@ use crate::recorded::{Recorded, exists, is_outcome, perhaps_made_by};
 /// others are recorded to depend on it, without `force`.
 pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
-    let depends = |record: &&std::sync::Arc<Record>| record.urn != *urn && record.dependencies.contains(urn);
+    let depends = |record: &&Arc<Record>| record.urn != *urn && record.dependencies.contains(urn);
     let dependents: BTreeSet<Urn> =
         recorded.records().filter(depends).map(|record| record.urn.clone()).collect();
     let mut changes: Vec<Change> = recorded
@@ -136,6 +137,25 @@ fn without(record: &Record, lost: impl Fn(&Urn) -> bool) -> Record {
     record
 }
 
+/// The change that shares an installation in a group, or with nobody: whatever documents say, or until they say it
+/// again.
+///
+/// # Errors
+/// [`Error::Unknown`] when nothing is recorded under the name.
+pub fn share(
+    snapshot: Snapshot,
+    urn: &Urn,
+    group: Option<&Arc<str>>,
+    by_hand: bool,
+) -> Result<Vec<Change>, Error> {
+    edit(snapshot, urn, |record| {
+        if let Some(share) = record.share.as_ref().filter(|share| share.uses.is_none()) {
+            let group = if by_hand { group.cloned() } else { share.group.clone() };
+            record.share = Some(Arc::new(Share { group, by_hand, ..Share::clone(share) }));
+        }
+    })
+}
+
 /// The change that protects a resource whatever documents say, or lifts that again. Nothing to do
 /// is no change.
 ///
@@ -239,6 +259,8 @@ mod tests {
             tainted: false,
             deleted_with: None,
             perhaps_deleted_with: Box::default(),
+            share: None,
+            abandoned: false,
             named: None,
             holds_data: None,
             created: 0,

@@ -44,7 +44,7 @@ pub use begun::{Becomes, Mark, deviations_of_rest, is_left_by_run};
 pub use compare::{Difference, compare};
 pub use current::CurrentInputs;
 pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
-pub use edits::{forget, mend, protect, settle, taint};
+pub use edits::{forget, mend, protect, settle, share, taint};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
@@ -53,8 +53,8 @@ pub use moves::rename;
 pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
-    Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, destroy, find, fits, plan,
-    read, recover, refresh, validate,
+    Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find, fits,
+    plan, read, recover, refresh, validate,
 };
 pub use purlin_sandbox::CancelToken;
 pub use rules::{Places, Rules, seal_outputs};

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Context, Finding, Label, Lifecycle, Reason, Urn};
+use purlin_model::{Context, Finding, Label, Lifecycle, Reason, Share, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -149,6 +149,8 @@ impl<'a> Task<'a> {
             protect: lifecycle.protect,
             retain: lifecycle.retain,
             named: named(node, &record.state),
+            share: share(node, Some(&record)),
+            abandoned: false,
             ..known
         };
         if let Some(anew) = anew {
@@ -281,9 +283,22 @@ pub(crate) fn record_of(
         named: None,
         deleted_with: deleted_with(graph, node, context),
         perhaps_deleted_with: Box::default(),
+        share: share(node, None),
+        abandoned: false,
         created: 0,
         updated: 0,
         deployment: Arc::clone(&context.deployment),
+    }
+}
+
+/// What others may know of it. A group that a person set stays.
+pub(crate) fn share(node: Node<'_>, before: Option<&Record>) -> Option<Arc<Share>> {
+    let share = &node.installation?.share;
+    match before.and_then(|before| before.share.as_deref()).filter(|before| before.by_hand) {
+        Some(before) if share.uses.is_none() => {
+            Some(Arc::new(Share { group: before.group.clone(), by_hand: true, ..Share::clone(share) }))
+        }
+        _ => Some(Arc::clone(share)),
     }
 }
 

@@ -455,6 +455,11 @@ impl Plan {
         self.graph.as_deref()
     }
 
+    /// What is recorded of a resource, as the plan was made from it.
+    pub fn recorded(&self, urn: &Urn) -> Option<&Record> {
+        self.recorded.current(urn).map(|record| &**record)
+    }
+
     /// By which the state is known that it was made from.
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint

@@ -19,6 +19,7 @@ mod protection;
 mod reach;
 mod scope;
 mod upkeep;
+mod used;
 mod validate;
 pub(crate) mod waits;
 
@@ -50,6 +51,7 @@ pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find};
 pub use scope::{Scope, fits};
 pub use upkeep::{read, recover, refresh};
+pub use used::Users;
 pub use validate::validate;
 
 /// How a plan is made.
@@ -64,6 +66,9 @@ pub struct PlanOptions {
     pub full: bool,
     /// Leaves in place what the documents no longer ask for.
     pub keep_removed: bool,
+    /// Leaves in place, too, what others use in other environments: it goes when the last of them does. Otherwise
+    /// nothing that they use may go.
+    pub orphan_shared: bool,
     /// Which resources it is about.
     pub scope: Scope,
     /// Resources to replace whatever their inputs say, named as in [`Scope`].
@@ -95,6 +100,7 @@ impl Default for PlanOptions {
             parallelism: 32,
             full: false,
             keep_removed: false,
+            orphan_shared: false,
             scope: Scope::default(),
             replace: Vec::new(),
             import: Vec::new(),
@@ -120,7 +126,7 @@ pub async fn plan(
     options: PlanOptions,
 ) -> Result<Plan, Error> {
     let (doubted, is_whole) = (base.doubt().is_some(), options.scope.is_everything());
-    let Base { mut recorded, mut prelude, fingerprint, protected, .. } = base;
+    let Base { mut recorded, mut prelude, fingerprint, protected, users, .. } = base;
     let names = aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
         for change in crate::moves::moves(&recorded, &names) {
@@ -157,10 +163,12 @@ pub async fn plan(
             return Err(Error::Documents(errors));
         }
     }
-    let removed = match options.keep_removed {
+    let mut removed = match options.keep_removed {
         true => Vec::new(),
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
+    let mut kept = Vec::new();
+    prelude.extend(used::keep(&mut recorded, &mut removed, (&users, options.orphan_shared), &mut kept)?);
     let vault = match options.offline {
         true => Vault::closed(),
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
@@ -205,6 +213,7 @@ pub async fn plan(
         }
         let Planner { decided, step_of, drafts, mut warnings, .. } = planner;
         warnings.extend(undecided(&recorded));
+        warnings.extend(kept.iter().cloned());
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
         let left_alone = decided.iter().filter(|one| matches!(one.work, Work::Pass) && !one.step.left_out);
@@ -247,6 +256,7 @@ pub async fn plan(
     let rules = Arc::clone(&options.rules);
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
+    used::check(&steps, &operations, &users)?;
     let suggestions = alike(&recorded, &steps, &mut operations, &graph, &set);
     let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
     for step in &mut steps {

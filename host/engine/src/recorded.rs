@@ -373,6 +373,12 @@ impl Recorded {
             text(failure.as_bytes());
             let flags = [record.protect, record.pinned, record.retain, record.external, record.tainted];
             text(&flags.map(u8::from));
+            if record.abandoned {
+                text(b"abandoned");
+            }
+            if let Some(share) = record.share.as_deref().filter(|share| share.by_hand) {
+                text(share.group.as_deref().unwrap_or("\0").as_bytes());
+            }
             record.state.outputs.feed(&mut text);
             for dependency in &record.dependencies {
                 text(dependency.as_str().as_bytes());

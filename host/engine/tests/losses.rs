@@ -85,7 +85,7 @@ async fn what_no_driver_is_called_for_loses_nothing() {
     assert!(losses(&plan).is_empty());
     // What is gone already has nothing to lose.
     platform.deploys(&of("1", "retain: false")).await;
-    let others = DestroyOptions { scope: scope(&[], &["a"]) };
+    let others = DestroyOptions { scope: scope(&[], &["a"]), ..DestroyOptions::default() };
     assert!(losses(&platform.destroy_plan_with(others).await.expect("a plan")).is_empty());
 }
 

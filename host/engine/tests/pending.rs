@@ -210,7 +210,7 @@ async fn what_was_found_late_does_not_depend_on_what_is_gone() {
     lose(&platform, "create b", Lost::After);
     platform.up(&all).await;
     // Nobody finds out. Then `a` stays where somebody asks for it alone, and is forgotten where they insist.
-    let options = DestroyOptions { scope: scope(&["a"], &[]) };
+    let options = DestroyOptions { scope: scope(&["a"], &[]), ..DestroyOptions::default() };
     assert!(platform.destroy_plan_with(options).await.is_err());
     let a = platform.record("shared.a").await.expect("recorded").urn;
     platform.write(purlin_engine::forget(platform.snapshot().await, &a, true).expect("changes")).await;
@@ -272,7 +272,10 @@ async fn what_is_left_out_and_may_have_been_made_keeps_what_it_would_need() {
     platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>"), ("c", "v: 1")], &[])).await;
     platform.done();
     let scope = Scope { exclude: vec!["thing#shared.b".to_owned()], ..Scope::default() };
-    let plan = platform.destroy_plan_with(DestroyOptions { scope }).await.expect("a plan");
+    let plan = platform
+        .destroy_plan_with(DestroyOptions { scope, ..DestroyOptions::default() })
+        .await
+        .expect("a plan");
     platform.run(plan, CancelToken::default()).await;
     assert_eq!(
         (platform.done(), platform.alive()),

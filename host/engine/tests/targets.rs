@@ -59,7 +59,7 @@ async fn nothing_goes_under_what_stays() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[])).await;
     platform.done();
-    let destroy = |scope| DestroyOptions { scope };
+    let destroy = |scope| DestroyOptions { scope, ..DestroyOptions::default() };
     match platform.destroy_plan_with(destroy(scope(&["a"], &[]))).await {
         Err(Error::Documents(faults)) => {
             assert!(faults[0].message.contains("thing.default#shared.b"), "{}", faults[0].message);
@@ -82,7 +82,7 @@ async fn what_is_excluded_from_a_destruction_keeps_what_it_depends_on() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "x: <a.v>")], &[])).await;
     platform.done();
-    let options = DestroyOptions { scope: scope(&[], &["b"]) };
+    let options = DestroyOptions { scope: scope(&[], &["b"]), ..DestroyOptions::default() };
     let plan = platform.destroy_plan_with(options).await.expect("a plan");
     assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
     assert_eq!(platform.done(), ["delete c"]);
@@ -156,7 +156,7 @@ async fn old_copies_of_what_a_run_is_not_about_are_left_alone() {
     assert_eq!(platform.copies().await, 1);
     platform.done();
     assert!(platform.up_with(&of("fixed: 2"), only(&["b"])).await.is_success());
-    let options = DestroyOptions { scope: scope(&["b"], &[]) };
+    let options = DestroyOptions { scope: scope(&["b"], &[]), ..DestroyOptions::default() };
     let plan = platform.destroy_plan_with(options).await.expect("a plan");
     assert!(platform.run(plan, CancelToken::default()).await.1.is_success());
     assert_eq!(platform.done(), ["delete b"]);

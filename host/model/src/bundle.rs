@@ -9,7 +9,8 @@ use purlin_range::Range;
 use semver::Version;
 
 use crate::{
-    Class, DriverRequirement, Key, Lifecycle, Location, Path, Recipe, ResourceId, Template, TypeName, Value,
+    Class, DriverRequirement, Key, Lifecycle, Location, Path, Recipe, ResourceId, Share, Template, TypeName,
+    Value,
 };
 
 /// A versioned, named recipe with parameters, credentials, outputs and requirements of its own.
@@ -194,6 +195,8 @@ pub struct InstallationRequest {
     pub outputs: Vec<Arc<str>>,
     /// The names of parameters that are secret. Credentials always are.
     pub secret: BTreeSet<Arc<str>>,
+    /// What others may know of it.
+    pub share: Arc<Share>,
     /// Who requires it, by the place in [`Deployment::installations`](crate::Deployment::installations), and
     /// where each says so. None of a root.
     pub required_by: Vec<(u32, Location)>,

@@ -1,10 +1,11 @@
 //! What a person says of requirements beside the documents (SPEC §6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::BundleReference;
+use crate::{BadReference, BundleReference, Existing, Urn, User};
 
 /// Which of the two things that an installation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,11 +38,59 @@ impl fmt::Display for Setting {
 /// What a person says of requirements beside the documents, in this run or in an earlier one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
-    /// The bundle for a requirement (`--with`), by the name of the requirement or by that of the installation
+    /// What a requirement is to end in (`--with`), by the name of the requirement or by that of the installation
     /// that it ends in. None takes back what an earlier run said.
-    pub with: BTreeMap<Arc<str>, Option<BundleReference>>,
+    pub with: BTreeMap<Arc<str>, Option<Wish>>,
     /// Parameters and credentials (`--param`, `--credential`), the later over the earlier.
     pub answers: Vec<Answer>,
+    /// Whether what the deployment itself requires is made, whatever is there (`--bundle`).
+    pub makes: bool,
+}
+
+/// What a person wants a requirement to end in: a bundle, or an installation that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    written: Arc<str>,
+    bundle: Option<BundleReference>,
+}
+
+impl Wish {
+    /// The bundle, where the text can mean one.
+    pub fn bundle(&self) -> Option<&BundleReference> {
+        self.bundle.as_ref()
+    }
+
+    /// The namespace, empty for the global one, and the name of the installation, where the text can mean one.
+    pub fn installation(&self) -> Option<(&str, &str)> {
+        let is_bundle =
+            self.bundle.as_ref().is_some_and(|bundle| bundle.tag.is_some() || bundle.digest.is_some());
+        if is_bundle { None } else { self.written.split_once('/') }
+    }
+}
+
+impl FromStr for Wish {
+    type Err = BadReference;
+
+    fn from_str(written: &str) -> Result<Self, Self::Err> {
+        let bundle = match written.strip_prefix('/') {
+            // An installation of the global namespace.
+            Some(name) if !name.is_empty() => None,
+            _ => Some(written.parse()?),
+        };
+        Ok(Self { written: written.into(), bundle })
+    }
+}
+
+impl From<BundleReference> for Wish {
+    fn from(bundle: BundleReference) -> Self {
+        Self { written: bundle.to_string().into(), bundle: Some(bundle) }
+    }
+}
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written)
+    }
 }
 
 /// A parameter or a credential that a person gave.
@@ -73,6 +122,12 @@ pub struct Said {
     pub before: Choices,
     /// What the last run made of requirements; none where nobody looked.
     pub installed: Option<Vec<Installed>>,
+    /// The names of the installations of this environment of which anything is recorded; none where nobody looked.
+    pub recorded: Option<BTreeSet<Arc<str>>>,
+    /// The installations of other environments that this one sees.
+    pub existing: Vec<Existing>,
+    /// Who in other environments uses those of this one, by the name of the installation.
+    pub users: BTreeMap<Arc<str>, Vec<User>>,
 }
 
 /// What a requirement ended in.
@@ -86,6 +141,8 @@ pub struct Installed {
     pub reference: BundleReference,
     /// The same for requirements that are the same in every field but their name; none where nobody shares it.
     pub identity: Option<Arc<str>>,
+    /// The URN of the installation of another environment that it stands for.
+    pub uses: Option<Urn>,
 }
 
 impl Choices {

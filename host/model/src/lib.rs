@@ -31,6 +31,7 @@ mod name;
 mod reason;
 mod recipe;
 mod secret_store;
+mod share;
 mod template;
 pub mod trouble;
 mod urn;
@@ -43,7 +44,7 @@ pub use bundle::{
     BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, Requirement, Sharing,
     Wire,
 };
-pub use choices::{Answer, Choices, Installed, Said, Setting};
+pub use choices::{Answer, Choices, Installed, Said, Setting, Wish};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
@@ -67,6 +68,7 @@ pub use name::{Class, NameError, ResourceId, TypeName};
 pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
+pub use share::{Existing, Offered, Share, Use, User};
 pub use template::{
     Absent, Access, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template, Text,
 };

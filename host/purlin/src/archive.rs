@@ -1,13 +1,15 @@
 //! Documents as they were, kept with the history and with saved plans: every text that was read,
 //! and the context that was settled.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
-    Answer, BundleReference, Choices, Context, ContextDefaults, ContextPlaces, EnvironmentId, GivenValue,
-    Installed, Location, Said, Setting, ValueOrigin,
+    Answer, Choices, Context, ContextDefaults, ContextPlaces, EnvironmentId, Existing, GivenValue, Installed,
+    Location, Said, Setting, Share, Urn, ValueOrigin, Wish,
 };
+use purlin_requirements::Installation;
 use serde::{Deserialize, Serialize};
 
 use crate::files::Files;
@@ -32,6 +34,9 @@ pub(crate) struct Archive {
     /// What requirements ended in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     installed: Vec<InstalledThen>,
+    /// The installations of other environments that are used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    existing: Vec<ExistingThen>,
     sources: Vec<Text>,
     /// The file of the workspace, counted from its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,6 +96,7 @@ impl Archive {
         let before = Choices {
             with: self.with.iter().filter_map(named).collect(),
             answers: self.answers.iter().map(answer).collect(),
+            makes: false,
         };
         let installed = self.installed.iter().filter_map(|one| {
             Some(Installed {
@@ -98,9 +104,11 @@ impl Archive {
                 made_for: Arc::from(one.made_for.as_deref().unwrap_or(&*one.name)),
                 reference: one.bundle.parse().ok()?,
                 identity: one.identity.as_deref().map(Arc::from),
+                uses: one.uses.clone(),
             })
         });
-        Said { now: Choices::default(), before, installed: Some(installed.collect()) }
+        let existing = self.existing.iter().filter_map(ExistingThen::read).collect();
+        Said { before, installed: Some(installed.collect()), existing, ..Said::default() }
     }
 
     /// The texts, to be read again.
@@ -201,16 +209,56 @@ struct InstalledThen {
     bundle: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<String>,
+    /// What it stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uses: Option<Urn>,
+}
+
+/// An installation of another environment that was used.
+#[derive(Serialize, Deserialize)]
+struct ExistingThen {
+    urn: Urn,
+    name: Arc<str>,
+    place: Arc<str>,
+    bundle: String,
+    share: Share,
+    outputs: BTreeSet<Arc<str>>,
+}
+
+impl ExistingThen {
+    fn new(one: &Existing) -> Self {
+        Self {
+            urn: one.urn.clone(),
+            name: Arc::clone(&one.name),
+            place: Arc::clone(&one.place),
+            bundle: one.reference.to_string(),
+            share: Share::clone(&one.share),
+            outputs: one.outputs.clone(),
+        }
+    }
+
+    fn read(&self) -> Option<Existing> {
+        Some(Existing {
+            urn: self.urn.clone(),
+            name: Arc::clone(&self.name),
+            place: Arc::clone(&self.place),
+            reference: self.bundle.parse().ok()?,
+            share: Arc::new(self.share.clone()),
+            outputs: self.outputs.clone(),
+            is_ready: true,
+        })
+    }
 }
 
 impl InstalledThen {
     fn new(one: Installed) -> Self {
-        let Installed { name, made_for, reference, identity } = one;
+        let Installed { name, made_for, reference, identity, uses } = one;
         Self {
             made_for: Some(made_for.to_string()).filter(|made_for| **made_for != *name),
             name: name.to_string(),
             bundle: reference.to_string(),
             identity: identity.as_deref().map(str::to_owned),
+            uses,
         }
     }
 }
@@ -293,9 +341,9 @@ impl Documents {
     /// Everything that they were read from, as bytes. They hold what secrets the documents hold.
     pub fn archive(&self) -> Vec<u8> {
         let Context { org, app, env, namespace, .. } = &*self.context;
-        let named = |(name, reference): (&Arc<str>, &Option<BundleReference>)| {
-            Some((name.to_string(), reference.as_ref()?.to_string()))
-        };
+        let named =
+            |(name, wish): (&Arc<str>, &Option<Wish>)| Some((name.to_string(), wish.as_ref()?.to_string()));
+        let used = |one: &Installation| one.uses.as_ref().map(|uses| ExistingThen::new(&uses.0));
         let archive = Archive {
             format: FORMAT,
             context: Settled {
@@ -308,6 +356,7 @@ impl Documents {
             values: self.loaded.given.iter().map(Kept::new).collect(),
             answers: self.resolution.said.answers.iter().map(SaidThen::new).collect(),
             with: self.resolution.said.with.iter().filter_map(named).collect(),
+            existing: self.resolution.installations.iter().filter_map(used).collect(),
             installed: self.resolution.installed().into_iter().map(InstalledThen::new).collect(),
             sources: self
                 .loaded

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use purlin_engine::{Base, CurrentInputs, Plan, PlanOptions, SecretStores};
@@ -238,6 +238,7 @@ impl Purlin {
         context: Arc<Context>,
         base: Option<&Base>,
     ) -> Result<Arc<Graph>, Error> {
+        let (deployment, _) = self.with_outputs(&documents.deployment).await?;
         let known = self.registry()?.known_outputs(documents).await;
         let base = base.filter(|_| documents.files.are_here());
         let recorded = |key: &Key| {
@@ -248,7 +249,7 @@ impl Purlin {
         let input = purlin_graph::Input {
             context,
             catalogue: Arc::clone(&documents.catalogue),
-            deployment: Arc::clone(&documents.deployment),
+            deployment,
             outputs: &known,
             recorded: &recorded,
         };
@@ -359,6 +360,10 @@ impl Purlin {
         if is_new {
             self.hold_against_last(documents, &base).await?;
         }
+        let (_, gone) = self.with_outputs(&documents.deployment).await?;
+        if !gone.is_empty() {
+            return Err(Error::Documents(gone));
+        }
         let recorded = Some(&base).filter(|_| is_new);
         let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
         let base = base.protected(self.protection(&documents.environment()));
@@ -371,6 +376,7 @@ impl Purlin {
         let mut plan =
             purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
         self.explain_departures(&mut plan, documents).await?;
+        self.warn_of_last_uses(&mut plan).await?;
         self.allow_as_recorded(plan, &documents.environment()).await
     }
 
@@ -379,7 +385,8 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when it cannot be read whole, [`Error::Engine`] when it contradicts itself.
     pub async fn base(&self, environment: &Environment) -> Result<Base, Error> {
-        Ok(Base::new(self.snapshot(environment).await?)?)
+        let base = Base::new(self.snapshot(environment).await?)?;
+        self.with_users(base, environment).await
     }
 
     /// Takes the lock of an environment.
@@ -406,7 +413,8 @@ impl Purlin {
             clock::now()?;
         }
         let lock = self.store().await?.lock(environment, self.holder()).await?;
-        Ok(Session { purlin: self, lock, read: Mutex::default(), current: Mutex::default() })
+        let (read, current, claimed, concerns_others) = Default::default();
+        Ok(Session { purlin: self, lock, read, current, claimed, concerns_others })
     }
 
     /// The drivers that can be used: built in, or named by the workspace.

@@ -1,6 +1,8 @@
 //! What was deployed last in an environment: its context and its documents, which later runs are
 //! held against (SPEC §9, recorded context).
 
+use std::sync::Arc;
+
 use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
 use purlin_model::{Context, ContextDefaults, Said, Workspace};
@@ -126,7 +128,9 @@ impl Purlin {
     }
 
     /// Reads what the last run was told of requirements beside its documents, and what it made of them
-    /// ([`Said`]), for a run that does not say it again. Where everything was destroyed, nothing is remembered. To be called before [`Documents::new`], with the same context.
+    /// ([`Said`]), for a run that does not say it again, and which installations are there in other environments.
+    /// Where everything was destroyed, nothing is remembered. To be called before [`Documents::new`], with the same
+    /// context.
     /// Costs nothing where nothing is required.
     ///
     /// # Errors
@@ -144,10 +148,20 @@ impl Purlin {
         // What contradicts itself is told where the documents are put into their context.
         let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
         let environment = Environment::of(&settled.context);
-        if let Some(last) = self.last_deployed(&environment).await? {
-            let now = std::mem::take(&mut loaded.said.now);
-            loaded.said = Said { now, ..last.archive()?.said() };
-        }
+        let snapshot = self.snapshot(&environment).await?;
+        let now = std::mem::take(&mut loaded.said.now);
+        let known = match snapshot.records.is_empty() && snapshot.pending.is_empty() {
+            true => None,
+            false => self.last_from_documents(&environment).await?,
+        };
+        let before = known.map(|last| last.archive()).transpose()?.map(|archive| archive.said());
+        let recorded = snapshot.records.iter().map(|record| &record.urn);
+        let open = snapshot.pending.iter().map(|intent| intent.id().urn);
+        let urns = recorded.cloned().chain(open);
+        let keys = urns.filter_map(|urn| urn.key()).filter(|key| key.type_name() == "installation");
+        let recorded = Some(keys.map(|key| Arc::from(key.id())).collect());
+        let (existing, users) = self.seen_from(&environment).await?;
+        loaded.said = Said { now, recorded, existing, users, ..before.unwrap_or_default() };
         Ok(())
     }
 

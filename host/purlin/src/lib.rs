@@ -51,6 +51,7 @@ mod saved;
 mod secrets;
 mod session;
 mod settle;
+mod sharing;
 mod stored;
 mod values;
 mod vanished;
@@ -70,6 +71,7 @@ pub use outputs::{Outputs, outputs};
 pub use reconcile::{Keeper, Pass};
 pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
+pub use sharing::{Collected, InstallationState};
 
 pub use purlin_conformance as conformance;
 pub use purlin_documents as documents;

@@ -37,6 +37,8 @@ struct Kept {
     deployment: String,
     full: bool,
     keep_removed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    orphan_shared: bool,
     targets: Vec<String>,
     exclude: Vec<String>,
     dependents: bool,
@@ -69,6 +71,7 @@ impl Purlin {
             deployment: plan.context.deployment.to_string(),
             full: options.full,
             keep_removed: options.keep_removed,
+            orphan_shared: options.orphan_shared,
             targets: options.scope.targets.clone(),
             exclude: options.scope.exclude.clone(),
             dependents: options.scope.dependents,
@@ -119,6 +122,7 @@ impl SavedPlan {
         Ok(PlanOptions {
             full: kept.full,
             keep_removed: kept.keep_removed,
+            orphan_shared: kept.orphan_shared,
             scope: Scope {
                 targets: kept.targets.clone(),
                 exclude: kept.exclude.clone(),

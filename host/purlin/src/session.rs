@@ -1,5 +1,6 @@
 //! A deployment under way: the lock of an environment, and what is recorded in it.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,10 @@ pub struct Session<'a> {
     pub(crate) read: Mutex<Option<Snapshot>>,
     /// What the current documents give resources.
     pub(crate) current: Mutex<Option<CurrentInputs>>,
+    /// The locks of environments of which this one begins to use something.
+    pub(crate) claimed: Mutex<Vec<Lock>>,
+    /// Whether a plan was about installations.
+    pub(crate) concerns_others: AtomicBool,
 }
 
 impl Session<'_> {
@@ -63,7 +68,8 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Engine`] when the records contradict each other.
     pub async fn base(&self) -> Result<Base, Error> {
-        self.base_of(self.snapshot().await?)
+        let base = self.base_of(self.snapshot().await?)?;
+        self.purlin.with_users(base, self.environment()).await
     }
 
     fn base_of(&self, snapshot: Snapshot) -> Result<Base, Error> {
@@ -193,7 +199,8 @@ impl Session<'_> {
     /// something that stays depends on what goes.
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
         let base = self.base().await?.protected(self.purlin.protection(self.environment()));
-        let plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
+        let mut plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
+        self.purlin.warn_of_last_uses(&mut plan).await?;
         self.purlin.allow_as_recorded(plan, self.environment()).await
     }
 
@@ -203,9 +210,11 @@ impl Session<'_> {
     /// # Errors
     /// When the plan was made offline, or loses data that nobody allowed to be lost
     /// ([`Plan::allow_losses`]). [`Error::Documents`] when it makes an installation of a bundle that only
-    /// another tool can provision.
+    /// another tool can provision, or takes away what others use in other environments; [`Error::State`] when
+    /// somebody has the lock of an environment of which it begins to use something.
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
         crate::installations::check_drivers(&plan)?;
+        self.claim(&plan).await?;
         let options = self.purlin.apply_options(cancel)?;
         self.forget_read();
         Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)
@@ -215,8 +224,10 @@ impl Session<'_> {
     /// changed.
     ///
     /// # Errors
-    /// [`Error::Engine`] when nothing is recorded under the old name, or something under the new.
+    /// [`Error::Engine`] when nothing is recorded under the old name, or something under the new;
+    /// [`Error::Documents`] when others use it in other environments.
     pub async fn rename(&self, old: &Urn, new: &Urn) -> Result<usize, Error> {
+        self.spare_one(old, "renamed").await?;
         self.edit(purlin_engine::rename(self.snapshot().await?, old, new)?).await
     }
 
@@ -224,8 +235,12 @@ impl Session<'_> {
     /// `force`, also where others depend on it: they lose that dependency.
     ///
     /// # Errors
-    /// [`Error::Engine`] when nothing is recorded under the name, or others depend on it.
+    /// [`Error::Engine`] when nothing is recorded under the name, or others depend on it; [`Error::Documents`] when
+    /// others use it in other environments.
     pub async fn forget(&self, urn: &Urn, force: bool) -> Result<usize, Error> {
+        if !force {
+            self.spare_one(urn, "forgotten").await?;
+        }
         self.edit(purlin_engine::forget(self.snapshot().await?, urn, force)?).await
     }
 
@@ -244,6 +259,15 @@ impl Session<'_> {
     /// [`Error::Engine`] when nothing is recorded under the name.
     pub async fn protect(&self, urn: &Urn, on: bool) -> Result<usize, Error> {
         self.edit(purlin_engine::protect(self.snapshot().await?, urn, on)?).await
+    }
+
+    /// Shares an installation in a group, or with nobody. With `by_hand` that holds whatever documents say, otherwise
+    /// until they say it again.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when nothing is recorded under the name.
+    pub async fn share(&self, urn: &Urn, group: Option<Arc<str>>, by_hand: bool) -> Result<usize, Error> {
+        self.edit(purlin_engine::share(self.snapshot().await?, urn, group.as_ref(), by_hand)?).await
     }
 
     /// Marks a resource to be replaced at the next occasion, or takes the mark away.

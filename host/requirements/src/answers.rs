@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Answer, BundleReference, Choices, Declared, Diagnostic, Said, Setting};
+use purlin_model::{Answer, Choices, Declared, Diagnostic, Said, Setting, Wish};
 use serde_json::Value;
 
 /// What was said, and what of it was used.
@@ -20,9 +20,9 @@ pub(crate) struct Answers<'a> {
     counting: Choices,
 }
 
-/// The bundle that somebody named.
+/// The bundle or the installation that somebody named.
 pub(crate) struct Named {
-    pub(crate) reference: BundleReference,
+    pub(crate) wish: Wish,
     /// Whether it was in an earlier run.
     pub(crate) is_before: bool,
 }
@@ -48,9 +48,19 @@ impl<'a> Answers<'a> {
         });
         let before = || self.said.before.with.get(installation).map(|named| (named, true));
         let (named, is_before) = now.or_else(before)?;
-        let reference = named.clone()?;
-        self.counting.with.insert(Arc::clone(installation), Some(reference.clone()));
-        Some(Named { reference, is_before })
+        let wish = named.clone()?;
+        self.counting.with.insert(Arc::clone(installation), Some(wish.clone()));
+        Some(Named { wish, is_before })
+    }
+
+    /// Whether somebody takes back now what was named.
+    pub(crate) fn takes_back(&self, installation: &str, requirement: &str) -> bool {
+        [installation, requirement].into_iter().any(|name| self.said.now.with.get(name) == Some(&None))
+    }
+
+    /// Whether what the deployment itself requires is made, whatever is there.
+    pub(crate) fn makes(&self) -> bool {
+        self.said.now.makes
     }
 
     /// The bundle that was named for an installation need not be named again.
@@ -138,7 +148,7 @@ impl<'a> Answers<'a> {
         self,
         requirements: impl Iterator<Item = &'n str>,
     ) -> (Choices, Vec<Diagnostic>) {
-        let Choices { with, answers } = &self.said.now;
+        let Choices { with, answers, makes: _ } = &self.said.now;
         let requirements: BTreeSet<&str> = requirements.collect();
         let with = with.keys().filter(|name| !self.used_with.contains(*name)).map(|name| {
             let message = format!("`--with {name}=…` names no requirement");

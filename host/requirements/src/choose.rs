@@ -18,6 +18,8 @@ pub enum Why {
     NamedBefore,
     /// It is what is installed, and still fits.
     Installed,
+    /// It is an installation that is there, of this namespace and name, and fits.
+    There(Arc<str>),
     /// No other version in the range is higher.
     HighestInRange(Range),
     /// No version is in the range, so that the reference itself counts.
@@ -38,6 +40,7 @@ impl Why {
             Self::Named => "named",
             Self::NamedBefore => "named-before",
             Self::Installed => "installed",
+            Self::There(_) => "existing",
             Self::HighestInRange(_) => "highest-in-range",
             Self::NoneInRange(_) => "none-in-range",
             Self::Reference => "reference",
@@ -54,6 +57,7 @@ impl fmt::Display for Why {
             Self::Named => f.write_str("`--with` names it"),
             Self::NamedBefore => f.write_str("`--with` named it in an earlier run"),
             Self::Installed => f.write_str("it is installed, and still fits"),
+            Self::There(id) => write!(f, "`{id}` is there, and fits"),
             Self::HighestInRange(range) => write!(f, "the highest version in `{range}`"),
             Self::NoneInRange(range) => {
                 write!(f, "no version is in `{range}`, so that the reference itself counts")
@@ -84,6 +88,16 @@ pub enum Lost {
     OtherType(Arc<str>),
     /// The catalog does not have it.
     NotFound,
+    /// Nobody may share it.
+    NotShared,
+    /// It is made from another bundle.
+    OtherBundle,
+    /// It is of another version than the one that is named.
+    OtherVersion,
+    /// It is not whole, or is about to change.
+    NotReady,
+    /// Another one that fits is nearer: in the same namespace, or of a higher version.
+    Farther,
 }
 
 impl Lost {
@@ -98,6 +112,11 @@ impl Lost {
             Self::LacksOutput(_) => "lacks-output",
             Self::OtherType(_) => "other-type",
             Self::NotFound => "not-found",
+            Self::NotShared => "not-shared",
+            Self::OtherBundle => "other-bundle",
+            Self::OtherVersion => "other-version",
+            Self::NotReady => "not-ready",
+            Self::Farther => "farther",
         }
     }
 }
@@ -113,6 +132,11 @@ impl fmt::Display for Lost {
             Self::LacksOutput(name) => write!(f, "lacks the output `{name}`"),
             Self::OtherType(name) => write!(f, "its output `{name}` is of another type"),
             Self::NotFound => f.write_str("not in the catalog"),
+            Self::NotShared => f.write_str("it is not shared"),
+            Self::OtherBundle => f.write_str("made from another bundle"),
+            Self::OtherVersion => f.write_str("of another version than the reference names"),
+            Self::NotReady => f.write_str("not ready to be used"),
+            Self::Farther => f.write_str("another one that fits is nearer, or of a higher version"),
         }
     }
 }

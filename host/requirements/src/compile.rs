@@ -2,16 +2,18 @@
 //! (SPEC §6).
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use purlin_model::{
-    Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, InstallationField,
-    InstallationRequest, Location, Map, NameError, Part, Path, Piece, Placeholder, Recipe, Reference,
-    Requirement, ResourceId, Setting, Template, Text, TypeName, Value, Wire,
+    Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
+    InstallationField, InstallationRequest, Lifecycle, Location, Map, NameError, Part, Path, Piece,
+    Placeholder, Recipe, Reference, Requirement, ResourceId, Setting, Share, Template, Text, TypeName, Use,
+    Value, Wire,
 };
 use serde_json::json;
 
+use crate::fit::offered;
 use crate::resolve::{Given, Installation, Resolution};
 
 /// The driver of bundles that say none. What it is given becomes the outputs.
@@ -106,7 +108,49 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
+    /// What stands for an installation of another environment. Its outputs are read from what is recorded there
+    /// when a plan is made, so that a later run sees what has changed.
+    fn stand_in(
+        &self,
+        id: ResourceId,
+        required_by: Vec<(u32, Location)>,
+        (used, needs): &(Existing, Use),
+    ) -> InstallationRequest {
+        let location = self.one.location.clone();
+        let driver = DriverRequirement { name: REGISTERS.into(), range: None, location: location.clone() };
+        let uses = Value::from(used.urn.as_str());
+        let params: Map = [(Arc::from("uses"), uses)].into_iter().collect();
+        InstallationRequest {
+            id,
+            recipe: Arc::new(Recipe {
+                name: Some(self.one.reference.to_string().into()),
+                driver,
+                account: None,
+                values: Template::default(),
+                secrets: Template::default(),
+                secret_refs: None,
+                provision: Vec::new(),
+                lifecycle: Lifecycle::default(),
+                location: location.clone(),
+            }),
+            params: Arc::new(Template::Constant(Value::Map(params))),
+            schema: Arc::new(json!({})),
+            needs_driver: false,
+            outputs: used.outputs.iter().cloned().collect(),
+            secret: BTreeSet::new(),
+            share: Arc::new(Share {
+                uses: Some(needs.clone()),
+                ..Share::new(Arc::clone(self.namespace), None, None, Vec::new())
+            }),
+            required_by,
+            location,
+        }
+    }
+
     fn request(&self, id: ResourceId, required_by: Vec<(u32, Location)>) -> InstallationRequest {
+        if let Some(uses) = &self.one.uses {
+            return self.stand_in(id, required_by, uses);
+        }
         let parent = required_by.first().and_then(|(at, _)| self.all.get(*at as usize));
         let bundle = &self.one.bundle;
         let secret = bundle.parameters.iter().filter(|one| one.is_sensitive);
@@ -118,6 +162,12 @@ impl Compiler<'_> {
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
             outputs: self.outputs(),
             secret: secret.map(|one| Arc::clone(&one.name)).collect(),
+            share: Arc::new(Share::new(
+                Arc::clone(self.namespace),
+                self.one.group.clone(),
+                bundle.provides.clone(),
+                offered(bundle),
+            )),
             required_by,
             location: self.one.location.clone(),
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use purlin_model::{Bundle, Declared, Piece, Placeholder, Reference, Requirement, Template};
+use purlin_model::{Bundle, Offered, Piece, Placeholder, Reference, Requirement, Template};
 
 use crate::choose::Lost;
 
@@ -27,45 +27,35 @@ pub(crate) fn used(parent: &Bundle) -> Used {
 }
 
 /// What a bundle offers: its outputs, and those that its requirements give it.
-pub(crate) fn offered(bundle: &Bundle) -> Vec<Declared> {
-    let mut all = bundle.outputs.clone();
+pub(crate) fn offered(bundle: &Bundle) -> Vec<Offered> {
+    let mut all: Vec<Offered> = bundle.outputs.iter().map(Offered::from).collect();
     for wire in bundle.requires.iter().flat_map(|one| &one.outputs) {
         if !all.iter().any(|output| output.name == wire.name) {
-            all.push(Declared {
-                name: Arc::clone(&wire.name),
-                id: None,
-                description: None,
-                schema: serde_json::Map::new(),
-                default: None,
-                is_required: false,
-                is_sensitive: false,
-                location: wire.location.clone(),
-            });
+            all.push(Offered { name: Arc::clone(&wire.name), ..Offered::default() });
         }
     }
     all
 }
 
-/// The output of a bundle for each that is asked for, by the name that it is asked for under.
+/// Of what is offered the output for each that is asked for, by the name that it is asked for under.
 ///
 /// # Errors
-/// The first that the bundle does not have, or has with another type.
+/// The first that is not among them, or is of another type.
 pub(crate) fn fits(
-    bundle: &Bundle,
+    offered: &[Offered],
     requirement: &Requirement,
     used: &BTreeSet<Arc<str>>,
     by_reference: Option<&Bundle>,
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Lost> {
-    let offered = offered(bundle);
-    let wished: Vec<Declared> = match by_reference {
+    let wished: Vec<Offered> = match by_reference {
         Some(other) => self::offered(other),
-        None => requirement.interface.outputs.clone(),
+        None => requirement.interface.outputs.iter().map(Offered::from).collect(),
     };
     let names: BTreeSet<&Arc<str>> = used.iter().chain(wished.iter().map(|one| &one.name)).collect();
     let mut found = BTreeMap::new();
     for name in names {
         let wish = wished.iter().find(|one| one.name == *name);
-        let is_it = |output: &&Declared| match (wish.and_then(|wish| wish.id.as_ref()), &output.id) {
+        let is_it = |output: &&Offered| match (wish.and_then(|wish| wish.id.as_ref()), &output.id) {
             (Some(wished), Some(known)) => wished == known,
             _ => output.name == *name,
         };

@@ -8,6 +8,7 @@ mod answers;
 mod catalog;
 mod choose;
 mod compile;
+mod existing;
 mod fit;
 mod names;
 mod resolve;

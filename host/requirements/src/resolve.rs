@@ -6,14 +6,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use purlin_model::{
-    Bundle, BundleReference, Choices, Declared, Diagnostic, Installed, Location, Requirement, Said, Setting,
-    Sharing, Template, Value, Wire,
+    Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Location, Requirement, Said,
+    Setting, Sharing, Template, Use, User, Value, Wire,
 };
+use semver::Version;
 
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why, candidates, choose};
-use crate::fit::{Used, fits, used};
+use crate::existing::{PassedOver, Seen, Wanted, id, needs, outputs_fit, suits};
+use crate::fit::{Used, fits, offered, used};
 use crate::names::Names;
 use crate::{same, wires};
 
@@ -52,6 +54,10 @@ pub struct Installation {
     pub why: Why,
     /// The others that were looked at, and why each of them was not taken.
     pub lost: Vec<(BundleReference, Lost)>,
+    /// Installations that are there and were not used, by namespace and name, and why.
+    pub passed_over: Vec<(Arc<str>, Lost)>,
+    /// The installation of another environment that it stands for, and what is needed of that.
+    pub uses: Option<Box<(Existing, Use)>>,
     /// The group that shares it; none where nobody may.
     pub group: Option<Arc<str>>,
     /// What sets its parameters and credentials.
@@ -146,6 +152,7 @@ impl Resolution {
             made_for: Arc::clone(&one.made_for),
             reference: one.reference.clone(),
             identity: one.identity.clone(),
+            uses: one.uses.as_ref().map(|uses| uses.0.urn.clone()),
         };
         self.installations.iter().map(one).collect()
     }
@@ -205,6 +212,9 @@ async fn resolve_with(
     let mut work = Work {
         catalog,
         answers: Answers::new(said, only),
+        seen: Seen::new(Arc::clone(&namespace), &said.existing),
+        recorded: said.recorded.as_ref(),
+        users: &said.users,
         names: Names::new(said.installed.as_deref().unwrap_or_default(), reserved, roots),
         known: HashMap::new(),
         done: Resolution { namespace, ..Resolution::default() },
@@ -218,6 +228,8 @@ async fn resolve_with(
         bundle,
         why: Why::Root,
         lost: Vec::new(),
+        passed_over: Vec::new(),
+        uses: None,
         group: None,
         given: Vec::new(),
         requires: Vec::new(),
@@ -256,6 +268,11 @@ struct Work<'a> {
     catalog: &'a dyn Catalog,
     answers: Answers<'a>,
     names: Names<'a>,
+    seen: Seen<'a>,
+    /// The names of the installations of this environment of which anything is recorded.
+    recorded: Option<&'a BTreeSet<Arc<str>>>,
+    /// Who in other environments uses what is installed here.
+    users: &'a BTreeMap<Arc<str>, Vec<User>>,
     /// Shared installations by all that has to be the same.
     known: HashMap<String, usize>,
     done: Resolution,
@@ -380,17 +397,34 @@ impl Work<'_> {
             true => self.names.take(&made_for, identity.as_ref()),
             false => self.names.of(&made_for, identity.as_ref()),
         };
-        let Some(chosen) = self.choose(parent, requirement, &name).await? else { return Ok(None) };
+        let chosen = match self.there(parent, requirement, (&name, group.as_deref()), is_named).await? {
+            There::Uses(chosen) => Some(*chosen),
+            There::Wrong => None,
+            There::Nothing(passed_over) => {
+                let chosen = self.choose(parent, requirement, &name).await?;
+                chosen.map(|chosen| Installation { passed_over, ..chosen })
+            }
+        };
+        let Some(chosen) = chosen else { return Ok(None) };
+        if chosen.uses.is_none() && !self.suits_all(&name, &chosen, requirement) {
+            return Ok(None);
+        }
         let (given, meaning) = self.wire(parent, requirement, &chosen, siblings);
         let key = identity.as_ref().map(|identity| format!("{} {identity} {meaning:?}", chosen.reference));
         let known = key.as_ref().and_then(|key| self.known.get(key)).filter(|_| !is_named);
         if let Some(place) = known.copied() {
             if let Some(known) = self.done.installations.get_mut(place) {
+                if let (Some(known), Some(also)) = (&mut known.uses, &chosen.uses) {
+                    known.1.outputs.extend(also.1.outputs.iter().cloned());
+                    known.1.outputs.sort_unstable();
+                    known.1.outputs.dedup();
+                }
                 known.outputs.extend(chosen.outputs);
             }
             return Ok(Some(place));
         }
-        if let Some(at) = way.iter().position(|(reference, _)| *reference == chosen.reference) {
+        let again = way.iter().position(|(reference, _)| *reference == chosen.reference);
+        if let Some(at) = again.filter(|_| chosen.uses.is_none()) {
             self.done.diagnostics.push(looped(&way[at..], &chosen.reference, requirement));
             return Ok(None);
         }
@@ -411,12 +445,136 @@ impl Work<'_> {
             return Ok(None);
         }
         let name = if is_named { name } else { self.names.only(name, &made_for) };
+        // Who uses something does not share that with others.
+        let group = group.filter(|_| chosen.uses.is_none());
         let own = Installation { name, made_for, identity, group, given, ..chosen };
         let place = self.install(own, way, Some(meaning)).await?;
         if let (Some(key), Some(place)) = (key, place) {
             self.known.entry(key).or_insert(place);
         }
         Ok(place)
+    }
+
+    /// An installation that is there already, where one fits or somebody named it (SPEC §6, steps 1 and 2).
+    async fn there(
+        &mut self,
+        parent: Parent<'_>,
+        requirement: &Requirement,
+        (name, group): (&Arc<str>, Option<&str>),
+        is_named: bool,
+    ) -> Result<There, CatalogError> {
+        let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
+        let by_reference = match &requirement.interface.reference {
+            Some(reference) => self.catalog.bundle(reference).await?,
+            None => None,
+        };
+        let wanted = Wanted { requirement, used: &used, by_reference: by_reference.as_deref() };
+        let named = self.answers.with(name, &requirement.name);
+        if let Some(named) = &named {
+            let Some(asked) = named.wish.installation() else { return Ok(There::Nothing(Vec::new())) };
+            let Some(one) = self.seen.named(asked) else {
+                if named.wish.bundle().is_some() {
+                    return Ok(There::Nothing(Vec::new()));
+                }
+                let fault = self.no_installation(asked, requirement);
+                self.done.diagnostics.push(fault);
+                return Ok(There::Wrong);
+            };
+            let fit = match one.share.group {
+                Some(_) => outputs_fit(one, wanted),
+                None => Err(Lost::NotShared),
+            };
+            return Ok(match fit {
+                Ok(outputs) => There::uses(name, requirement, one, (outputs, true)),
+                Err(why) => {
+                    let message =
+                        format!("`{}` cannot be used for `{}`: {why}", named.wish, requirement.name);
+                    let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
+                    let help = format!(
+                        "name another one, or a bundle: `--with {}=REPOSITORY:TAG`",
+                        requirement.name
+                    );
+                    self.done.diagnostics.push(fault.help(help));
+                    There::Wrong
+                }
+            });
+        }
+        let installed = self.names.installed(name);
+        // What came to nothing is looked for again.
+        let is_recorded = self.recorded.is_none_or(|recorded| recorded.contains(name));
+        let is_made = is_recorded && installed.is_some_and(|installed| installed.uses.is_none());
+        let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
+            return Ok(There::Nothing(Vec::new()));
+        };
+        let mut passed_over = Vec::new();
+        if !self.answers.takes_back(name, &requirement.name) {
+            match self.seen.used_before(installed, wanted) {
+                Ok(Some((one, outputs))) => {
+                    return Ok(There::uses(name, requirement, one, (outputs, false)));
+                }
+                Ok(None) => {}
+                Err(lost) => passed_over.push(lost),
+            }
+        }
+        // What nobody can look at cannot be held against an interface.
+        if requirement.interface.reference.is_some() && by_reference.is_none() {
+            return Ok(There::Nothing(passed_over));
+        }
+        let (found, lost) = self.seen.fitting(group, wanted);
+        passed_over.extend(lost);
+        Ok(match found {
+            Some((one, outputs)) => match There::uses(name, requirement, one, (outputs, false)) {
+                There::Uses(chosen) => There::Uses(Box::new(Installation { passed_over, ..*chosen })),
+                other => other,
+            },
+            None => There::Nothing(passed_over),
+        })
+    }
+
+    fn no_installation(&self, asked: (&str, &str), requirement: &Requirement) -> Diagnostic {
+        let written = format!("{}/{}", asked.0, asked.1);
+        let message = format!("there is no installation `{written}`, which `{}` is to be", requirement.name);
+        let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
+        if self.seen.hidden(asked) {
+            let help =
+                "it is in another namespace, and only those of the same and of the global one are seen";
+            return fault.help(help);
+        }
+        let ids: Vec<String> = self.seen.ids().collect();
+        match purlin_expression::nearest(&written, ids.iter().map(String::as_str)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help("`purlin installations` lists those that are there"),
+        }
+    }
+
+    /// Of those who use what is installed under a name the first who cannot do with a bundle, and why.
+    fn unsuited(&self, name: &str, chosen: &Installation) -> Option<(&User, Lost)> {
+        let users = self.users.get(name)?;
+        let offered: BTreeSet<Arc<str>> = offered(&chosen.bundle).into_iter().map(|one| one.name).collect();
+        let version = chosen.reference.version();
+        users.iter().find_map(|user| Some((user, suits(user, version.as_ref(), &offered).err()?)))
+    }
+
+    /// Whether all who use what is installed under a name can do with what is to be there.
+    fn suits_all(&mut self, name: &str, chosen: &Installation, requirement: &Requirement) -> bool {
+        let Some((user, why)) = self.unsuited(name, chosen) else { return true };
+        let range = user.needs.version.as_deref().unwrap_or_default();
+        let message =
+            format!("`{}` would no longer suit `{}`, which uses `{name}`", chosen.reference, user.urn);
+        let fault = Diagnostic::error("breaks-user", message).at(&requirement.location);
+        let fault = match &why {
+            Lost::OutOfRange => fault.fact(format!("that needs a version in `{range}`")),
+            why => fault.fact(why.to_string()),
+        };
+        let fault = match self.names.installed(name) {
+            Some(installed) => fault.help(format!(
+                "stay with `--with {}={}`, or have that use another one first",
+                requirement.name, installed.reference
+            )),
+            None => fault.help("have that use another one first"),
+        };
+        self.done.diagnostics.push(fault);
+        false
     }
 
     /// The best bundle that offers what is asked for.
@@ -428,7 +586,7 @@ impl Work<'_> {
     ) -> Result<Option<Installation>, CatalogError> {
         let named = self.answers.with(name, &requirement.name);
         let (named, is_before) = (
-            named.as_ref().map(|named| &named.reference),
+            named.as_ref().and_then(|named| named.wish.bundle()),
             named.as_ref().is_some_and(|named| named.is_before),
         );
         let Some(asked) = named.or(requirement.reference.as_ref()) else {
@@ -466,7 +624,7 @@ impl Work<'_> {
                 lost.push((reference, Lost::NotFound));
                 continue;
             };
-            match fits(&bundle, requirement, &used, by_reference.as_deref()) {
+            match fits(&offered(&bundle), requirement, &used, by_reference.as_deref()) {
                 Ok(outputs) => {
                     let why = if is_before && why == Why::Named { Why::NamedBefore } else { why };
                     chosen = Some(Installation {
@@ -477,6 +635,8 @@ impl Work<'_> {
                         reference,
                         why,
                         lost: Vec::new(),
+                        passed_over: Vec::new(),
+                        uses: None,
                         group: None,
                         given: Vec::new(),
                         requires: Vec::new(),
@@ -529,7 +689,7 @@ impl Work<'_> {
             let tags = self.catalog.tags(&asked.repository).await?;
             let Some((best, _)) = choose(&asked, &tags) else { continue };
             let Some(bundle) = self.catalog.bundle(&best).await? else { continue };
-            if fits(&bundle, requirement, &used, by_reference.as_deref()).is_ok() {
+            if fits(&offered(&bundle), requirement, &used, by_reference.as_deref()).is_ok() {
                 fitting.push(best);
             }
         }
@@ -581,16 +741,19 @@ impl Work<'_> {
         let is_it = |(one, why): &(BundleReference, Lost)| *one == before.reference && *why == Lost::Lower;
         let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };
         let Some(bundle) = self.catalog.bundle(&before.reference).await? else { return Ok(best) };
-        let Ok(outputs) = fits(&bundle, asked.requirement, asked.used, asked.by_reference) else {
+        let Ok(outputs) = fits(&offered(&bundle), asked.requirement, asked.used, asked.by_reference) else {
             return Ok(best);
         };
         best.lost.swap_remove(at);
         best.lost.push((best.reference.clone(), Lost::Newer));
-        self.done.offers.push(Offer {
-            installation: Arc::clone(&best.name),
-            installed: before.reference.clone(),
-            newer: best.reference.clone(),
-        });
+        // Who uses it has to be able to do with a newer one.
+        if self.unsuited(&best.name, &best).is_none() {
+            self.done.offers.push(Offer {
+                installation: Arc::clone(&best.name),
+                installed: before.reference.clone(),
+                newer: best.reference.clone(),
+            });
+        }
         Ok(Installation { bundle, reference: before.reference.clone(), why: Why::Installed, outputs, ..best })
     }
 
@@ -635,6 +798,49 @@ impl Work<'_> {
             }
         }
         (given, meaning)
+    }
+}
+
+/// What is there for a requirement.
+enum There {
+    /// An installation that it uses.
+    Uses(Box<Installation>),
+    /// Nothing that fits. Beside it those that were looked at.
+    Nothing(PassedOver),
+    /// What somebody named cannot be used; that is told.
+    Wrong,
+}
+
+impl There {
+    fn uses(
+        name: &Arc<str>,
+        requirement: &Requirement,
+        one: &Existing,
+        (outputs, by_hand): (BTreeMap<Arc<str>, Arc<str>>, bool),
+    ) -> Self {
+        let bundle = Bundle {
+            repository: Arc::clone(&one.reference.repository),
+            version: one.reference.version().unwrap_or_else(|| Version::new(0, 0, 0)),
+            location: requirement.location.clone(),
+            ..Bundle::requiring(Vec::new())
+        };
+        let needs = needs(one, requirement, by_hand, &outputs);
+        Self::Uses(Box::new(Installation {
+            name: Arc::clone(name),
+            made_for: Arc::clone(name),
+            identity: None,
+            bundle: Arc::new(bundle),
+            reference: one.reference.clone(),
+            why: if by_hand { Why::Named } else { Why::There(id(one)) },
+            lost: Vec::new(),
+            passed_over: Vec::new(),
+            uses: Some(Box::new((one.clone(), needs))),
+            group: None,
+            given: Vec::new(),
+            requires: Vec::new(),
+            outputs,
+            location: requirement.location.clone(),
+        }))
     }
 }
 

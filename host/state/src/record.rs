@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Label, Unfinished, Urn, Value};
+use purlin_model::{Label, Share, Unfinished, Urn, Value};
 
 /// Whether a resource is whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,6 +103,11 @@ pub struct Record {
     /// empty where that says no more than that something is. None where it holds no data, or was
     /// recorded before this was.
     pub holds_data: Option<Arc<str>>,
+    /// What others may know of it, where it is an installation (SPEC §6).
+    pub share: Option<Arc<Share>>,
+    /// No document asks for it any more, and somebody in another environment used it then: it goes when the last
+    /// of them does.
+    pub abandoned: bool,
     /// When it was first recorded, milliseconds since 1970.
     pub created: u64,
     /// When it was last changed, milliseconds since 1970.

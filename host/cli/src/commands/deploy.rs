@@ -11,7 +11,7 @@ use purlin_host::documents::SourceMap;
 use purlin_host::engine::{CancelToken, Event, Phase, Plan, PlanOptions, Summary};
 use purlin_host::model::{Context, Key};
 use purlin_host::state::{Doubt, Environment};
-use purlin_host::{Documents, Purlin, Session};
+use purlin_host::{Collected, Documents, Purlin, Session};
 
 use self::interrupts::Interrupts;
 use crate::app::App;
@@ -25,6 +25,7 @@ use crate::render::plan::Look;
 use crate::report;
 use crate::report::lacking::All;
 use crate::report::places;
+use crate::surroundings;
 use crate::text;
 use crate::ui::Level;
 
@@ -213,13 +214,32 @@ pub(super) async fn run(
 ) -> Result<Status, purlin_host::Error> {
     let total = plan.announced();
     let summary = follow(session, plan, documents, true, shown, app).await?;
+    let collected = session.collect(&surroundings::deployment_id(), &CancelToken::default()).await?;
     if summary.ends_doubt {
         session.trust().await?;
     }
     if total > 0 || !summary.is_success() {
         end(&summary, documents, shown, app);
     }
-    Ok(if summary.is_success() { Status::Done } else { Status::Failed })
+    let all_gone = say_collected(&collected, shown, app);
+    Ok(if summary.is_success() && all_gone { Status::Done } else { Status::Failed })
+}
+
+/// Says what was deleted in other environments, as nobody uses it any more; whether all of it is gone.
+fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool {
+    for Collected { environment, summary, keys } in collected {
+        let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", text::line(key.as_str()))).collect();
+        if summary.is_success() {
+            app.ui.note(&format!("deleted {} of {environment}, which nobody uses any more", keys.join(", ")));
+        } else {
+            app.ui.warning(&format!(
+                "{} of {environment}, which nobody uses any more, could not be deleted",
+                keys.join(", ")
+            ));
+            end(summary, None, &Shown { json: false, ..*shown }, app);
+        }
+    }
+    collected.iter().all(|one| one.summary.is_success())
 }
 
 /// Says how a run ended: what failed, what that blocked, and what waits.

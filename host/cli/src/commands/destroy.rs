@@ -8,7 +8,7 @@ use purlin_host::state::Outcome;
 
 use super::deploy::{self, Shown};
 use crate::app::App;
-use crate::args::{DocumentArgs, Format, FormatArg, ScopeArgs};
+use crate::args::{DocumentArgs, Format, FormatArg, HandOverArgs, ScopeArgs};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     scope: ScopeArgs,
 
     #[command(flatten)]
+    hand_over: HandOverArgs,
+
+    #[command(flatten)]
     consent: ConsentArgs,
 
     /// Go on for so long while a provider refuses a deletion, such as `10m`: after 1 s, then 2 s, up to a
@@ -49,6 +52,13 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(super) format: FormatArg,
+}
+
+impl Args {
+    fn options(&self) -> DestroyOptions {
+        let orphan_shared = self.hand_over.orphan_shared;
+        DestroyOptions { scope: self.scope.scope(), orphan_shared, ..DestroyOptions::default() }
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -73,7 +83,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
         return Ok(Status::Failed);
     }
-    let options = DestroyOptions { scope: args.scope.scope() };
+    let options = args.options();
     let plan = session.plan_destroy(&place.context, options);
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
     if plan.steps.is_empty() && args.scope.scope().is_everything() {
@@ -113,7 +123,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         // An entry of the history for each attempt.
         place.context.deployment = surroundings::deployment_id().into();
-        let options = DestroyOptions { scope: args.scope.scope() };
+        let options = args.options();
         let mut plan = session.plan_destroy(&place.context, options).await.map_err(fail)?;
         // They agreed to the first plan, which had all of it.
         let losses = plan.losses_not_allowed();

@@ -10,7 +10,7 @@ use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
 use super::read::{look_at, refreshed, tells_all};
-use super::{Done, Outcome, Task, Turn, named, nothing, somewhere};
+use super::{Done, Outcome, Task, Turn, named, nothing, share, somewhere};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -298,6 +298,7 @@ impl Task<'_> {
             state: record.state.clone(),
             created: record.created,
             pinned: record.pinned,
+            share: share(node, Some(record)),
             named: named(node, &record.state),
             holds_data: holding::held(driver, self.step.key.type_name(), &prepared.inputs, Some(record)),
             ..changed
@@ -329,6 +330,7 @@ impl Task<'_> {
                 // Whose state and cookie it is.
                 driver: changed.driver.clone(),
                 protect: changed.protect,
+                share: changed.share.clone(),
                 retain: changed.retain,
                 holds_data: changed.holds_data.clone().or_else(|| record.holds_data.clone()),
                 ..self.between(record, &changed)

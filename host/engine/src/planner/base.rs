@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use purlin_model::{Location, Obstacle, Unfinished, Urn};
 use purlin_state::{Change, Doubt, Durable, Record, Snapshot, Status, Writer};
 
+use super::Users;
 use crate::current::CurrentInputs;
 use crate::error::Error;
 use crate::recorded::Recorded;
@@ -26,6 +27,8 @@ pub struct Base {
     pub(crate) paused: Option<Arc<HashSet<Urn>>>,
     /// Why the records may be older than what is real.
     doubt: Option<Doubt>,
+    /// Who uses what is recorded here from other environments.
+    pub(crate) users: Arc<Users>,
     /// What the current documents give resources; none where no documents are at hand.
     pub(crate) current: Option<CurrentInputs>,
 }
@@ -46,6 +49,7 @@ impl Base {
             protected: None,
             paused: None,
             doubt,
+            users: Arc::default(),
             current: None,
         })
     }
@@ -74,6 +78,12 @@ impl Base {
     #[must_use]
     pub fn paused(self, paused: Arc<HashSet<Urn>>) -> Self {
         Self { paused: Some(paused), ..self }
+    }
+
+    /// The same, with who uses what is recorded here from other environments: none of that may go.
+    #[must_use]
+    pub fn used_by(self, users: Arc<Users>) -> Self {
+        Self { users, ..self }
     }
 
     /// The same, with what the current documents give resources: it is used where a call with the recorded

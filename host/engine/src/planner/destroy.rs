@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_model::{Context, Diagnostic, Obstacle, Reason, Urn};
 
-use super::{Base, Role, Scope, drivers, losses, operations, protection, to_delete, undecided};
+use super::{Base, Role, Scope, drivers, losses, operations, protection, to_delete, undecided, used};
 use crate::driver::Drivers;
 use crate::error::Error;
 use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
@@ -15,6 +15,11 @@ use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
 pub struct DestroyOptions {
     /// Which resources it is about. What an excluded one depends on stays too.
     pub scope: Scope,
+    /// Leaves in place what others use in other environments: it goes when the last of them does. Otherwise nothing
+    /// that they use may go.
+    pub orphan_shared: bool,
+    /// Deletes what was handed over so, and nobody uses any more; nothing else.
+    pub only_left: bool,
 }
 
 /// Plans to delete what is recorded, dependents first.
@@ -28,7 +33,7 @@ pub async fn destroy(
     drivers: &dyn Drivers,
     options: DestroyOptions,
 ) -> Result<Plan, Error> {
-    let Base { recorded, prelude, fingerprint, protected, current, .. } = base;
+    let Base { mut recorded, mut prelude, fingerprint, protected, current, users, .. } = base;
     let scope = options.scope.resolve(context, None, &recorded, Role::Target).map_err(Error::Names)?;
     let mut going: HashSet<Urn> = recorded.all_current().map(|record| record.urn.clone()).collect();
     if let Some(scope) = &scope {
@@ -38,12 +43,17 @@ pub async fn destroy(
             going.retain(|urn| scope.contains(urn));
         }
     }
+    if options.only_left {
+        let left = used::left(&recorded, &users);
+        going.retain(|urn| left.contains(urn));
+    }
     let paused = paused(&recorded, &going);
     if !paused.is_empty() {
         return Err(Error::Documents(paused));
     }
     let mut warnings = undecided(&recorded);
-    let going: Vec<Urn> = going.into_iter().collect();
+    let mut going: Vec<Urn> = going.into_iter().collect();
+    prelude.extend(used::keep(&mut recorded, &mut going, (&users, options.orphan_shared), &mut warnings)?);
     let operations::Built { mut steps, mut operations, .. } =
         operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;

@@ -318,7 +318,7 @@ impl Place {
                 purlin_engine::refresh(&context, base, &self.shelf, &self.scope(part)).await
             }
             Command::Destroy(part) => {
-                let options = DestroyOptions { scope: self.scope(part) };
+                let options = DestroyOptions { scope: self.scope(part), ..DestroyOptions::default() };
                 purlin_engine::destroy(&context, base, &self.shelf, options).await
             }
             Command::Resolve => return Ok(Err(Vec::new())),

@@ -93,6 +93,8 @@ prop_compose! {
             named: named.map(Into::into),
             deleted_with,
             perhaps_deleted_with: perhaps.into(),
+            share: None,
+            abandoned: false,
             holds_data: holds_data.map(Into::into),
             created,
             updated,

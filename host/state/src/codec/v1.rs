@@ -75,6 +75,8 @@ pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fa
         tainted: false,
         deleted_with: None,
         perhaps_deleted_with: Box::default(),
+        share: None,
+        abandoned: false,
         named: None,
         holds_data: None,
         created,

@@ -81,6 +81,8 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
         tainted: has(TAINTED),
         deleted_with,
         perhaps_deleted_with: Box::default(),
+        share: None,
+        abandoned: false,
         holds_data,
         created,
         updated,

@@ -21,7 +21,9 @@ const TAINTED: u64 = 1 << 5;
 const PINNED: u64 = 1 << 6;
 const NAMED: u64 = 1 << 7;
 const PERHAPS: u64 = 1 << 8;
-const ALL: u64 = (PERHAPS << 1) - 1;
+const SHARE: u64 = 1 << 9;
+const ABANDONED: u64 = 1 << 10;
+const ALL: u64 = (ABANDONED << 1) - 1;
 
 const DRIFTED: u8 = 1;
 const INTERRUPTED_UPDATE: u8 = 2;
@@ -48,7 +50,9 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
             | flag(TAINTED, record.tainted)
             | flag(PINNED, record.pinned)
             | flag(NAMED, record.named.is_some())
-            | flag(PERHAPS, !record.perhaps_deleted_with.is_empty()),
+            | flag(PERHAPS, !record.perhaps_deleted_with.is_empty())
+            | flag(SHARE, record.share.is_some())
+            | flag(ABANDONED, record.abandoned),
     );
     if let Status::Partial(unfinished) = &record.status {
         put_unfinished(out, unfinished);
@@ -59,6 +63,11 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
     }
     if !record.perhaps_deleted_with.is_empty() {
         put_urns(out, record, &record.perhaps_deleted_with)?;
+    }
+    if let Some(share) = &record.share {
+        let json =
+            serde_json::to_string(share).map_err(|_| "what others may know of it does not become JSON")?;
+        put_text(out, &json);
     }
     put_optional(out, record.holds_data.as_deref(), put_text);
     if let Some(named) = &record.named {
@@ -153,6 +162,13 @@ pub(super) fn get_with(
     };
     let deleted_with = reader.optional(|reader| get_urn(reader, urn.as_str()))?;
     let perhaps_deleted_with = if has(PERHAPS) { get_urns(reader, &urn)? } else { Vec::new() };
+    let share = match has(SHARE) {
+        true => {
+            let json = reader.text()?;
+            Some(serde_json::from_str(json).map_err(|_| "what others may know of it is damaged")?)
+        }
+        false => None,
+    };
     let holds_data = reader.optional(|reader| reader.text().map(Into::into))?;
     let named = if has(NAMED) { Some(reader.text()?.into()) } else { None };
     let driver = DriverVersion {
@@ -188,6 +204,8 @@ pub(super) fn get_with(
         named,
         deleted_with,
         perhaps_deleted_with: perhaps_deleted_with.into(),
+        share,
+        abandoned: has(ABANDONED),
         holds_data,
         created,
         updated,

@@ -1,0 +1,52 @@
+//! `purlin installations`
+
+mod list;
+mod share;
+
+use purlin_host::InstallationState;
+use purlin_host::documents::SourceMap;
+
+use crate::app::App;
+use crate::args::Format;
+use crate::failure::{Failure, Status};
+
+/// Look at the installations that are recorded in any environment, and change who may share them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    List(list::Args),
+    Share(share::Args),
+}
+
+impl Args {
+    pub(super) fn format(&self) -> Format {
+        match &self.command {
+            Command::List(args) => args.format.format,
+            Command::Share(args) => args.format.format,
+        }
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    match &args.command {
+        Command::List(args) => list::run(args, app).await,
+        Command::Share(args) => share::run(args, app).await,
+    }
+}
+
+/// A failure of the host that is about no document.
+fn failure(error: purlin_host::Error) -> Failure {
+    Failure::host(error, &SourceMap::default())
+}
+
+/// What people call an installation: its namespace and its name.
+fn id(one: &InstallationState) -> String {
+    let namespace = one.record.share.as_ref().map(|share| &*share.namespace).unwrap_or_default();
+    let name = one.record.urn.key().map(|key| key.id().to_owned()).unwrap_or_default();
+    format!("{namespace}/{name}")
+}

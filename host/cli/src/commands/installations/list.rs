@@ -1,0 +1,88 @@
+//! `purlin installations list`
+
+use purlin_host::InstallationState;
+
+use super::failure;
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::render;
+use crate::report::FORMAT;
+use crate::report::installation::{List, Listed};
+use crate::ui::Level;
+
+/// List the installations of all environments, and how many use each.
+///
+/// An installation is called by its namespace and its name, such as `dev/db`, or `/db` in the global
+/// namespace. Requirements of the same namespace and group find it; those of other namespaces find it
+/// only where it is in the global one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin installations list
+  purlin installations list --group app-db
+  purlin installations list --bundle getporter/mysql --namespace dev
+  purlin installations list --format json | jq -r '.installations[] | select(.users == []) | .id'
+
+Marks: not ready (its last deployment did not finish it), handed over (its documents are gone, and it
+goes when its last user does).
+
+With `--format json`:
+  {\"format\": 1, \"installations\": [
+    {\"id\", \"urn\", \"key\", \"namespace\", \"name\", \"bundle\", \"group\", \"set_by_hand\", \"interface\",
+     \"outputs\": [name], \"ready\", \"handed_over\", \"org\", \"app\", \"env\",
+     \"users\": [{\"urn\", \"version\", \"outputs\": [name]}]}]}")]
+pub(super) struct Args {
+    /// Only those of this sharing group.
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+
+    /// Only those of this bundle: its repository.
+    #[arg(long, value_name = "REPOSITORY")]
+    bundle: Option<String>,
+
+    /// Only those that say to implement this interface.
+    #[arg(long, value_name = "ID")]
+    interface: Option<String>,
+
+    /// Only those of this namespace; the empty one is the global one.
+    #[arg(long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+impl Args {
+    fn admits(&self, one: &InstallationState) -> bool {
+        let Some(share) = &one.record.share else { return false };
+        let repository = one.record.definition.as_deref().and_then(|bundle| bundle.rsplit_once(':'));
+        self.group.as_deref().is_none_or(|group| share.group.as_deref() == Some(group))
+            && self.bundle.as_deref().is_none_or(|name| repository.is_some_and(|(known, _)| known == name))
+            && self.interface.as_deref().is_none_or(|id| share.provides.as_deref() == Some(id))
+            && self.namespace.as_deref().is_none_or(|namespace| *share.namespace == *namespace)
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let place = input::place_as_written(&PlaceArgs::default().documents(), app).await?;
+    let mut all = place.purlin.installations().await.map_err(failure)?;
+    let is_filtered = !all.is_empty();
+    all.retain(|one| args.admits(one));
+    let listed: Vec<Listed> = all.iter().map(Listed::new).collect();
+    match args.format.format {
+        Format::Json => app.ui.json(&List { format: FORMAT, installations: listed }),
+        Format::Text if listed.is_empty() && is_filtered => app.ui.say("No installation is like this."),
+        Format::Text if listed.is_empty() => {
+            app.ui.say("No installation is recorded.");
+            app.ui.hint("`purlin up --bundle REPOSITORY:TAG` makes one");
+        }
+        Format::Text => {
+            let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
+            app.ui.data(&render::installation::table(&listed, columns));
+        }
+    }
+    place.purlin.close().await.map_err(failure)?;
+    Ok(Status::Done)
+}

@@ -1,0 +1,92 @@
+//! `purlin installations share`
+
+use std::sync::Arc;
+
+use purlin_host::InstallationState;
+
+use super::{failure, id};
+use crate::app::App;
+use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report::state::Edited;
+use crate::text;
+
+/// Change who may share an installation.
+///
+/// Calls no driver. Whoever uses it already goes on with it. What its documents say about sharing counts no
+/// more, until `--as-written`; then the next `up` records it again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin installations share dev/db --group app-db
+  purlin installations share /db --nobody
+  purlin installations share dev/db --as-written
+
+With `--format json`; `edit` is `share`:
+  {\"format\": 1, \"edit\", \"urn\", \"key\", \"changed\"}")]
+pub(super) struct Args {
+    /// The installation: NAMESPACE/NAME, `/NAME` in the global namespace, or its URN.
+    #[arg(value_name = "INSTALLATION")]
+    installation: String,
+
+    /// Share it in this group; the empty group is one, too.
+    #[arg(long, value_name = "GROUP", required_unless_present_any = ["nobody", "as_written"])]
+    group: Option<String>,
+
+    /// Share it with nobody else.
+    #[arg(long, conflicts_with = "group")]
+    nobody: bool,
+
+    /// Share it again as its documents say.
+    #[arg(long, conflicts_with_all = ["group", "nobody"])]
+    as_written: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let place = input::place_as_written(&PlaceArgs::default().documents(), app).await?;
+    let all = place.purlin.installations().await.map_err(failure)?;
+    let one = find(&args.installation, &all)?;
+    let session = place.purlin.begin_held(&one.environment).await.map_err(failure)?;
+    let group = args.group.as_deref().map(Arc::from);
+    let changed = session.share(&one.record.urn, group, !args.as_written).await.map_err(failure)? > 0;
+    session.release().await.map_err(failure)?;
+    place.purlin.close().await.map_err(failure)?;
+    if args.format.format == Format::Json {
+        app.ui.json(&Edited::new("share", &one.record.urn, changed));
+        return Ok(Status::Done);
+    }
+    let name = id(one);
+    let name = text::line(&name);
+    app.ui.say(&match (&args.group, args.as_written, changed) {
+        (_, _, false) => format!("`{name}` is shared so already; nothing was changed."),
+        (Some(group), ..) => format!("`{name}` is shared in the group `{}` now.", text::line(group)),
+        (None, true, _) => format!("The next `purlin up` shares `{name}` as its documents say."),
+        (None, false, _) => format!("`{name}` is shared with nobody new now."),
+    });
+    if !one.users.is_empty() && !args.as_written {
+        let users = text::count(one.users.len(), "resource");
+        app.ui.note(&format!("{users} of other environments use it already, and go on with it"));
+    }
+    Ok(Status::Done)
+}
+
+fn find<'a>(name: &str, all: &'a [InstallationState]) -> Result<&'a InstallationState, Failure> {
+    let shown = text::line(name);
+    let mut found = all.iter().filter(|one| id(one) == name || one.record.urn.as_str() == name);
+    let Some(one) = found.next() else {
+        let failure = Failure::input(format!("there is no installation `{shown}`"));
+        return Err(failure.hint("`purlin installations list` shows those that are there"));
+    };
+    match found.next() {
+        None => Ok(one),
+        Some(other) => Err(Failure::input(format!(
+            "`{shown}` is the name of two installations: in {} and in {}",
+            one.environment, other.environment
+        ))
+        .hint("name it by its URN; `purlin installations list --format json` shows it")),
+    }
+}

@@ -1,0 +1,84 @@
+//! Installations, as plain data.
+
+use purlin_host::InstallationState;
+use purlin_host::model::User;
+use purlin_host::state::Status;
+use serde::Serialize;
+
+/// All of them.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct List {
+    pub(crate) format: u8,
+    pub(crate) installations: Vec<Listed>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Listed {
+    /// `NAMESPACE/NAME`.
+    pub(crate) id: String,
+    pub(crate) urn: String,
+    pub(crate) key: Option<String>,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) bundle: Option<String>,
+    /// Null where it is shared with nobody.
+    pub(crate) group: Option<String>,
+    /// Whether a person set the group.
+    pub(crate) set_by_hand: bool,
+    /// The interface that its bundle says to implement.
+    pub(crate) interface: Option<String>,
+    pub(crate) outputs: Vec<String>,
+    pub(crate) ready: bool,
+    pub(crate) handed_over: bool,
+    pub(crate) org: String,
+    pub(crate) app: String,
+    pub(crate) env: String,
+    pub(crate) users: Vec<Using>,
+}
+
+/// Who uses it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Using {
+    pub(crate) urn: String,
+    /// The versions that will do; null where any will.
+    pub(crate) version: Option<String>,
+    pub(crate) outputs: Vec<String>,
+}
+
+impl Listed {
+    pub(crate) fn new(one: &InstallationState) -> Self {
+        let record = &one.record;
+        let share = record.share.as_deref().cloned().unwrap_or_default();
+        let key = record.urn.key();
+        let name = key.as_ref().map(|key| key.id().to_owned()).unwrap_or_default();
+        Self {
+            id: format!("{}/{name}", share.namespace),
+            urn: record.urn.to_string(),
+            key: key.map(|key| key.to_string()),
+            namespace: share.namespace.to_string(),
+            name,
+            bundle: record.definition.as_deref().map(str::to_owned),
+            group: share.group.as_deref().map(str::to_owned),
+            set_by_hand: share.by_hand,
+            interface: share.provides.as_deref().map(str::to_owned),
+            outputs: share.offers.iter().map(|output| output.name.to_string()).collect(),
+            ready: record.status == Status::Ready && !one.is_open,
+            handed_over: record.abandoned,
+            org: one.environment.org.to_string(),
+            app: one.environment.app.to_string(),
+            env: one.environment.env.to_string(),
+            users: one.users.iter().map(Using::new).collect(),
+        }
+    }
+}
+
+impl Using {
+    fn new(user: &User) -> Self {
+        Self {
+            urn: user.urn.to_string(),
+            version: user.needs.version.as_deref().map(str::to_owned),
+            outputs: user.needs.outputs.iter().map(ToString::to_string).collect(),
+        }
+    }
+}

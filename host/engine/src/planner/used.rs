@@ -1,0 +1,147 @@
+//! What others use in other environments stays (SPEC §6): nothing that somebody uses is deleted or replaced.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use purlin_model::{Diagnostic, Key, Urn};
+use purlin_state::{Change, Record};
+
+use super::Recorded;
+use crate::error::Error;
+use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::recorded::exists;
+
+/// Who uses installations of an environment from other ones, in words for people, by the URN of the installation.
+pub type Users = HashMap<Urn, Vec<Arc<str>>>;
+
+/// How many users are named.
+const NAMED: usize = 10;
+
+/// Takes out of what goes what others use and what that depends on, where it is handed over: by `hand_over`, or in
+/// an earlier run.
+///
+/// # Errors
+/// [`Error::Documents`] with everything else that others use and that would go.
+pub(super) fn keep(
+    recorded: &mut Recorded,
+    going: &mut Vec<Urn>,
+    (users, hand_over): (&Users, bool),
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Change>, Error> {
+    if users.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_used = |urn: &&Urn| users.contains_key(*urn);
+    let mut used: Vec<&Urn> = going.iter().filter(is_used).collect();
+    used.sort_unstable();
+    let mut refusals = Vec::new();
+    let mut stack: Vec<Urn> = Vec::new();
+    for urn in used {
+        let Some(record) = recorded.current(urn) else { continue };
+        if hand_over || record.abandoned {
+            stack.push(urn.clone());
+        } else if let Some(key) = urn.key() {
+            let help = "destroy these first, or hand it over with `--orphan-shared`: then it stays until the last of them is gone";
+            refusals.push(refused(&key, "deleted", urn, users).help(help));
+        }
+    }
+    if !refusals.is_empty() {
+        return Err(Error::Documents(refusals));
+    }
+    let mut goes: HashSet<Urn> = going.iter().cloned().collect();
+    let mut changes = Vec::new();
+    while let Some(urn) = stack.pop() {
+        if !goes.remove(&urn) {
+            continue;
+        }
+        let Some(record) = recorded.current(&urn) else { continue };
+        let homes = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
+        stack.extend(record.dependencies.iter().chain(homes).cloned());
+        if let Some(key) = urn.key() {
+            let message = match users.get(&urn) {
+                Some(users) => format!("it stays until its last user is gone: {}", told(users)),
+                None => "it stays, because something that others use depends on it".to_owned(),
+            };
+            warnings.push(Warning { key, message });
+        }
+        if !record.abandoned {
+            changes.push(Change::Put(Box::new(Record { abandoned: true, ..Record::clone(record) })));
+        }
+    }
+    going.retain(|urn| goes.contains(urn));
+    // Which of them is marked first follows from no order.
+    changes.sort_by_key(|change| match change {
+        Change::Put(record) => record.urn.clone().as_str().to_owned(),
+        _ => String::new(),
+    });
+    changes.iter().for_each(|change| recorded.apply(change.clone()));
+    Ok(changes)
+}
+
+/// # Errors
+/// [`Error::Documents`] with everything that others use and that would be replaced.
+pub(super) fn check(steps: &[Step], operations: &[Operation], users: &Users) -> Result<(), Error> {
+    if users.is_empty() {
+        return Ok(());
+    }
+    let mut refusals = Vec::new();
+    for operation in operations {
+        let Some(step) = steps.get(operation.step as usize) else { continue };
+        let is_replaced = matches!(operation.work, Work::Create { .. }) && step.action == Action::Replace;
+        if !is_replaced || !users.contains_key(&step.urn) {
+            continue;
+        }
+        let mut refusal = refused(&step.key, "replaced", &step.urn, users);
+        for reason in &step.reasons {
+            refusal = refusal.fact(reason.to_string());
+        }
+        let help = "take back what replaces it, or have these use another installation first, with `--with`";
+        refusals.push(refusal.help(help));
+    }
+    if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
+}
+
+/// What was handed over, and nobody uses any more, with what it depended on: all of it, but for what something that
+/// stays needs.
+pub(super) fn left(recorded: &Recorded, users: &Users) -> HashSet<Urn> {
+    let is_left = |record: &&Arc<Record>| record.abandoned && exists(record);
+    let mut left: HashSet<Urn> =
+        recorded.all_current().filter(is_left).map(|record| record.urn.clone()).collect();
+    let stays = |record: &&Arc<Record>| !left.contains(&record.urn) || users.contains_key(&record.urn);
+    let mut stack: Vec<Urn> = recorded.all_current().filter(stays).map(|record| record.urn.clone()).collect();
+    let mut seen: HashSet<Urn> = HashSet::new();
+    while let Some(urn) = stack.pop() {
+        if !seen.insert(urn.clone()) {
+            continue;
+        }
+        left.remove(&urn);
+        if let Some(record) = recorded.current(&urn) {
+            let homes = record.deleted_with.iter().chain(&record.perhaps_deleted_with);
+            stack.extend(record.dependencies.iter().chain(homes).cloned());
+        }
+    }
+    left
+}
+
+fn refused(key: &Key, what: &str, urn: &Urn, users: &Users) -> Diagnostic {
+    let users = users.get(urn).map(Vec::as_slice).unwrap_or_default();
+    let mut refusal = Diagnostic::error("in-use", format!("`{key}` is used elsewhere and would be {what}"));
+    for user in users.iter().take(NAMED) {
+        refusal = refusal.fact(format!("{user} uses it"));
+    }
+    match users.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        Some(more) => refusal.fact(format!("and {more} more")),
+        None => refusal,
+    }
+}
+
+fn told(users: &[Arc<str>]) -> String {
+    const TOLD: usize = 3;
+    let mut all: Vec<&str> = users.iter().take(TOLD).map(|user| &**user).collect();
+    let more = users.len().saturating_sub(TOLD);
+    let rest = format!("{more} more");
+    if more > 0 {
+        all.push(&rest);
+    }
+    all.join(", ")
+}

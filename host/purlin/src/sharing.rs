@@ -1,0 +1,404 @@
+//! Installations across environments (SPEC §6): which are there, who uses them, and what becomes of them then.
+//!
+//! A use is a resource of the environment that uses: it stands for the installation, its params name the URN, and its
+//! outputs are those that are recorded there. So whoever wants to know who uses something reads the records of the
+//! others. Two rules make that safe. Whoever begins to use an installation holds the lock of its environment from the
+//! moment when it was looked at until the use is recorded; and whoever deletes or replaces one holds that lock, too,
+//! and looks for uses once more before it begins.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use purlin_engine::{Action, Base, CancelToken, DestroyOptions, Plan, Summary, Users, Warning};
+use purlin_model::{
+    Context, Deployment, Diagnostic, EnvironmentId, Existing, InstallationRequest, Key, Recipe, Template,
+    Urn, User, Value,
+};
+use purlin_state::{Environment, Operation, Record, Snapshot, Status};
+
+use crate::{Error, Purlin, Session};
+
+/// An installation as it is recorded, and who uses it.
+#[derive(Clone, Debug)]
+pub struct InstallationState {
+    /// The environment that it lies in.
+    pub environment: Environment,
+    /// What is recorded of it.
+    pub record: Arc<Record>,
+    /// Who uses it from other environments.
+    pub users: Vec<User>,
+    /// Whether a call on it is open.
+    pub is_open: bool,
+}
+
+/// What was deleted because its last user is gone.
+#[derive(Debug)]
+pub struct Collected {
+    /// The environment that it was left in.
+    pub environment: Environment,
+    /// What came of it.
+    pub summary: Summary,
+    /// The resources that were to go.
+    pub keys: Vec<Key>,
+}
+
+impl Purlin {
+    /// Every installation of every environment, sorted by URN, with those who use it.
+    ///
+    /// # Errors
+    /// [`Error::State`] when something cannot be read.
+    pub async fn installations(&self) -> Result<Vec<InstallationState>, Error> {
+        let mut installations: Vec<InstallationState> = Vec::new();
+        let mut users: HashMap<Urn, Vec<User>> = HashMap::new();
+        for environment in self.environments().await? {
+            let snapshot = self.snapshot(&environment).await?;
+            for (urn, needs) in uses(&snapshot) {
+                users.entry(needs.installation.clone()).or_default().push(User { urn, needs });
+            }
+            for record in snapshot.records.iter().filter(|record| is_installation(record)) {
+                let is_open = snapshot.pending.iter().any(|intent| intent.id() == record.id());
+                installations.push(InstallationState {
+                    environment: environment.clone(),
+                    record: Arc::clone(record),
+                    users: Vec::new(),
+                    is_open,
+                });
+            }
+        }
+        for one in &mut installations {
+            one.users = users.remove(&one.record.urn).unwrap_or_default();
+        }
+        installations.sort_by(|a, b| a.record.urn.cmp(&b.record.urn));
+        Ok(installations)
+    }
+
+    /// What requirements of an environment see of the others, and who of those uses what is installed here.
+    pub(crate) async fn seen_from(
+        &self,
+        environment: &Environment,
+    ) -> Result<(Vec<Existing>, BTreeMap<Arc<str>, Vec<User>>), Error> {
+        let (mut existing, mut users) = (Vec::new(), BTreeMap::new());
+        for one in self.installations().await? {
+            let Some(key) = one.record.urn.key() else { continue };
+            if one.environment == *environment {
+                if !one.users.is_empty() {
+                    users.insert(Arc::from(key.id()), one.users);
+                }
+                continue;
+            }
+            let (Some(share), Some(reference)) = (&one.record.share, &one.record.definition) else {
+                continue;
+            };
+            let Ok(reference) = reference.parse() else { continue };
+            let outputs = match &one.record.state.outputs {
+                Value::Map(map) => map.keys().cloned().collect(),
+                _ => Default::default(),
+            };
+            existing.push(Existing {
+                urn: one.record.urn.clone(),
+                name: key.id().into(),
+                place: one.environment.to_string().into(),
+                reference,
+                share: Arc::clone(share),
+                outputs,
+                is_ready: one.record.status == Status::Ready && !one.record.tainted && !one.is_open,
+            });
+        }
+        Ok((existing, users))
+    }
+
+    /// What plans start from, with who uses it from other environments.
+    pub(crate) async fn with_users(&self, base: Base, environment: &Environment) -> Result<Base, Error> {
+        if !base.all_current().any(is_installation) {
+            return Ok(base);
+        }
+        Ok(base.used_by(Arc::new(self.users_of(environment).await?)))
+    }
+
+    /// Says of what goes with this plan, as its last use in the plan goes.
+    pub(crate) async fn warn_of_last_uses(&self, plan: &mut Plan) -> Result<(), Error> {
+        let goes = |action| matches!(action, Action::Delete | Action::Replace | Action::Update);
+        let before = |urn: &Urn| {
+            plan.recorded(urn)?.share.as_ref()?.uses.as_ref().map(|uses| uses.installation.clone())
+        };
+        let now = |key: &Key| {
+            let node = plan.graph()?.node(plan.graph()?.find(key.as_str())?)?;
+            node.installation?.share.uses.as_ref().map(|uses| uses.installation.clone())
+        };
+        let steps = plan.steps.iter().filter(|step| goes(step.action));
+        let ends = steps.filter_map(|step| {
+            let used = before(&step.urn)?;
+            (now(&step.key).as_ref() != Some(&used)).then(|| (step.key.clone(), step.urn.clone(), used))
+        });
+        let ends: Vec<(Key, Urn, Urn)> = ends.collect();
+        if ends.is_empty() {
+            return Ok(());
+        }
+        let all = self.installations().await?;
+        for (key, urn, used) in ends.clone() {
+            let is_ended = |user: &User| ends.iter().any(|(_, other, of)| *other == user.urn && *of == used);
+            let left = all.iter().find(|one| one.record.urn == used && one.record.abandoned);
+            let Some(left) = left.filter(|left| left.users.iter().all(is_ended)) else { continue };
+            if ends.iter().any(|(_, other, of)| *of == used && *other < urn) {
+                continue;
+            }
+            let message = format!(
+                "it is the last user of `{}` of {}, which was handed over and is deleted then",
+                used.key().map(|key| key.to_string()).unwrap_or_default(),
+                left.environment
+            );
+            plan.warnings.push(Warning { key, message });
+        }
+        Ok(())
+    }
+
+    async fn users_of(&self, environment: &Environment) -> Result<Users, Error> {
+        let all = self.installations().await?.into_iter();
+        let used = all.filter(|one| one.environment == *environment && !one.users.is_empty());
+        Ok(used.map(|one| (one.record.urn.clone(), one.users.iter().map(told).collect())).collect())
+    }
+
+    /// The deployment with the outputs of what it uses of other environments, and what of that is gone.
+    pub(crate) async fn with_outputs(
+        &self,
+        deployment: &Arc<Deployment>,
+    ) -> Result<(Arc<Deployment>, Vec<Diagnostic>), Error> {
+        let uses = |one: &InstallationRequest| one.share.uses.as_ref().map(|uses| uses.installation.clone());
+        if deployment.installations.iter().all(|one| uses(one).is_none()) {
+            return Ok((Arc::clone(deployment), Vec::new()));
+        }
+        let mut snapshots: HashMap<Environment, Snapshot> = HashMap::new();
+        let mut gone = Vec::new();
+        let mut filled = Deployment::clone(deployment);
+        for one in &mut filled.installations {
+            let Some(urn) = uses(one) else { continue };
+            let Some(environment) = Environment::of_urn(&urn) else { continue };
+            if !snapshots.contains_key(&environment) {
+                snapshots.insert(environment.clone(), self.snapshot(&environment).await?);
+            }
+            let record = snapshots.get(&environment).and_then(|snapshot| current(snapshot, &urn));
+            match record {
+                Some(record) => {
+                    let values = Template::Constant(record.state.outputs.clone());
+                    one.recipe = Arc::new(Recipe { values, ..Recipe::clone(&one.recipe) });
+                }
+                None => gone.push(is_gone(&urn, &environment).at(&one.location)),
+            }
+        }
+        Ok((Arc::new(filled), gone))
+    }
+
+    /// Deletes what was handed over and nobody uses any more, wherever it is. An environment that somebody else has is
+    /// left to the next run. `deployment_id` is as for [`Documents::new`](crate::Documents::new).
+    ///
+    /// # Errors
+    /// When the state cannot be read, or a driver is missing.
+    pub async fn collect(&self, deployment_id: &str, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
+        use futures::StreamExt as _;
+        let mut left: Vec<Environment> = Vec::new();
+        for one in self.installations().await? {
+            if one.record.abandoned && one.users.is_empty() && !left.contains(&one.environment) {
+                left.push(one.environment);
+            }
+        }
+        let mut collected = Vec::new();
+        for environment in left {
+            let session = match self.begin(&environment).await {
+                Ok(session) => session,
+                Err(Error::State(purlin_state::Error::Locked { .. }) | Error::Held { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let context = self.context_of(&environment, deployment_id).await?;
+            session.recover(&context, cancel.clone()).await?;
+            let options = DestroyOptions { only_left: true, ..DestroyOptions::default() };
+            let mut plan = session.plan_destroy(&context, options).await?;
+            // Whoever handed it over has agreed to that.
+            let losses = plan.losses_not_allowed();
+            plan.allow_losses(&losses);
+            let keys: Vec<Key> = plan.steps.iter().map(|step| step.key.clone()).collect();
+            if keys.is_empty() {
+                continue;
+            }
+            let mut run = session.deploy(plan, None, cancel.clone()).await?;
+            while let Some(event) = run.next().await {
+                if let purlin_engine::Event::Summary(summary) = event {
+                    collected.push(Collected {
+                        environment: environment.clone(),
+                        summary,
+                        keys: keys.clone(),
+                    });
+                }
+            }
+            drop(run);
+            session.release().await?;
+        }
+        Ok(collected)
+    }
+
+    /// The context that an environment was last deployed in; what can be told of it where that is not kept.
+    async fn context_of(&self, environment: &Environment, deployment_id: &str) -> Result<Context, Error> {
+        let recorded = self.recorded_context(environment).await?;
+        let Environment { org, app, env } = environment;
+        let deployment = deployment_id.into();
+        Ok(match recorded {
+            Some(context) => Context { deployment, ..context },
+            None => Context {
+                org: Arc::clone(org),
+                app: Arc::clone(app),
+                env: EnvironmentId { id: Arc::clone(env), kind: Arc::default() },
+                namespace: Arc::clone(env),
+                deployment,
+            },
+        })
+    }
+}
+
+impl Session<'_> {
+    /// Makes sure that a plan takes nothing away from others, and that what it begins to use is there and stays.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] where it does; [`Error::State`] where somebody else has the environment of what it begins
+    /// to use.
+    pub(crate) async fn claim(&self, plan: &Plan) -> Result<(), Error> {
+        let is_one = |key: &Key| key.type_name() == "installation";
+        if plan.steps.iter().any(|step| is_one(&step.key)) {
+            self.concerns_others.store(true, Ordering::Relaxed);
+        }
+        self.spare(plan).await?;
+        let Some(graph) = plan.graph() else { return Ok(()) };
+        let mut begun: Vec<(Urn, &InstallationRequest)> = Vec::new();
+        for step in &plan.steps {
+            if !matches!(step.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
+                continue;
+            }
+            let node = graph.find(step.key.as_str()).and_then(|id| graph.node(id));
+            let Some(request) = node.and_then(|node| node.installation) else { continue };
+            let Some(uses) = &request.share.uses else { continue };
+            let before = plan.recorded(&step.urn).and_then(|record| record.share.as_deref());
+            let used_before = before.and_then(|share| share.uses.as_ref());
+            if used_before.is_none_or(|before| before.installation != uses.installation) {
+                begun.push((uses.installation.clone(), request));
+            }
+        }
+        // Always in the same order, so that of two who want the same one gets both.
+        begun.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut snapshots: HashMap<Environment, Snapshot> = HashMap::new();
+        for (urn, request) in begun {
+            let Some(environment) = Environment::of_urn(&urn) else { continue };
+            if !snapshots.contains_key(&environment) {
+                let lock = self.purlin.store().await?.lock(&environment, self.purlin.holder()).await?;
+                self.claimed.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
+                snapshots.insert(environment.clone(), self.purlin.snapshot(&environment).await?);
+            }
+            let Some(record) = snapshots.get(&environment).and_then(|snapshot| current(snapshot, &urn))
+            else {
+                return Err(Error::Documents(vec![is_gone(&urn, &environment).at(&request.location)]));
+            };
+            let planned = match &request.recipe.values {
+                Template::Constant(values) => values,
+                _ => &Value::Null,
+            };
+            if *planned != record.state.outputs {
+                let message = format!("`{urn}` has changed since the plan was made");
+                let fault = Diagnostic::error("deployed-meanwhile", message).at(&request.location);
+                return Err(Error::Documents(vec![fault.help("give the same command again")]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this session is about installations, or about what stands for those of others: then what nobody uses
+    /// any more may wait somewhere.
+    pub(crate) async fn concerns_others(&self) -> Result<bool, Error> {
+        let is_noted = || self.concerns_others.load(Ordering::Relaxed);
+        Ok(is_noted() || self.snapshot().await?.records.iter().any(|record| record.share.is_some()))
+    }
+
+    /// Deletes what was handed over and nobody uses any more, in other environments than this one. Does nothing where
+    /// this session is about no installation. To be called at the end of a run.
+    ///
+    /// # Errors
+    /// As [`Purlin::collect`].
+    pub async fn collect(&self, deployment_id: &str, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
+        if !self.concerns_others().await? {
+            return Ok(Vec::new());
+        }
+        let claimed = std::mem::take(&mut *self.claimed.lock().unwrap_or_else(PoisonError::into_inner));
+        for lock in claimed {
+            lock.release().await?;
+        }
+        self.purlin.collect(deployment_id, cancel).await
+    }
+
+    /// Whether others use a resource in other environments.
+    pub(crate) async fn spare_one(&self, urn: &Urn, what: &str) -> Result<(), Error> {
+        if urn.key().is_none_or(|key| key.type_name() != "installation") {
+            return Ok(());
+        }
+        let users = self.purlin.users_of(self.environment()).await?;
+        let Some(users) = users.get(urn) else { return Ok(()) };
+        let message = format!("`{urn}` is used elsewhere and would be {what}");
+        let fault = Diagnostic::error("in-use", message);
+        let fault = users.iter().fold(fault, |fault, user| fault.fact(format!("{user} uses it")));
+        Err(Error::Documents(vec![fault.help("have these use another one first, with `--with`")]))
+    }
+
+    /// Whether a plan deletes or replaces something that others use by now.
+    async fn spare(&self, plan: &Plan) -> Result<(), Error> {
+        let goes = |action| matches!(action, Action::Delete | Action::Replace);
+        let is_one = |key: &Key| key.type_name() == "installation";
+        let going: Vec<_> = plan.steps.iter().filter(|step| goes(step.action) && is_one(&step.key)).collect();
+        if going.is_empty() {
+            return Ok(());
+        }
+        let users = self.purlin.users_of(self.environment()).await?;
+        let faults = going.iter().filter_map(|step| {
+            let user = users.get(&step.urn)?.first()?;
+            let message = format!("`{}` is used elsewhere since the plan was made", step.key);
+            let fault = Diagnostic::error("in-use", message).fact(format!("{user} uses it"));
+            Some(fault.help("plan again"))
+        });
+        let faults: Vec<Diagnostic> = faults.collect();
+        if faults.is_empty() { Ok(()) } else { Err(Error::Documents(faults)) }
+    }
+}
+
+/// Whether a record is that of an installation, and no stand-in for one of another environment.
+pub(crate) fn is_installation(record: &Record) -> bool {
+    record.superseded.is_none() && record.share.as_ref().is_some_and(|share| share.uses.is_none())
+}
+
+/// What an environment uses of others: what is recorded, and what an open call may have made.
+fn uses(snapshot: &Snapshot) -> Vec<(Urn, purlin_model::Use)> {
+    let open = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
+        Operation::Create(record) | Operation::Update(record) => Some(&**record),
+        Operation::Delete(_) => None,
+    });
+    let all = snapshot.records.iter().map(|record| &**record).chain(open);
+    let mut found = BTreeMap::new();
+    for record in all {
+        if let Some(needs) = record.share.as_ref().and_then(|share| share.uses.clone()) {
+            found.insert((record.urn.clone(), needs.installation.clone()), needs);
+        }
+    }
+    found.into_iter().map(|((urn, _), needs)| (urn, needs)).collect()
+}
+
+fn current<'s>(snapshot: &'s Snapshot, urn: &Urn) -> Option<&'s Arc<Record>> {
+    let is_it = |record: &&Arc<Record>| record.urn == *urn && record.superseded.is_none();
+    snapshot.records.iter().find(is_it).filter(|record| record.status != Status::Absent)
+}
+
+fn is_gone(urn: &Urn, environment: &Environment) -> Diagnostic {
+    let key = urn.key().map(|key| key.to_string()).unwrap_or_default();
+    let message = format!("`{key}` of {environment}, which is used here, is gone");
+    Diagnostic::error("gone", message).help("give the same command again, to have another one found or made")
+}
+
+/// Who uses something, for people.
+fn told(user: &User) -> Arc<str> {
+    let place = Environment::of_urn(&user.urn).map(|place| place.to_string()).unwrap_or_default();
+    let key = user.urn.key().map(|key| key.to_string()).unwrap_or_default();
+    format!("`{key}` of {place}").into()
+}

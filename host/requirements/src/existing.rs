@@ -1,0 +1,179 @@
+//! Installations that are there already, in other environments (SPEC §6, step 2).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use purlin_model::{Bundle, Existing, Installed, Interface, Requirement, Urn, Use, User};
+use semver::Version;
+
+use crate::choose::Lost;
+use crate::fit::fits;
+
+/// The installations that a resolution sees.
+pub(crate) struct Seen<'a> {
+    namespace: Arc<str>,
+    by_group: HashMap<&'a str, Vec<&'a Existing>>,
+    by_id: HashMap<(&'a str, &'a str), &'a Existing>,
+    by_urn: HashMap<&'a Urn, &'a Existing>,
+    all: &'a [Existing],
+}
+
+/// What is asked of an installation.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) requirement: &'a Requirement,
+    pub(crate) used: &'a BTreeSet<Arc<str>>,
+    pub(crate) by_reference: Option<&'a Bundle>,
+}
+
+/// One that fits, and what it calls the outputs that are asked for.
+pub(crate) type Fitting<'a> = (&'a Existing, BTreeMap<Arc<str>, Arc<str>>);
+
+/// The others, by namespace and name.
+pub(crate) type PassedOver = Vec<(Arc<str>, Lost)>;
+
+impl<'a> Seen<'a> {
+    pub(crate) fn new(namespace: Arc<str>, all: &'a [Existing]) -> Self {
+        let mut by_group: HashMap<&str, Vec<&Existing>> = HashMap::new();
+        let is_seen = |one: &&Existing| *one.share.namespace == *namespace || one.share.namespace.is_empty();
+        for one in all.iter().filter(is_seen) {
+            if let Some(group) = &one.share.group {
+                by_group.entry(group).or_default().push(one);
+            }
+        }
+        let seen = || all.iter().filter(is_seen);
+        let by_id = seen().map(|one| ((&*one.share.namespace, &*one.name), one)).collect();
+        let by_urn = all.iter().map(|one| (&one.urn, one)).collect();
+        Self { namespace, by_group, by_id, by_urn, all }
+    }
+
+    /// What is there under a namespace and a name.
+    pub(crate) fn named(&self, (namespace, name): (&str, &str)) -> Option<&'a Existing> {
+        self.by_id.get(&(namespace, name)).copied()
+    }
+
+    /// The same in a namespace that nobody else sees.
+    pub(crate) fn hidden(&self, (namespace, name): (&str, &str)) -> bool {
+        self.all.iter().any(|one| *one.share.namespace == *namespace && *one.name == *name)
+    }
+
+    /// The namespaces and names of all that may be named.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = String> {
+        self.by_id.keys().map(|(namespace, name)| format!("{namespace}/{name}"))
+    }
+
+    /// What a requirement uses since an earlier run, as long as that fits. Its group may be another one by now: who
+    /// uses something goes on with it.
+    pub(crate) fn used_before(
+        &self,
+        installed: Option<&Installed>,
+        wanted: Wanted<'_>,
+    ) -> Result<Option<Fitting<'a>>, (Arc<str>, Lost)> {
+        let used = installed.and_then(|installed| installed.uses.as_ref());
+        let Some(one) = used.and_then(|urn| self.by_urn.get(urn)).copied() else { return Ok(None) };
+        let outputs = versions_fit(one, wanted.requirement).and_then(|()| outputs_fit(one, wanted));
+        outputs.map(|outputs| Some((one, outputs))).map_err(|why| (id(one), why))
+    }
+
+    /// The nearest installation of a group that fits: in the same namespace before the global one, of the bundle that
+    /// is named before others, and then of the highest version. Beside it those that were passed over.
+    pub(crate) fn fitting(&self, group: &str, wanted: Wanted<'_>) -> (Option<Fitting<'a>>, PassedOver) {
+        let mut all: Vec<&Existing> = self.by_group.get(group).cloned().unwrap_or_default();
+        let repository = wanted.requirement.reference.as_ref().map(|reference| &reference.repository);
+        all.sort_by_cached_key(|one| {
+            let version = one.reference.version().unwrap_or_else(|| Version::new(0, 0, 0));
+            let is_near = one.share.namespace == self.namespace;
+            (!is_near, Some(&one.reference.repository) != repository, Reverse(version), one.urn.clone())
+        });
+        let (mut found, mut lost) = (None, Vec::new());
+        for one in all {
+            let fit = match one.is_ready {
+                true => versions_fit(one, wanted.requirement).and_then(|()| outputs_fit(one, wanted)),
+                false => Err(Lost::NotReady),
+            };
+            match fit {
+                Ok(outputs) if found.is_none() => found = Some((one, outputs)),
+                Ok(_) => lost.push((id(one), Lost::Farther)),
+                // Of other bundles there may be any number, which nobody asked for.
+                Err(Lost::OtherBundle) => {}
+                Err(why) => lost.push((id(one), why)),
+            }
+        }
+        (found, lost)
+    }
+}
+
+/// What people call an installation: its namespace and its name.
+pub(crate) fn id(one: &Existing) -> Arc<str> {
+    format!("{}/{}", one.share.namespace, one.name).into()
+}
+
+/// What a requirement needs of the installation that it uses.
+pub(crate) fn needs(
+    one: &Existing,
+    requirement: &Requirement,
+    by_hand: bool,
+    outputs: &BTreeMap<Arc<str>, Arc<str>>,
+) -> Use {
+    let read: BTreeSet<Arc<str>> = outputs.values().cloned().collect();
+    Use {
+        installation: one.urn.clone(),
+        by_hand,
+        version: requirement.version.as_ref().map(|range| range.to_string().into()),
+        outputs: read.into_iter().collect(),
+    }
+}
+
+/// Whether somebody who uses an installation can do with another version of it.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn suits(
+    user: &User,
+    version: Option<&Version>,
+    offered: &BTreeSet<Arc<str>>,
+) -> Result<(), Lost> {
+    let range = user.needs.version.as_deref().filter(|_| !user.needs.by_hand);
+    let range = range.and_then(|range| purlin_range::Range::parse(range).ok());
+    if let (Some(range), Some(version)) = (range, version)
+        && !range.matches(version)
+    {
+        return Err(Lost::OutOfRange);
+    }
+    match user.needs.outputs.iter().find(|output| !offered.contains(*output)) {
+        Some(output) => Err(Lost::LacksOutput(Arc::clone(output))),
+        None => Ok(()),
+    }
+}
+
+fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Lost> {
+    let Interface { id, reference, outputs } = &requirement.interface;
+    let is_named = id.is_some() && *id == one.share.provides;
+    let by_interface = is_named || reference.is_some() || !outputs.is_empty();
+    let Some(asked) = &requirement.reference else {
+        return if by_interface { Ok(()) } else { Err(Lost::OtherBundle) };
+    };
+    if asked.repository != one.reference.repository {
+        return if by_interface { Ok(()) } else { Err(Lost::OtherBundle) };
+    }
+    let version = one.reference.version();
+    match (&requirement.version, version) {
+        (Some(range), Some(version)) if range.matches(&version) => Ok(()),
+        (Some(_), _) => Err(Lost::OutOfRange),
+        (None, version) if asked.tag.is_none() || version == asked.version() => Ok(()),
+        (None, _) => Err(Lost::OtherVersion),
+    }
+}
+
+/// Whether it has what is asked for: by what its bundle declared, and by what is recorded.
+pub(crate) fn outputs_fit(one: &Existing, wanted: Wanted<'_>) -> Result<BTreeMap<Arc<str>, Arc<str>>, Lost> {
+    if !one.share.is_whole() {
+        return Err(Lost::NotReady);
+    }
+    let found = fits(&one.share.offers, wanted.requirement, wanted.used, wanted.by_reference)?;
+    match found.iter().find(|(_, own)| !one.outputs.contains(*own)) {
+        Some((name, _)) => Err(Lost::LacksOutput(Arc::clone(name))),
+        None => Ok(found),
+    }
+}
