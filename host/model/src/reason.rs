@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Departure, Key, Label};
+use crate::{Departure, Key, Label, Urn};
 
 /// Why a step of a plan is taken (SPEC §9). A step has none, one or several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -99,6 +99,11 @@ pub enum Reason {
         /// The driver's id of it.
         #[serde(serialize_with = "shown")]
         id: Label,
+    },
+    /// It stands for an installation of another environment.
+    Uses {
+        /// That installation.
+        other: Urn,
     },
     /// It was managed so far, and is only observed from now on.
     NoLongerManaged,
@@ -330,6 +335,7 @@ impl Reason {
             Self::Adopted { .. } => "adopted",
             Self::NoLongerObserved => "no-longer-observed",
             Self::Observed { .. } => "observed",
+            Self::Uses { .. } => "uses",
             Self::NoLongerManaged => "no-longer-managed",
             Self::LeftDocuments { .. } => "left-documents",
             Self::Destroyed => "destroyed",

@@ -40,6 +40,7 @@ impl fmt::Display for Reason {
             Self::Adopted { id } => return write!(f, "it exists as `{id}`"),
             Self::NoLongerObserved => "it was only observed until now",
             Self::Observed { id } => return write!(f, "it is only observed, as `{id}`"),
+            Self::Uses { other } => return write!(f, "it stands for `{other}`, which is used"),
             Self::NoLongerManaged => "it is only observed from now on; others manage it",
             Self::LeftDocuments { departure: None } => "it is no longer in the documents",
             Self::LeftDocuments { departure: Some(departure) } => return departure.fmt(f),
@@ -203,6 +204,7 @@ impl fmt::Display for Departure {
 
 #[cfg(test)]
 mod tests {
+    use crate::Urn;
     use serde_json::json;
 
     use super::*;
@@ -272,6 +274,10 @@ mod tests {
             Adopted { id: "db-1".into() },
             NoLongerObserved,
             Observed { id: Label::new("hidden", true) },
+            Uses {
+                other: Urn::parse("urn:purlin:dev/acme::shop::shared::installation.default::db")
+                    .expect("a URN"),
+            },
             NoLongerManaged,
             LeftDocuments { departure: None },
             LeftDocuments { departure },

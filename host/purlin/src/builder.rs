@@ -413,8 +413,8 @@ impl Purlin {
             clock::now()?;
         }
         let lock = self.store().await?.lock(environment, self.holder()).await?;
-        let (read, current, claimed, concerns_others) = Default::default();
-        Ok(Session { purlin: self, lock, read, current, claimed, concerns_others })
+        let (read, current, claimed) = Default::default();
+        Ok(Session { purlin: self, lock, read, current, claimed })
     }
 
     /// The drivers that can be used: built in, or named by the workspace.

@@ -1,6 +1,5 @@
 //! A deployment under way: the lock of an environment, and what is recorded in it.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,8 +23,6 @@ pub struct Session<'a> {
     pub(crate) current: Mutex<Option<CurrentInputs>>,
     /// The locks of environments of which this one begins to use something.
     pub(crate) claimed: Mutex<Vec<Lock>>,
-    /// Whether a plan was about installations.
-    pub(crate) concerns_others: AtomicBool,
 }
 
 impl Session<'_> {

@@ -7,7 +7,6 @@
 //! and looks for uses once more before it begins.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use purlin_engine::{Action, Base, CancelToken, DestroyOptions, Plan, Summary, Users, Warning};
@@ -51,7 +50,8 @@ impl Purlin {
     pub async fn installations(&self) -> Result<Vec<InstallationState>, Error> {
         let mut installations: Vec<InstallationState> = Vec::new();
         let mut users: HashMap<Urn, Vec<User>> = HashMap::new();
-        for environment in self.environments().await? {
+        let known = self.known_environments().await?.into_iter().filter(|known| known.installations > 0);
+        for environment in known.map(|known| known.environment) {
             let snapshot = self.snapshot(&environment).await?;
             for (urn, needs) in uses(&snapshot) {
                 users.entry(needs.installation.clone()).or_default().push(User { urn, needs });
@@ -261,10 +261,6 @@ impl Session<'_> {
     /// [`Error::Documents`] where it does; [`Error::State`] where somebody else has the environment of what it begins
     /// to use.
     pub(crate) async fn claim(&self, plan: &Plan) -> Result<(), Error> {
-        let is_one = |key: &Key| key.type_name() == "installation";
-        if plan.steps.iter().any(|step| is_one(&step.key)) {
-            self.concerns_others.store(true, Ordering::Relaxed);
-        }
         self.spare(plan).await?;
         let Some(graph) = plan.graph() else { return Ok(()) };
         let mut begun: Vec<(Urn, &InstallationRequest)> = Vec::new();
@@ -308,22 +304,12 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Whether this session is about installations, or about what stands for those of others: then what nobody uses
-    /// any more may wait somewhere.
-    pub(crate) async fn concerns_others(&self) -> Result<bool, Error> {
-        let is_noted = || self.concerns_others.load(Ordering::Relaxed);
-        Ok(is_noted() || self.snapshot().await?.records.iter().any(|record| record.share.is_some()))
-    }
-
-    /// Deletes what was handed over and nobody uses any more, in other environments than this one. Does nothing where
-    /// this session is about no installation. To be called at the end of a run.
+    /// Deletes what was handed over and nobody uses any more, in other environments than this one. To be called at the
+    /// end of a run.
     ///
     /// # Errors
     /// As [`Purlin::collect`].
     pub async fn collect(&self, deployment_id: &str, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
-        if !self.concerns_others().await? {
-            return Ok(Vec::new());
-        }
         let claimed = std::mem::take(&mut *self.claimed.lock().unwrap_or_else(PoisonError::into_inner));
         for lock in claimed {
             lock.release().await?;

@@ -103,6 +103,8 @@ pub struct Known {
     pub environment: Environment,
     /// How many resources are recorded, old copies included.
     pub records: usize,
+    /// How many of those are installations, or stand for some; what open calls are about counts, too.
+    pub installations: usize,
     /// Its last deployment, without its steps.
     pub last: Option<Deployment>,
     /// Who closed it, if anybody.

@@ -75,14 +75,22 @@ fn held(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Opti
     held.transpose()
 }
 
+/// What the rest of the URN of an installation begins with.
+const INSTALLATION: &[u8] = b"shared::installation.";
+
 /// An environment as a list of all shows it.
 pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Known, Error> {
     let place = keyspace::place(environment);
     let records = table.range(&keyspace::prefix(Kind::Record, &place)).count();
+    let installations = [Kind::Record, Kind::Intent]
+        .into_iter()
+        .map(|kind| table.range(&[&keyspace::prefix(kind, &place)[..], INSTALLATION].concat()).count())
+        .sum();
     let prefix = keyspace::prefix(Kind::Deployment, &place);
     let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
     let last = last.transpose()?.map(|last| Deployment { steps: Vec::new(), ..last });
-    Ok(Known { environment: environment.clone(), records, last, held: held(table, environment, keys)? })
+    let held = held(table, environment, keys)?;
+    Ok(Known { environment: environment.clone(), records, installations, last, held })
 }
 
 /// Whether anything of an environment is left: a record or a deployment.

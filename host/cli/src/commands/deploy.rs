@@ -225,6 +225,17 @@ pub(super) async fn run(
     Ok(if summary.is_success() && all_gone { Status::Done } else { Status::Failed })
 }
 
+/// Deletes what was handed over in other environments and nobody uses any more, and says so. Fails where some of it does
+/// not go.
+pub(super) async fn collect(
+    purlin: &Purlin,
+    shown: &Shown<'_>,
+    app: &App,
+) -> Result<Status, purlin_host::Error> {
+    let collected = purlin.collect(&surroundings::deployment_id(), &CancelToken::default()).await?;
+    Ok(if say_collected(&collected, shown, app) { Status::Done } else { Status::Failed })
+}
+
 /// Says what was deleted in other environments, as nobody uses it any more; whether all of it is gone.
 fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool {
     for Collected { environment, summary, keys } in collected {

@@ -73,7 +73,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let environment = place.environment();
     let fail = |error| Failure::host(error, &documents::SourceMap::default());
     if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
-        return deploy::nothing_recorded(&place, &shown, app).await;
+        let status = deploy::collect(&place.purlin, &shown, app).await.map_err(fail)?;
+        deploy::nothing_recorded(&place, &shown, app).await?;
+        return Ok(status);
     }
     let session = place.purlin.begin(&environment);
     let session = app.timings.wait("open state", session).await.map_err(fail)?;
@@ -86,10 +88,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let options = args.options();
     let plan = session.plan_destroy(&place.context, options);
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
-    if plan.steps.is_empty() && args.scope.scope().is_everything() {
+    // What others use is handed over without a step.
+    let is_nothing = plan.steps.is_empty() && plan.warnings.is_empty();
+    if is_nothing && args.scope.scope().is_everything() {
         // One that has only a history left is known, and has nothing to delete.
         drop(session);
-        let status = deploy::nothing_recorded(&place, &shown, app).await?;
+        let status = deploy::collect(&place.purlin, &shown, app).await.map_err(fail)?;
+        deploy::nothing_recorded(&place, &shown, app).await?;
         deploy::close(place.purlin, app).await?;
         return Ok(status);
     }

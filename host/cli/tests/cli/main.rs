@@ -30,6 +30,7 @@ mod reference;
 mod schemas;
 mod scope;
 mod secrets;
+mod sharing;
 mod slips;
 mod state;
 mod status;

@@ -24,6 +24,7 @@ const READS: &[&[&str]] = &[
     &["state", "show", A],
     &["state", "repair", "--check"],
     &["state", "key", "show"],
+    &["installations", "list"],
     &["env", "list"],
     &["env", "show"],
     &["driver", "list"],

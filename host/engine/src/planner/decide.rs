@@ -68,7 +68,11 @@ impl Planner<'_> {
         let Some(record) = record else {
             let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
             self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
-            let reasons = vec![self.why_create(&urn)];
+            let uses = node.installation.and_then(|installation| installation.share.uses.as_ref());
+            let reasons = match uses {
+                Some(uses) => vec![Reason::Uses { other: uses.installation.clone() }],
+                None => vec![self.why_create(&urn)],
+            };
             let work = Work::Create {
                 prepared: prepared(inputs, digest, Vec::new()),
                 instead_of: InsteadOf::Nothing,

@@ -133,6 +133,7 @@ pub(crate) fn encode_known(known: &Known, keys: &Keyring) -> Result<Vec<u8>, Err
             entries::put_deployment(body, &Deployment { steps: Vec::new(), ..last.clone() })?;
         }
         wire::put_optional(body, known.held.as_ref(), entries::put_holder);
+        wire::put_number(body, known.installations as u64);
         Ok(())
     })
 }
@@ -391,7 +392,9 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error>
             false => None,
         };
         let held = body.sealed.optional(entries::get_holder)?;
-        Ok(Known { environment, records, last, held })
+        // What an earlier version noted does not say this, and is read again from the journal.
+        let installations = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
+        Ok(Known { environment, records, installations, last, held })
     })
 }
 

@@ -3,7 +3,9 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
-use purlin_model::{Awaited, Key, Label, Map, Obstacle, Unfinished, Unknown, Urn, Value, Wait};
+use purlin_model::{
+    Awaited, Key, Label, Map, Obstacle, Offered, Share, Unfinished, Unknown, Urn, Use, Value, Wait,
+};
 
 use super::value::Part;
 use super::*;
@@ -58,7 +60,8 @@ prop_compose! {
         (values, secrets, params, outputs) in (value(), value(), value(), value()),
         cookie in vec(any::<u8>(), 0..40),
         manifests in vec((label(), label(), value()), 0..3),
-        (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 5]>(), any::<bool>()),
+        (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 6]>(), any::<bool>()),
+        share in proptest::option::of(share()),
         (superseded, deleted_with) in (proptest::option::of(any::<u32>()), proptest::option::of(urn())),
         perhaps in vec(urn(), 0..3),
         (holds_data, named) in (proptest::option::of(".{0,9}"), proptest::option::of(".{0,9}")),
@@ -93,14 +96,33 @@ prop_compose! {
             named: named.map(Into::into),
             deleted_with,
             perhaps_deleted_with: perhaps.into(),
-            share: None,
-            abandoned: false,
+            share: share.map(Arc::new),
+            abandoned: flags[5],
             holds_data: holds_data.map(Into::into),
             created,
             updated,
             deployment: deployment.into(),
         }
     }
+}
+
+fn share() -> impl Strategy<Value = Share> {
+    let text = || ".{0,9}".prop_map(Arc::<str>::from);
+    let offered = (text(), proptest::option::of(text()), ".{0,5}").prop_map(|(name, id, word)| {
+        let schema = [("title".to_owned(), word.into())].into_iter().collect();
+        Offered { name, id, schema }
+    });
+    let needs = (urn(), any::<bool>(), proptest::option::of(text()), vec(text(), 0..3)).prop_map(
+        |(installation, by_hand, version, outputs)| Use { installation, by_hand, version, outputs },
+    );
+    let group = || proptest::option::of(text());
+    (text(), group(), any::<bool>(), group(), vec(offered, 0..3), proptest::option::of(needs)).prop_map(
+        |(namespace, group, by_hand, provides, offers, uses)| Share {
+            by_hand,
+            uses,
+            ..Share::new(namespace, group, provides, offers)
+        },
+    )
 }
 
 fn holder() -> impl Strategy<Value = Holder> {
@@ -251,7 +273,7 @@ proptest! {
                     prop_assert_eq!(&decode_name(&named).expect("reads"), &environment);
                     let last = Some(Deployment { steps: Vec::new(), ..(*deployment).clone() });
                     let held = Some(deployment.holder.clone());
-                    let known = Known { environment: environment.clone(), records: 7, last, held };
+                    let known = Known { environment: environment.clone(), records: 7, installations: 3, last, held };
                     let bytes = encode_known(&known, &keys).expect("writes");
                     prop_assert_eq!(decode_known(&bytes, &keys).expect("reads"), known);
                     keys.data().expect("a key");
@@ -354,6 +376,8 @@ fn plain() -> Record {
         tainted: false,
         deleted_with: None,
         perhaps_deleted_with: Box::default(),
+        share: None,
+        abandoned: false,
         named: None,
         holds_data: None,
         created: 1,

@@ -158,6 +158,8 @@ pub fn record(number: usize) -> Record {
         tainted: false,
         deleted_with: None,
         perhaps_deleted_with: Box::default(),
+        share: None,
+        abandoned: false,
         named: None,
         holds_data: None,
         created: 1_790_000_000_000,

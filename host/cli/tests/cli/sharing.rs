@@ -1,0 +1,219 @@
+//! Installations that several deployments share, as people meet them.
+
+use crate::project::{Project, Ran};
+
+const BUNDLES: &str = "apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/mysql, version: 1.0.0}
+spec:
+  parameters: [{name: size, type: integer, default: 1}]
+  credentials: [{name: root, default: hunter2}]
+  driver: purlin/echo
+  inputs: {values: {host: 'db-${bundle.parameters.size}', login: 'root:${bundle.credentials.root}'}}
+  outputs: [{name: host, type: string}, {name: login, type: string}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/blog, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  inputs: {values: {url: 'http://${bundle.dependencies.db.outputs.host}', login: '${bundle.dependencies.db.outputs.login}'}}
+  outputs: [{name: url, type: string}]
+  requires:
+    - {name: db, bundle: {reference: 'acme/mysql:v1.0.0', version: 1.x}}
+";
+
+fn project() -> Project {
+    Project::with(&[("all.yaml", BUNDLES)])
+}
+
+fn blog(project: &Project, name: &str, namespace: &str, more: &[&str]) -> Ran {
+    let all = ["up", "--yes", "--bundle", "acme/blog", "--name", name, "--namespace", namespace];
+    project.run(&[&all, more].concat())
+}
+
+fn destroy(project: &Project, name: &str, namespace: &str, more: &[&str]) -> Ran {
+    project
+        .run(&[&["destroy", "--yes", "--app", name, "--env", namespace, "-f", "purlin.yaml"], more].concat())
+}
+
+fn with_workspace(project: Project) -> Project {
+    project.write("purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {name: w}\n");
+    project
+}
+
+fn listed(project: &Project) -> Vec<(String, usize, bool)> {
+    let out = project.run(&["installations", "list", "--format", "json"]).status(0).out;
+    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let all = report["installations"].as_array().expect("a list").iter();
+    all.map(|one| {
+        let users = one["users"].as_array().expect("a list").len();
+        (one["id"].as_str().expect("text").to_owned(), users, one["handed_over"].as_bool().expect("a word"))
+    })
+    .collect()
+}
+
+fn one(id: &str, users: usize, handed_over: bool) -> (String, usize, bool) {
+    (id.to_owned(), users, handed_over)
+}
+
+#[test]
+fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    let second = blog(&project, "two", "dev", &[]).status(0);
+    assert!(second.err.contains("stands for `urn:purlin:dev/default::one::"), "{}", second.err);
+    let read =
+        ["outputs", "--bundle", "acme/blog", "--name", "two", "--namespace", "dev", "--format", "json"];
+    let outputs: serde_json::Value = serde_json::from_str(&project.run(&read).status(0).out).expect("JSON");
+    let of = |key: &str, name: &str| outputs["resources"][key][name].clone();
+    assert_eq!(of("installation.default#two", "url"), "http://db-1");
+    // What is secret there is secret here.
+    assert_eq!(of("installation.default#two/db", "login"), "[secret]");
+    assert_eq!(
+        listed(&project),
+        [one("dev/one", 0, false), one("dev/one/db", 1, false), one("dev/two", 0, false)]
+    );
+
+    let refused = destroy(&project, "one", "dev", &[]).status(2);
+    assert!(refused.err.contains("error[in-use]"), "{}", refused.err);
+    assert!(
+        refused.err.contains("`installation.default#two/db` of dev of default/two uses it"),
+        "{}",
+        refused.err
+    );
+    assert!(refused.err.contains("--orphan-shared"), "{}", refused.err);
+    assert_eq!(listed(&project).len(), 3, "nothing was deleted");
+
+    let handed_over = destroy(&project, "one", "dev", &["--orphan-shared"]).status(0);
+    assert!(handed_over.err.contains("it stays until its last user is gone"), "{}", handed_over.err);
+    assert_eq!(listed(&project), [one("dev/one/db", 1, true), one("dev/two", 0, false)]);
+    // Once more it stays, and that is told.
+    let again = destroy(&project, "one", "dev", &[]).status(0);
+    assert!(again.err.contains("it stays until its last user is gone"), "{}", again.err);
+    // Others may still come.
+    blog(&project, "three", "dev", &[]).status(0);
+    let gone = destroy(&project, "two", "dev", &[]).status(0);
+    assert!(!gone.err.contains("last user"), "{}", gone.err);
+    let last = destroy(&project, "three", "dev", &[]).status(0);
+    assert!(
+        last.err.contains("it is the last user of `installation.default#one/db` of dev of default/one"),
+        "{}",
+        last.err
+    );
+    assert!(last.err.contains("deleted `installation.default#one/db` of dev of default/one"), "{}", last.err);
+    assert_eq!(listed(&project), []);
+}
+
+#[test]
+fn whoever_gets_its_documents_back_owns_it_again() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    blog(&project, "two", "dev", &[]).status(0);
+    destroy(&project, "one", "dev", &["--orphan-shared"]).status(0);
+    let back = blog(&project, "one", "dev", &[]).status(0);
+    assert!(!back.err.contains("create installation.default#one/db"), "{}", back.err);
+    assert_eq!(listed(&project)[1], one("dev/one/db", 1, false));
+    destroy(&project, "two", "dev", &[]).status(0);
+    assert_eq!(listed(&project), [one("dev/one", 0, false), one("dev/one/db", 0, false)]);
+}
+
+#[test]
+fn namespaces_are_kept_apart_and_the_global_one_is_for_all() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    blog(&project, "two", "qa", &[]).status(0);
+    let ids = |project: &Project| listed(project).into_iter().map(|(id, ..)| id).collect::<Vec<_>>();
+    assert_eq!(ids(&project), ["dev/one", "dev/one/db", "qa/two", "qa/two/db"]);
+    let global = [
+        "up",
+        "--yes",
+        "--bundle",
+        "acme/mysql",
+        "--name",
+        "everywhere",
+        "--namespace",
+        "",
+        "--env",
+        "shared",
+    ];
+    project.run(&global).status(0);
+    blog(&project, "three", "stage", &[]).status(0);
+    assert!(listed(&project).contains(&one("/everywhere", 1, false)), "{:?}", listed(&project));
+    // A person may decide otherwise.
+    let with = ["--with", "db=/everywhere"];
+    let moved = blog(&project, "two", "qa", &with);
+    assert_eq!(moved.status, 0, "{}", moved.err);
+    assert!(listed(&project).contains(&one("/everywhere", 2, false)), "{:?}", listed(&project));
+    assert!(!ids(&project).contains(&"qa/two/db".to_owned()), "{:?}", listed(&project));
+    blog(&project, "two", "qa", &[]).status(0);
+    assert!(listed(&project).contains(&one("/everywhere", 2, false)), "it is remembered");
+    let unseen = blog(&project, "four", "stage", &["--with", "db=/nowhere"]).status(2);
+    assert!(unseen.err.contains("error[no-installation]"), "{}", unseen.err);
+}
+
+#[test]
+fn who_may_share_can_be_changed() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    let said = project.run(&["installations", "share", "dev/one/db", "--nobody"]).status(0);
+    assert!(said.err.contains("with nobody new"), "{}", said.err);
+    // It holds whatever documents say.
+    blog(&project, "one", "dev", &[]).status(0);
+    blog(&project, "two", "dev", &[]).status(0);
+    let table = project.run(&["installations", "list"]).status(0).out;
+    assert!(table.contains("dev/two/db") && table.contains("nobody"), "{table}");
+    project.run(&["installations", "share", "dev/one/db", "--as-written"]).status(0);
+    blog(&project, "one", "dev", &[]).status(0);
+    let all = project.run(&["installations", "list", "--group", ""]).status(0).out;
+    assert!(all.contains("dev/one/db"), "{all}");
+    let unknown = project.run(&["installations", "share", "dev/nothing", "--nobody"]).status(2);
+    assert!(unknown.err.contains("installations list"), "{}", unknown.err);
+}
+
+#[test]
+fn what_changes_there_is_seen_here_and_what_breaks_here_is_refused_there() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    blog(&project, "two", "dev", &[]).status(0);
+    blog(&project, "one", "dev", &["--param", "one/db.size=7"]).status(0);
+    let plan =
+        project.run(&["plan", "--bundle", "acme/blog", "--name", "two", "--namespace", "dev"]).status(0);
+    assert!(plan.out.contains("db-7"), "{}\n{}", plan.out, plan.err);
+    // A version that the other one cannot do with.
+    let newer = BUNDLES.split("---").next().expect("a bundle").replace("1.0.0", "2.0.0");
+    project.write("newer.yaml", newer);
+    let refused = blog(&project, "one", "dev", &["--with", "db=acme/mysql:v2.0.0"]).status(2);
+    assert!(refused.err.contains("error[breaks-user]"), "{}", refused.err);
+    assert!(refused.err.contains("default::two::shared::installation.default::two/db"), "{}", refused.err);
+    // Nothing of it may be replaced or forgotten while it is used, either.
+    let replaced = blog(&project, "one", "dev", &["--replace", "installation#one/db"]).status(2);
+    assert!(replaced.err.contains("would be replaced"), "{}", replaced.err);
+    let key = "urn:purlin:dev/default::one::shared::installation.default::one/db";
+    let forgotten = project.run(&["state", "forget", key, "--yes"]);
+    assert!(
+        forgotten.err.contains("would be forgotten") || forgotten.err.contains("depends on it"),
+        "{}",
+        forgotten.err
+    );
+}
+
+#[test]
+fn a_plan_that_was_saved_uses_only_what_is_still_there() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    let plan = ["plan", "--bundle", "acme/blog", "--name", "two", "--namespace", "dev", "--out", "two.plan"];
+    project.run(&plan).status(0);
+    destroy(&project, "one", "dev", &[]).status(0);
+    let gone = project.run(&["apply", "two.plan", "--yes"]).status(2);
+    assert!(gone.err.contains("is gone"), "{}", gone.err);
+    assert_eq!(listed(&project), []);
+    blog(&project, "one", "dev", &[]).status(0);
+    project.run(&["apply", "two.plan", "--yes"]).status(0);
+    assert!(listed(&project).contains(&one("dev/one/db", 1, false)), "{:?}", listed(&project));
+    // To go back is to go on with it.
+    blog(&project, "two", "dev", &["--set", "x=1"]);
+    let back = project.run(&["rollback", "1", "--yes", "--app", "two", "--env", "dev"]);
+    assert_eq!(back.status, 0, "{}", back.err);
+    assert!(listed(&project).contains(&one("dev/one/db", 1, false)), "{:?}", listed(&project));
+}

@@ -1,0 +1,455 @@
+//! Random lives of deployments that share installations: nothing that somebody uses is ever deleted, and nothing that
+//! nobody uses is left (SPEC §6), in whatever order things are made, removed, handed over and cut off.
+#![allow(clippy::expect_used, clippy::panic)]
+
+#[path = "../../engine/tests/simulator/rng.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod rng;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use purlin_host::documents::{self, Input};
+use purlin_host::engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions};
+use purlin_host::model::{Context, ContextDefaults, Urn};
+use purlin_host::sandbox::InProcess;
+use purlin_host::state::{Environment, MemoryStore, Operation, Record, Snapshot, Status, Store as _};
+use purlin_host::{Documents, Error, Purlin, Session};
+use rng::Rng;
+
+const BUNDLES: &str = "
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/db, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  inputs: {values: {host: db, port: 1}}
+  outputs: [{name: host, type: string}, {name: port, type: integer}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/db, version: 1.1.0}
+spec:
+  driver: purlin/echo
+  inputs: {values: {host: newer, port: 2}}
+  outputs: [{name: host, type: string}, {name: port, type: integer}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/disk, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  inputs: {values: {path: /disk}}
+  outputs: [{name: path, type: string}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/store, version: 1.0.0}
+spec:
+  requires: [{name: disk, bundle: acme/disk:v1.0.0}]
+  driver: purlin/echo
+  inputs: {values: {path: '${bundle.dependencies.disk.outputs.path}/store'}}
+  outputs: [{name: path, type: string}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/web, version: 1.0.0}
+spec:
+  requires:
+    - {name: db, bundle: {reference: acme/db:v1.0.0, version: 1.x}}
+    - {name: store, bundle: acme/store:v1.0.0}
+  driver: purlin/echo
+  inputs: {values: {url: 'x://${bundle.dependencies.db.outputs.host}${bundle.dependencies.store.outputs.path}'}}
+  outputs: [{name: url, type: string}]
+";
+
+/// What a deployment may ask for.
+const WISHES: [&str; 9] = [
+    "{name: db, bundle: {reference: acme/db:v1.0.0, version: 1.x}}",
+    "{name: db, bundle: acme/db:v1.0.0}",
+    "{name: db, bundle: acme/db:v1.1.0}",
+    "{name: db, bundle: {reference: acme/db:v1.0.0, version: 1.x}, sharing: {group: {name: team}}}",
+    "{name: db, bundle: acme/db:v1.0.0, sharing: {mode: none}}",
+    "{name: store, bundle: acme/store:v1.0.0}",
+    "{name: disk, bundle: acme/disk:v1.0.0}",
+    "{name: web, bundle: acme/web:v1.0.0}",
+    "{name: site, bundle: acme/web:v1.0.0}",
+];
+
+const APPS: [(&str, &str); 4] = [("one", "dev"), ("two", "dev"), ("three", ""), ("four", "qa")];
+
+#[derive(Clone, Debug)]
+enum Command {
+    Up { app: usize, wishes: Vec<usize>, hand_over: bool },
+    Destroy { app: usize, hand_over: bool },
+    Share { group: Option<&'static str> },
+}
+
+#[derive(Clone, Debug)]
+struct Deed {
+    command: Command,
+    /// After so many events the process is gone.
+    killed_after: Option<usize>,
+    /// What another process does between the plan and the run.
+    meanwhile: Option<Command>,
+}
+
+struct World {
+    purlin: Purlin,
+    store: Arc<MemoryStore>,
+    runs: u32,
+    _folder: tempfile::TempDir,
+}
+
+fn context(app: usize) -> ContextDefaults {
+    let (name, namespace) = APPS[app];
+    ContextDefaults {
+        app: Some(name.into()),
+        env: Some("dev".into()),
+        env_type: Some("development".into()),
+        namespace: Some(namespace.into()),
+        ..ContextDefaults::default()
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Arc::new(MemoryStore::new());
+        let purlin = Purlin::builder()
+            .store(Arc::clone(&store) as _)
+            .state_folder(folder.path().join("state"))
+            .cache_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .compiler(Arc::new(InProcess))
+            .build();
+        Self { purlin, store, runs: 0, _folder: folder }
+    }
+
+    fn id(&mut self) -> String {
+        self.runs += 1;
+        format!("run-{}", self.runs)
+    }
+
+    async fn documents(&mut self, app: usize, wishes: &[usize]) -> Result<Documents, Error> {
+        let mut text = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n".to_owned();
+        wishes.iter().for_each(|wish| text.push_str(&format!("    - {}\n", WISHES[*wish])));
+        if wishes.is_empty() {
+            text =
+                "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {mark: {type: environment}}}\n"
+                    .to_owned();
+        }
+        let input = |name: &str, text: String| Input::Text { name: name.into(), text };
+        let definition = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: any}\nspec: {type: environment, driver: purlin/echo, inputs: {values: {}}, criteria: [{}]}\n";
+        let mut loaded = documents::load(&[
+            input("bundles.yaml", BUNDLES.to_owned()),
+            input("definition.yaml", definition.to_owned()),
+            input("app.yaml", text),
+        ]);
+        self.purlin.recall(&mut loaded, &context(app), None).await?;
+        let id = self.id();
+        let mut documents = Documents::new(loaded, &context(app), None, &id)?;
+        documents.changes.new_environment = true;
+        Ok(documents)
+    }
+
+    /// Carries out a command as a process does, which may be gone after some events.
+    async fn run(&mut self, deed: &Deed) -> Result<bool, Error> {
+        let (app, wishes, hand_over) = match &deed.command {
+            Command::Up { app, wishes, hand_over } => (*app, Some(wishes.clone()), *hand_over),
+            Command::Destroy { app, hand_over } => (*app, None, *hand_over),
+            Command::Share { group } => return self.share(*group).await.map(|()| true),
+        };
+        let documents = match &wishes {
+            Some(wishes) => Some(self.documents(app, wishes).await?),
+            None => None,
+        };
+        let environment = Environment { org: "default".into(), app: APPS[app].0.into(), env: "dev".into() };
+        let id = self.id();
+        let meanwhile = deed.meanwhile.clone();
+        let context = match &documents {
+            Some(documents) => (*documents.context).clone(),
+            None => self.context_of(&environment, &id).await?,
+        };
+        // A process of its own, so that it can be gone.
+        let (purlin, other) = (
+            &self.purlin,
+            World {
+                purlin: self.another(),
+                store: Arc::clone(&self.store),
+                runs: self.runs + 500_000,
+                _folder: tempfile::tempdir().expect("a folder"),
+            },
+        );
+        let session = purlin.begin(&environment).await?;
+        session.recover(&context, CancelToken::default()).await?;
+        let mut plan = plan(&session, documents.as_ref(), &context, hand_over).await?;
+        let losses = plan.losses_not_allowed();
+        plan.allow_losses(&losses);
+        if let Some(command) = meanwhile {
+            let mut other = other;
+            let deed = Deed { command, killed_after: None, meanwhile: None };
+            // What is wrong with it is looked at where it stands alone.
+            drop(Box::pin(other.run(&deed)).await);
+        }
+        let mut run = session.deploy(plan, documents.as_ref(), CancelToken::default()).await?;
+        let (mut events, mut is_success) = (0, false);
+        while let Some(event) = run.next().await {
+            if let Event::Summary(summary) = event {
+                is_success = summary.is_success();
+            }
+            events += 1;
+            if deed.killed_after.is_some_and(|after| events >= after) {
+                drop(run);
+                drop(session);
+                return Ok(false);
+            }
+        }
+        drop(run);
+        session.collect(&format!("{id}-collect"), &CancelToken::default()).await?;
+        session.release().await?;
+        self.runs += 1;
+        Ok(is_success)
+    }
+
+    fn another(&self) -> Purlin {
+        Purlin::builder()
+            .store(Arc::clone(&self.store) as _)
+            .state_folder(self._folder.path().join("state"))
+            .cache_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .compiler(Arc::new(InProcess))
+            .build()
+    }
+
+    async fn context_of(&self, environment: &Environment, id: &str) -> Result<Context, Error> {
+        let recorded = self.purlin.recorded_context(environment).await?;
+        let deployment = id.into();
+        Ok(match recorded {
+            Some(context) => Context { deployment, ..context },
+            None => Context {
+                org: environment.org.clone(),
+                app: environment.app.clone(),
+                env: purlin_host::model::EnvironmentId {
+                    id: environment.env.clone(),
+                    kind: "development".into(),
+                },
+                namespace: "".into(),
+                deployment,
+            },
+        })
+    }
+
+    /// Shares the first installation in another group, or with nobody.
+    async fn share(&mut self, group: Option<&str>) -> Result<(), Error> {
+        let all = self.purlin.installations().await?;
+        let Some(first) = all.first() else { return Ok(()) };
+        let session = self.purlin.begin_held(&first.environment).await?;
+        session.share(&first.record.urn, group.map(Arc::from), true).await?;
+        session.release().await
+    }
+
+    async fn snapshots(&self) -> Vec<Snapshot> {
+        let mut all = Vec::new();
+        for known in self.store.environments(None, 100).await.expect("environments") {
+            all.push(self.store.load(&known.environment).await.expect("a snapshot"));
+        }
+        all
+    }
+
+    /// What is wrong with what is recorded, if anything.
+    async fn wrong(&self) -> Option<String> {
+        let all = self.snapshots().await;
+        let there: BTreeSet<&Urn> = all
+            .iter()
+            .flat_map(|snapshot| &snapshot.records)
+            .filter(|record| record.superseded.is_none() && record.status != Status::Absent)
+            .map(|record| &record.urn)
+            .collect();
+        for snapshot in &all {
+            let open = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
+                Operation::Create(record) | Operation::Update(record) => Some(&**record),
+                Operation::Delete(_) => None,
+            });
+            for record in snapshot.records.iter().map(|record| &**record).chain(open) {
+                let Some(uses) = record.share.as_ref().and_then(|share| share.uses.as_ref()) else {
+                    continue;
+                };
+                if !there.contains(&uses.installation) {
+                    return Some(format!("{} uses {}, which is gone", record.urn, uses.installation));
+                }
+            }
+        }
+        None
+    }
+
+    /// What was handed over and nobody uses.
+    async fn left(&self) -> Vec<Urn> {
+        let all = self.snapshots().await;
+        let records: Vec<&Record> =
+            all.iter().flat_map(|snapshot| &snapshot.records).map(|record| &**record).collect();
+        let used: BTreeSet<&Urn> = records
+            .iter()
+            .filter_map(|record| Some(&record.share.as_ref()?.uses.as_ref()?.installation))
+            .collect();
+        let mut needed: BTreeSet<&Urn> = used;
+        loop {
+            let more: Vec<&Urn> = records
+                .iter()
+                .filter(|record| !record.abandoned || needed.contains(&record.urn))
+                .flat_map(|record| &record.dependencies)
+                .filter(|urn| !needed.contains(urn))
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            needed.extend(more);
+        }
+        records
+            .iter()
+            .filter(|record| record.abandoned && !needed.contains(&record.urn))
+            .map(|record| record.urn.clone())
+            .collect()
+    }
+}
+
+async fn plan(
+    session: &Session<'_>,
+    documents: Option<&Documents>,
+    context: &Context,
+    hand_over: bool,
+) -> Result<Plan, Error> {
+    match documents {
+        Some(documents) => {
+            let options = PlanOptions { orphan_shared: hand_over, ..PlanOptions::default() };
+            session.plan(documents, options).await
+        }
+        None => {
+            let options = DestroyOptions { orphan_shared: hand_over, ..DestroyOptions::default() };
+            session.plan_destroy(context, options).await
+        }
+    }
+}
+
+/// The refusals that are right.
+fn is_refusal(error: &Error) -> bool {
+    const RIGHT: [&str; 5] = ["in-use", "breaks-user", "gone", "deployed-meanwhile", "asked-twice"];
+    match error {
+        Error::Documents(faults) => faults.iter().all(|fault| RIGHT.contains(&fault.code)),
+        Error::Engine(purlin_host::engine::Error::Documents(faults)) => {
+            faults.iter().all(|fault| RIGHT.contains(&fault.code))
+        }
+        Error::State(purlin_host::state::Error::Locked { .. }) => true,
+        _ => false,
+    }
+}
+
+fn command(rng: &mut Rng) -> Command {
+    let app = rng.below(APPS.len() as u32) as usize;
+    let hand_over = rng.chance(40);
+    match rng.below(10) {
+        0..6 => {
+            let mut wishes: Vec<usize> = Vec::new();
+            for _ in 0..rng.below(3) {
+                let wish = rng.below(WISHES.len() as u32) as usize;
+                let name = |wish: usize| WISHES[wish].split(',').next();
+                if !wishes.iter().any(|other| name(*other) == name(wish)) {
+                    wishes.push(wish);
+                }
+            }
+            Command::Up { app, wishes, hand_over }
+        }
+        6..9 => Command::Destroy { app, hand_over },
+        _ => Command::Share { group: *rng.pick(&[None, Some(""), Some("team")]) },
+    }
+}
+
+fn deed(rng: &mut Rng) -> Deed {
+    Deed {
+        command: command(rng),
+        killed_after: rng.chance(25).then(|| rng.below(11) as usize + 1),
+        meanwhile: rng.chance(30).then(|| command(rng)),
+    }
+}
+
+/// What went wrong in a life.
+struct Broken(String);
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+async fn live(seed: u64) -> Result<(), Broken> {
+    let mut rng = Rng::mixed(seed, 15);
+    let mut world = World::new();
+    let tell = std::env::var_os("PURLIN_TELL").is_some();
+    for step in 0..14 {
+        let deed = deed(&mut rng);
+        if tell {
+            println!("{step}: {deed:?}");
+        }
+        let result = world.run(&deed).await;
+        if tell {
+            println!(
+                "   {}",
+                match &result {
+                    Ok(done) => format!("{done}"),
+                    Err(error) => format!("{error:?}"),
+                }
+            );
+        }
+        let at = |what: String| Broken(format!("seed {seed}, step {step}, {deed:?}: {what}"));
+        if let Err(error) = &result
+            && !is_refusal(error)
+        {
+            return Err(at(format!("{error:?}")));
+        }
+        if let Some(wrong) = world.wrong().await {
+            return Err(at(wrong));
+        }
+    }
+    // In the end everybody goes, whatever was cut off.
+    for round in 0..3 {
+        for app in 0..APPS.len() {
+            let command = Command::Destroy { app, hand_over: true };
+            let result = world.run(&Deed { command, killed_after: None, meanwhile: None }).await;
+            let at = |what: String| Broken(format!("seed {seed}, end {round}, app {app}: {what}"));
+            match result {
+                Ok(_) => {}
+                Err(error) => return Err(at(format!("{error:?}"))),
+            }
+            if let Some(wrong) = world.wrong().await {
+                return Err(at(wrong));
+            }
+            let left = world.left().await;
+            if !left.is_empty() {
+                return Err(at(format!("nobody uses {left:?}")));
+            }
+        }
+    }
+    let records: usize =
+        world.snapshots().await.iter().map(|snapshot| snapshot.records.len() + snapshot.pending.len()).sum();
+    if records > 0 {
+        return Err(Broken(format!("seed {seed}: {records} records are left in the end")));
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_used_is_deleted_and_nothing_unused_is_left() {
+    let from: u64 = std::env::var("PURLIN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    let lives: u64 = std::env::var("PURLIN_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(60);
+    let mut broken = Vec::new();
+    for seed in from..from + lives {
+        if let Err(wrong) = live(seed).await {
+            broken.push(wrong.to_string());
+            if broken.len() > 5 {
+                break;
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}

@@ -1,0 +1,278 @@
+//! Installations that are there already (SPEC §6, step 2): the rows INST-01 to INST-16, decided by the SPEC where that
+//! departs from what the published implementation does.
+#![allow(clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::sync::Arc;
+
+use purlin_model::{Existing, Offered, Said, Share, Urn, Use, User};
+use purlin_requirements::{Resolution, Why};
+use support::{after, bundle, catalog, deployed, errors, resolved};
+
+/// An installation of another environment: its namespace, name, bundle, group and outputs.
+fn there(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -> Existing {
+    let (namespace, name) = id.split_once('/').expect("a namespace");
+    let offers =
+        outputs.iter().map(|name| Offered { name: Arc::from(*name), ..Offered::default() }).collect();
+    let urn = format!("urn:purlin:e/o::of-{}::shared::installation.default::{name}", namespace.len());
+    Existing {
+        urn: Urn::parse(&urn).expect("a URN"),
+        name: name.into(),
+        place: "e of o/a".into(),
+        reference: bundle.parse().expect("a reference"),
+        share: Arc::new(Share::new(namespace.into(), group.map(Arc::from), None, offers)),
+        outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
+        is_ready: true,
+    }
+}
+
+fn seeing(existing: Vec<Existing>) -> Said {
+    Said { existing, ..Said::default() }
+}
+
+fn bundles() -> Vec<String> {
+    let db = |version| {
+        bundle(
+            "db",
+            version,
+            "parameters: [{name: size, default: 1}]\noutputs: [{name: connstr, default: x}]",
+        )
+    };
+    vec![
+        db("1.0.0"),
+        db("1.2.0"),
+        db("2.0.0"),
+        bundle("other", "1.0.0", "outputs: [{name: connstr, default: x}, {name: port, default: 1}]"),
+    ]
+}
+
+/// What the only requirement of a bundle ends in, where these are there: the one that is used, else none.
+fn used(requirement: &str, said: &Said) -> Option<String> {
+    let resolution = app(requirement, said);
+    assert_eq!(errors(&resolution), Vec::<&str>::new(), "{requirement}");
+    let one = resolution.installations.first().expect("one");
+    let uses = one.uses.as_ref().map(|uses| format!("{}/{}", uses.0.share.namespace, uses.0.name));
+    assert_eq!(uses.is_some(), matches!(one.why, Why::There(_) | Why::Named), "{:?}", one.why);
+    uses
+}
+
+/// The resolution of an application in the namespace `dev` that reads `connstr`.
+fn app(requirement: &str, said: &Said) -> Resolution {
+    let mut all = bundles();
+    let spec = format!(
+        "requires:\n- {requirement}\nparameters: [{{name: url, default: ''}}]\ndriver: purlin/echo\ninputs: {{values: {{url: '${{bundle.dependencies.db.outputs.connstr}}'}}}}"
+    );
+    all.push(bundle("app", "1.0.0", &spec));
+    resolved(&catalog(&all), "acme/app:v1.0.0", said)
+}
+
+const PLAIN: &str = "{name: db, bundle: acme/db:v1.0.0, sharing: {group: {name: app-db}}}";
+
+#[test]
+fn an_installation_that_fits_is_used() {
+    let one = |id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]| {
+        seeing(vec![there(id, bundle, group, outputs)])
+    };
+    for (row, said, requirement, expected) in [
+        ("INST-01", one("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, Some("/db")),
+        (
+            "INST-01 near",
+            one("dev/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]),
+            PLAIN,
+            Some("dev/db"),
+        ),
+        ("INST-02", one("/db", "acme/db:v1.0.0", Some("app-db"), &[]), PLAIN, None),
+        ("INST-03", one("/db", "acme/db:v1.0.0", Some("other-group"), &["connstr"]), PLAIN, None),
+        ("INST-03 unshared", one("/db", "acme/db:v1.0.0", None, &["connstr"]), PLAIN, None),
+        (
+            "INST-04",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: acme/db:v1.0.0, sharing: {mode: none}}",
+            None,
+        ),
+        (
+            "INST-04 default",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: acme/db:v1.0.0}",
+            Some("/db"),
+        ),
+        ("another namespace", one("qa/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, None),
+        ("another version", one("/db", "acme/db:v1.2.0", Some("app-db"), &["connstr"]), PLAIN, None),
+        ("another bundle", one("/db", "acme/other:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, None),
+        (
+            "INST-08",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/other:v1.0.0, interface: {document: {outputs: [{name: port}]}}}}",
+            None,
+        ),
+        (
+            "INST-10",
+            one("/db", "acme/elsewhere:v7.0.0", Some(""), &["connstr", "port"]),
+            "{name: db, bundle: {reference: acme/db:v1.0.0, interface: {reference: acme/other:v1.0.0}}}",
+            Some("/db"),
+        ),
+        (
+            "INST-11",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.0.0, interface: {reference: acme/nowhere:v1.0.0}}}",
+            None,
+        ),
+        (
+            "INST-13",
+            one("/db", "acme/db:v1.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.0.0, interface: {id: some.where/else}}}",
+            Some("/db"),
+        ),
+        (
+            "INST-16",
+            one("/db", "acme/db:v1.1.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.2.0, version: 1.x}}",
+            Some("/db"),
+        ),
+        (
+            "out of range",
+            one("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: {reference: acme/db:v1.2.0, version: 1.x}}",
+            None,
+        ),
+        (
+            "any version",
+            one("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
+            "{name: db, bundle: acme/db}",
+            Some("/db"),
+        ),
+    ] {
+        assert_eq!(used(requirement, &said).as_deref(), expected, "{row}");
+    }
+}
+
+#[test]
+fn the_nearest_of_the_highest_version_is_used() {
+    let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
+    let mut all = vec![
+        there("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
+        there("dev/old", "acme/db:v1.0.0", Some(""), &["connstr"]),
+        there("dev/new", "acme/db:v1.2.0", Some(""), &["connstr"]),
+    ];
+    assert_eq!(used(requirement, &seeing(all.clone())).as_deref(), Some("dev/new"));
+    let resolution = app(requirement, &seeing(all.clone()));
+    let over: Vec<(&str, &str)> =
+        resolution.installations[0].passed_over.iter().map(|(id, why)| (&**id, why.code())).collect();
+    assert_eq!(over, [("dev/old", "farther"), ("/db", "farther")]);
+    for one in &mut all[1..] {
+        one.is_ready = false;
+    }
+    assert_eq!(used(requirement, &seeing(all)).as_deref(), Some("/db"));
+}
+
+#[test]
+fn an_interface_that_was_changed_on_the_disk_is_not_relied_on() {
+    let mut one = there("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
+    Arc::make_mut(&mut one.share).offers[0].name = "other".into();
+    assert_eq!(used(PLAIN, &seeing(vec![one])), None);
+}
+
+#[test]
+fn who_uses_something_goes_on_with_it_and_who_has_one_keeps_it() {
+    let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
+    let first = there("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    let better = there("dev/b", "acme/db:v1.2.0", Some(""), &["connstr"]);
+    let before = app(requirement, &seeing(vec![first.clone()]));
+    // Also where it is shared with another group by now, and not ready.
+    let mut moved = first.clone();
+    moved.is_ready = false;
+    Arc::make_mut(&mut moved.share).group = Some("others".into());
+    let again = Said { existing: vec![better.clone(), moved], ..after(&before) };
+    assert_eq!(used(requirement, &again).as_deref(), Some("dev/a"));
+    // Until it is taken back.
+    let mut taken_back = again.clone();
+    taken_back.now.with.insert("db".into(), None);
+    assert_eq!(used(requirement, &taken_back).as_deref(), Some("dev/b"));
+    // What is gone is looked for anew.
+    assert_eq!(
+        used(requirement, &Said { existing: vec![better.clone()], ..after(&before) }).as_deref(),
+        Some("dev/b")
+    );
+    // Its own installation stays, unless it came to nothing.
+    let own = app(requirement, &Said::default());
+    let said = Said { existing: vec![better.clone()], ..after(&own) };
+    assert_eq!(used(requirement, &said), None);
+    assert_eq!(
+        used(requirement, &Said { recorded: Some(Default::default()), ..said }).as_deref(),
+        Some("dev/b")
+    );
+}
+
+#[test]
+fn a_person_may_name_an_installation() {
+    let with = |wish: &str, existing| {
+        let mut said = seeing(existing);
+        said.now.with.insert("db".into(), Some(wish.parse().expect("a wish")));
+        said
+    };
+    let other = || there("/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
+    assert_eq!(used(PLAIN, &with("/shared", vec![other()])).as_deref(), Some("/shared"));
+    let near = || there("dev/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
+    let named = app(PLAIN, &with("dev/shared", vec![near()]));
+    assert_eq!(errors(&named), Vec::<&str>::new());
+    // It is remembered, and it is told when it is gone.
+    let again = Said { existing: vec![near()], ..after(&named) };
+    assert_eq!(used(PLAIN, &again).as_deref(), Some("dev/shared"));
+    for (wish, existing, code) in [
+        ("/nowhere", vec![other()], "no-installation"),
+        ("/shared", vec![there("/shared", "acme/db:v1.0.0", None, &["connstr"])], "no-installation"),
+        ("/shared", vec![there("/shared", "acme/db:v1.0.0", Some(""), &["port"])], "no-installation"),
+        ("qa/shared", vec![there("qa/shared", "acme/db:v1.0.0", Some(""), &["connstr"])], "no-bundle"),
+    ] {
+        assert_eq!(errors(&app(PLAIN, &with(wish, existing))), [code], "{wish}");
+    }
+}
+
+#[test]
+fn what_is_asked_for_by_bundle_is_made_whatever_is_there() {
+    let all = catalog(&bundles());
+    let one = there("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    let wish = "{name: mine, bundle: acme/db:v1.0.0}";
+    let uses = |said: &Said| deployed(&all, &[wish], said).installations[0].uses.is_some();
+    let mut said = seeing(vec![one]);
+    assert!(uses(&said));
+    said.now.makes = true;
+    assert!(!uses(&said));
+}
+
+#[test]
+fn who_uses_it_decides_what_its_owner_may_take() {
+    let all = catalog(&bundles());
+    let wish = |reference: &str, version: &str| {
+        format!("{{name: db, bundle: {{reference: {reference}, version: '{version}'}}}}")
+    };
+    let deploy = |wish: &str, said: &Said| deployed(&all, &[wish], said);
+    let needs = |version: &str, outputs: &[&str]| User {
+        urn: Urn::parse("urn:purlin:e/o::b::shared::installation.default::db").expect("a URN"),
+        needs: Use {
+            installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::db").expect("a URN"),
+            by_hand: false,
+            version: Some(version.into()),
+            outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
+        },
+    };
+    let before = deploy(&wish("acme/db:v1.0.0", "1.0.x"), &Said::default());
+    assert_eq!(before.installations[0].reference.to_string(), "acme/db:v1.0.0");
+    let used_by = |version: &str, outputs: &[&str]| {
+        let mut said = after(&before);
+        said.users.insert("db".into(), vec![needs(version, outputs)]);
+        said
+    };
+    // A newer one is offered where all who use it can do with that.
+    let wider = wish("acme/db:v1.0.0", "1.x");
+    let offered = |said: &Said| deploy(&wider, said).offers.len();
+    assert_eq!((offered(&used_by("1.x", &["connstr"])), offered(&used_by("1.0.x", &["connstr"]))), (1, 0));
+    // One that they cannot do with is refused.
+    let newer = wish("acme/db:v2.0.0", "2.x");
+    let refused = deploy(&newer, &used_by("1.x", &["connstr"]));
+    assert_eq!(errors(&refused), ["breaks-user"]);
+    assert!(refused.diagnostics[0].message.contains("o::b::shared"), "{:?}", refused.diagnostics);
+    assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr", "more"]))), ["breaks-user"]);
+    assert_eq!(errors(&deploy(&newer, &used_by(">=1", &["connstr"]))), Vec::<&str>::new());
+}
