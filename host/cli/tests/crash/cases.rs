@@ -57,6 +57,8 @@ impl Case {
 
 const UP: &[&str] = &["up", "--yes"];
 const LIST: &[&str] = &["state", "list", "--app", "shop", "--org", "acme", "--env", "dev"];
+const OWNER: &[&str] = &["up", "--yes", "--bundle", "acme/db", "--name", "owner", "--namespace", "dev"];
+const HAND_OVER: &[&str] = &["destroy", "--yes", "--app", "owner", "--orphan-shared"];
 const OLD: &str = "dns.default#modules.web";
 const ROTATE: &[&str] = &["state", "key", "rotate"];
 const A: &str = "thing.default#shared.a";
@@ -116,6 +118,22 @@ pub(crate) const CASES: &[Case] = &[
     case("state-settle", &[Do(interrupted)], &["state", "settle", A, "--not-made"]),
     case("state-protect", &[Run(UP)], &["state", "protect", A]),
     case("state-taint", &[Run(UP)], &["state", "taint", A]),
+    case(
+        "installations-share",
+        &[Do(shared), Run(OWNER), Run(UP)],
+        &["installations", "share", "dev/owner", "--group", "team"],
+    ),
+    case(
+        "destroy-last-user",
+        &[Do(shared), Run(OWNER), Run(UP), Run(HAND_OVER)],
+        &["destroy", "--yes", "--format", "json"],
+    ),
+    case("up-first-use", &[Do(shared), Run(OWNER)], &["up", "--yes", "--format", "json"]),
+    case(
+        "destroy-orphan-shared",
+        &[Do(shared), Run(OWNER), Run(UP)],
+        &["destroy", "--app", "owner", "--orphan-shared", "--yes", "--format", "json"],
+    ),
     case("state-lock", &[Run(UP)], &["state", "lock"]),
     case("state-unlock", &[Run(UP), Run(&["state", "lock"])], &["state", "unlock"]),
     Case {
@@ -173,6 +191,14 @@ pub(crate) const CASES: &[Case] = &[
     case("driver-add", &[Do(driver)], &["driver", "add", "ledger.wasm", "--name", "acme/other"]),
     case("driver-approve", &[], &["driver", "approve"]),
 ];
+
+/// Documents that require what another application has, too.
+fn shared(scene: &Scene) {
+    let bundle = "apiVersion: purlin.dev/v1\nkind: Bundle\nmetadata: {name: acme/db, version: 1.0.0}\nspec:\n  driver: acme/ledger\n  inputs: {values: {value: db, fixed: f, first: false, quiet: true}, secrets: {password: correct-horse}}\n  outputs: [{name: value}]\n";
+    fs::write(scene.path().join("bundle.yaml"), bundle).expect("written");
+    let deployment = "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  requires:\n    - {name: db, bundle: acme/db:v1.0.0}\n";
+    fs::write(scene.path().join("documents.yaml"), deployment).expect("written");
+}
 
 /// Somebody changes a thing.
 fn drift(scene: &Scene) {

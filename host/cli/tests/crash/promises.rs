@@ -153,11 +153,14 @@ fn look(case: &Case, scene: &Scene) -> Value {
     }
     let environments = scene.json(&["env", "list", "--format", "json"]);
     let plan = scene.json(&["plan", "--format", "json"]);
+    let all = environments["environments"].as_array().into_iter().flatten();
+    let resources: Vec<&Value> = all.map(|environment| &environment["resources"]).collect();
     let mut look = json!({
         "list": list,
         "real": crate::reality::things(scene.path()),
         "closed": !environments["environments"][0]["closed"].is_null(),
         "plan": plan["summary"],
+        "resources": resources,
     });
     if let Look::With(path, proof) = case.look {
         look["files"] = files(scene, path, proof.is_none());
