@@ -238,7 +238,11 @@ impl Purlin {
         context: Arc<Context>,
         base: Option<&Base>,
     ) -> Result<Arc<Graph>, Error> {
-        let (deployment, _) = self.with_outputs(&documents.deployment).await?;
+        let (deployment, gone) = self.with_outputs(&documents.deployment).await?;
+        // Whoever only looks need not be kept from that.
+        if let (Some(_), false) = (base, gone.is_empty()) {
+            return Err(Error::Documents(gone));
+        }
         let known = self.registry()?.known_outputs(documents).await;
         let base = base.filter(|_| documents.files.are_here());
         let recorded = |key: &Key| {
@@ -359,10 +363,6 @@ impl Purlin {
         self.check_context_at(documents, changes, &base).await?;
         if is_new {
             self.hold_against_last(documents, &base).await?;
-        }
-        let (_, gone) = self.with_outputs(&documents.deployment).await?;
-        if !gone.is_empty() {
-            return Err(Error::Documents(gone));
         }
         let recorded = Some(&base).filter(|_| is_new);
         let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;

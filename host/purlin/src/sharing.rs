@@ -108,6 +108,15 @@ impl Purlin {
         Ok((existing, users))
     }
 
+    /// What is recorded of an installation, where it exists.
+    async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
+        if self.is_untouched() {
+            return Ok(None);
+        }
+        let found = self.store().await?.find(urn).await?;
+        Ok(found.filter(|record| record.status != Status::Absent))
+    }
+
     /// What plans start from, with who uses it from other environments.
     pub(crate) async fn with_users(&self, base: Base, environment: &Environment) -> Result<Base, Error> {
         if !base.all_current().any(is_installation) {
@@ -168,17 +177,12 @@ impl Purlin {
         if deployment.installations.iter().all(|one| uses(one).is_none()) {
             return Ok((Arc::clone(deployment), Vec::new()));
         }
-        let mut snapshots: HashMap<Environment, Snapshot> = HashMap::new();
         let mut gone = Vec::new();
         let mut filled = Deployment::clone(deployment);
         for one in &mut filled.installations {
             let Some(urn) = uses(one) else { continue };
             let Some(environment) = Environment::of_urn(&urn) else { continue };
-            if !snapshots.contains_key(&environment) {
-                snapshots.insert(environment.clone(), self.snapshot(&environment).await?);
-            }
-            let record = snapshots.get(&environment).and_then(|snapshot| current(snapshot, &urn));
-            match record {
+            match self.find(&urn).await? {
                 Some(record) => {
                     let values = Template::Constant(record.state.outputs.clone());
                     one.recipe = Arc::new(Recipe { values, ..Recipe::clone(&one.recipe) });
@@ -279,16 +283,15 @@ impl Session<'_> {
         }
         // Always in the same order, so that of two who want the same one gets both.
         begun.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut snapshots: HashMap<Environment, Snapshot> = HashMap::new();
+        let mut claimed: Option<Environment> = None;
         for (urn, request) in begun {
             let Some(environment) = Environment::of_urn(&urn) else { continue };
-            if !snapshots.contains_key(&environment) {
+            if claimed.as_ref() != Some(&environment) {
                 let lock = self.purlin.store().await?.lock(&environment, self.purlin.holder()).await?;
                 self.claimed.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
-                snapshots.insert(environment.clone(), self.purlin.snapshot(&environment).await?);
+                claimed = Some(environment.clone());
             }
-            let Some(record) = snapshots.get(&environment).and_then(|snapshot| current(snapshot, &urn))
-            else {
+            let Some(record) = self.purlin.find(&urn).await? else {
                 return Err(Error::Documents(vec![is_gone(&urn, &environment).at(&request.location)]));
             };
             let planned = match &request.recipe.values {
@@ -369,11 +372,6 @@ fn uses(snapshot: &Snapshot) -> Vec<(Urn, purlin_model::Use)> {
         }
     }
     found.into_iter().map(|((urn, _), needs)| (urn, needs)).collect()
-}
-
-fn current<'s>(snapshot: &'s Snapshot, urn: &Urn) -> Option<&'s Arc<Record>> {
-    let is_it = |record: &&Arc<Record>| record.urn == *urn && record.superseded.is_none();
-    snapshot.records.iter().find(is_it).filter(|record| record.status != Status::Absent)
 }
 
 fn is_gone(urn: &Urn, environment: &Environment) -> Diagnostic {

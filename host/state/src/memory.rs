@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use purlin_model::Urn;
 use zeroize::Zeroizing;
 
 use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::table::Table;
 use crate::{
-    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Lock, Snapshot, Store, Writer,
-    codec, snapshot,
+    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Lock, Record, Snapshot, Store,
+    Writer, codec, snapshot,
 };
 
 /// A store in memory.
@@ -70,6 +71,11 @@ impl Inner {
 impl Store for MemoryStore {
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
         self.read(environment, |table, keys| snapshot::snapshot(table, environment, keys))
+    }
+
+    async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
+        let Some(environment) = Environment::of_urn(urn) else { return Ok(None) };
+        self.read(&environment, |table, keys| snapshot::find(table, urn, keys))
     }
 
     async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::thread;
 
+use purlin_model::Urn;
+
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::pool::Pool;
@@ -58,6 +60,19 @@ pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring)
         .get(&doubt)
         .map(|value| codec::decode_doubt(value, &keyspace::describe(&doubt, Some(environment)), keys));
     Ok(Snapshot { records, pending, unmet, held, doubt: doubt.transpose()?, revision: revision(table) })
+}
+
+/// The current record of one resource.
+pub(crate) fn find(table: &Table, urn: &Urn, keys: &Keyring) -> Result<Option<Arc<Record>>, Error> {
+    let id = RecordId::current(urn.clone());
+    let key = keyspace::of(Kind::Record, &id);
+    let Some(value) = key.and_then(|key| table.get(&key)) else { return Ok(None) };
+    let record = codec::decode(value, urn.as_str(), keys)?;
+    // What is in the wrong place was not put there by us.
+    match record.id() == id {
+        true => Ok(Some(Arc::new(record))),
+        false => Err(misplaced(urn.to_string(), &record.id().to_string())),
+    }
 }
 
 /// Of what a table holds.

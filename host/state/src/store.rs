@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_core::future::BoxFuture;
+use purlin_model::Urn;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{Change, Deployment, Environment, Error, Known, Snapshot};
+use crate::{Change, Deployment, Environment, Error, Known, Record, RecordId, Snapshot};
 
 /// Resolves once what was submitted survives a crash of the program and of the machine.
 pub type Durable = BoxFuture<'static, Result<(), Error>>;
@@ -22,6 +23,17 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// When a record cannot be read whole: the error names it. Nobody should work from the rest.
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error>;
+
+    /// The current record of one resource, where there is one. No other record is
+    /// read.
+    ///
+    /// # Errors
+    /// When it cannot be read whole.
+    async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
+        let Some(environment) = Environment::of_urn(urn) else { return Ok(None) };
+        let id = RecordId::current(urn.clone());
+        Ok(self.load(&environment).await?.records.into_iter().find(|record| record.id() == id))
+    }
 
     /// Up to `most` environments that have records or a history, sorted by URN prefix: those behind
     /// `after`, or the first ones. Fewer than `most` are the last.

@@ -35,10 +35,11 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
     let mut line = |words: &str| item(out, "  ", "    ", words, columns);
     if !one.is_root {
         line(&format!("chosen: {}", one.why.text));
-        line(&match one.group.as_deref() {
-            None => "shared with nobody".to_owned(),
-            Some("") => "shared with everybody who requires the same".to_owned(),
-            Some(group) => format!("shared within the group `{group}`"),
+        line(&match (&one.uses, one.group.as_deref()) {
+            (Some(used), _) => format!("stands for {}, in {}", used.id, used.environment),
+            (None, None) => "shared with nobody".to_owned(),
+            (None, Some("")) => "shared with everybody who requires the same".to_owned(),
+            (None, Some(group)) => format!("shared within the group `{group}`"),
         });
     }
     for required in &one.requires {
@@ -51,12 +52,15 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
         };
         line(&format!("{} {} {from}", given.part, given.name));
     }
-    for lost in one.lost.iter().take(SHOWN) {
-        let words = format!("not {}: {}", lost.bundle, lost.why.text);
+    let installations = one.passed_over.iter().map(|over| (&over.id, &over.why));
+    let bundles = one.lost.iter().map(|lost| (&lost.bundle, &lost.why));
+    let all: Vec<_> = installations.chain(bundles).collect();
+    for (name, why) in all.iter().take(SHOWN) {
+        let words = format!("not {name}: {}", why.text);
         let _ = writeln!(out, "  {}", paint(DIM, text::line(&words)));
     }
-    if one.lost.len() > SHOWN {
-        let more = format!("and {} more were not chosen", one.lost.len() - SHOWN);
+    if all.len() > SHOWN {
+        let more = format!("and {} more were not chosen", all.len() - SHOWN);
         let _ = writeln!(out, "  {}", paint(DIM, more));
     }
 }

@@ -29,7 +29,11 @@ pub(crate) struct One {
     /// Whether it is what was asked for.
     #[serde(skip)]
     pub(crate) is_root: bool,
+    /// The installation of another environment that it stands for; null where it is made.
+    pub(crate) uses: Option<Used>,
     pub(crate) lost: Vec<Loser>,
+    /// Installations that are there and are not used.
+    pub(crate) passed_over: Vec<PassedOver>,
     pub(crate) requires: Vec<Required>,
     pub(crate) given: Vec<Given>,
 }
@@ -45,6 +49,24 @@ pub(crate) struct Reason {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Loser {
     pub(crate) bundle: String,
+    #[serde(flatten)]
+    pub(crate) why: Reason,
+}
+
+/// An installation that is used.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Used {
+    /// `NAMESPACE/NAME`.
+    pub(crate) id: String,
+    pub(crate) urn: String,
+    pub(crate) environment: String,
+}
+
+/// An installation that is not used.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PassedOver {
+    /// `NAMESPACE/NAME`.
+    pub(crate) id: String,
     #[serde(flatten)]
     pub(crate) why: Reason,
 }
@@ -109,6 +131,15 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
         bundle: reference.to_string(),
         why: Reason { code: why.code(), text: why.to_string() },
     });
+    let uses = one.uses.as_ref().map(|uses| Used {
+        id: format!("{}/{}", uses.0.share.namespace, uses.0.name),
+        urn: uses.0.urn.to_string(),
+        environment: uses.0.place.to_string(),
+    });
+    let passed_over = one.passed_over.iter().map(|(id, why)| PassedOver {
+        id: id.to_string(),
+        why: Reason { code: why.code(), text: why.to_string() },
+    });
     let requires = one.requires.iter().filter_map(|(name, at)| {
         Some(Required { name: name.to_string(), installation: all.get(*at)?.name.to_string() })
     });
@@ -124,7 +155,9 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
         why: Reason { code: one.why.code(), text: one.why.to_string() },
         group: one.group.as_deref().map(str::to_owned),
         is_root,
+        uses,
         lost: lost.collect(),
+        passed_over: passed_over.collect(),
         requires: requires.collect(),
         given: given.collect(),
     }

@@ -14,6 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use purlin_model::Urn;
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
@@ -25,8 +26,8 @@ use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Snapshot,
-    Store, codec, snapshot,
+    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Record,
+    Snapshot, Store, codec, snapshot,
 };
 
 /// How to open a store.
@@ -283,6 +284,14 @@ impl Store for EmbeddedStore {
             })
         };
         blocking("purlin-state-read", load).await?
+    }
+
+    async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
+        let Some(environment) = Environment::of_urn(urn) else { return Ok(None) };
+        let (inner, urn) = (Arc::clone(&self.0), urn.clone());
+        let find =
+            move || inner.read(&environment, Part::All, |table, keys, _| snapshot::find(table, &urn, keys));
+        blocking("purlin-state-read", find).await?
     }
 
     async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
