@@ -61,6 +61,14 @@ impl Urn {
         Key::of_parts(type_name, class, id).ok()
     }
 
+    /// The environment that it lies in: the id of that, the organisation and the application.
+    pub fn place(&self) -> Option<(&str, &str, &str)> {
+        let mut parts = self.0.strip_prefix("urn:purlin:")?.splitn(3, "::");
+        let (env, org) = parts.next()?.split_once('/')?;
+        let app = parts.next()?;
+        parts.next().map(|_| (env, org, app))
+    }
+
     /// Whether it is the URN of a resource, so that it has a key.
     pub fn has_key(&self) -> bool {
         is_one(&self.0)
@@ -147,6 +155,7 @@ mod tests {
             "urn:purlin:dev/acme::shop::web::postgres.default::modules.web.externals.db"
         );
         assert_eq!(urn.key(), Some(key));
+        assert_eq!(urn.place(), Some(("dev", "acme", "shop")));
         assert_eq!(Urn::parse(urn.as_str()), Ok(urn.clone()));
         assert_eq!(urn.guresid().as_str().len(), 40);
         assert!(Urn::parse("urn:purlin:dev").is_err());

@@ -40,7 +40,11 @@ impl fmt::Display for Reason {
             Self::Adopted { id } => return write!(f, "it exists as `{id}`"),
             Self::NoLongerObserved => "it was only observed until now",
             Self::Observed { id } => return write!(f, "it is only observed, as `{id}`"),
-            Self::Uses { other } => return write!(f, "it stands for `{other}`, which is used"),
+            Self::Uses { other } => {
+                let key = other.key().map(|key| key.to_string()).unwrap_or_default();
+                let (env, org, app) = other.place().unwrap_or_default();
+                return write!(f, "it stands for `{key}` of {env} of {org}/{app}");
+            }
             Self::NoLongerManaged => "it is only observed from now on; others manage it",
             Self::LeftDocuments { departure: None } => "it is no longer in the documents",
             Self::LeftDocuments { departure: Some(departure) } => return departure.fmt(f),

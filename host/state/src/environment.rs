@@ -25,10 +25,7 @@ impl Environment {
 
     /// The environment that a URN lies in; `None` for text that is no URN of ours.
     pub fn of_urn(urn: &Urn) -> Option<Self> {
-        let rest = urn.as_str().strip_prefix("urn:purlin:")?;
-        let (place, rest) = rest.split_once("::")?;
-        let (app, _) = rest.split_once("::")?;
-        let (env, org) = place.split_once('/')?;
+        let (env, org, app) = urn.place()?;
         Some(Self { org: org.into(), app: app.into(), env: env.into() })
     }
 

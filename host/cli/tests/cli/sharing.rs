@@ -62,7 +62,11 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     let second = blog(&project, "two", "dev", &[]).status(0);
-    assert!(second.err.contains("stands for `urn:purlin:dev/default::one::"), "{}", second.err);
+    assert!(
+        second.err.contains("stands for `installation.default#one/db` of dev of default/one"),
+        "{}",
+        second.err
+    );
     let read =
         ["outputs", "--bundle", "acme/blog", "--name", "two", "--namespace", "dev", "--format", "json"];
     let outputs: serde_json::Value = serde_json::from_str(&project.run(&read).status(0).out).expect("JSON");

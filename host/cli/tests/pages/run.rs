@@ -79,17 +79,23 @@ impl Folder {
 
 /// Words between blanks; quotes keep blanks together.
 fn words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
+    let mut words: Vec<String> = Vec::new();
+    let (mut quote, mut is_in_word) = (None, false);
     for c in text.chars() {
+        if quote.is_none() && c == ' ' {
+            is_in_word = false;
+            continue;
+        }
+        if !is_in_word {
+            words.push(String::new());
+            is_in_word = true;
+        }
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,
             (None, '\'' | '"') => quote = Some(c),
-            (None, ' ') => words.push(String::new()),
             _ => words.last_mut().expect("one word at least").push(c),
         }
     }
-    words.retain(|word| !word.is_empty());
     words
 }
 
