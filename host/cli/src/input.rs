@@ -91,6 +91,17 @@ pub(crate) fn places(args: &DocumentArgs, app: &App) -> Vec<PathBuf> {
     places
 }
 
+/// The state, for a command that is about all of it: of documents only the workspace's file is read.
+pub(crate) fn state_of_all(app: &App) -> Result<Purlin, Failure> {
+    let nearest = surroundings::nearest_workspace(&app.folder);
+    let inputs: Vec<Input> = nearest.iter().map(|file| Input::Path(short(file, &app.folder))).collect();
+    let loaded = documents::load(&inputs);
+    if loaded.has_errors() {
+        return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
+    }
+    orchestrator(&workspace(&loaded, app), app)
+}
+
 /// Reads documents, and the values over them.
 fn read(inputs: &[Input], args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     let (values, now) = (&args.values, args.choices.choices()?);

@@ -238,11 +238,7 @@ impl Purlin {
         context: Arc<Context>,
         base: Option<&Base>,
     ) -> Result<Arc<Graph>, Error> {
-        let (deployment, gone) = self.with_outputs(&documents.deployment).await?;
-        // Whoever only looks need not be kept from that.
-        if let (Some(_), false) = (base, gone.is_empty()) {
-            return Err(Error::Documents(gone));
-        }
+        let deployment = self.with_outputs(&documents.deployment).await?;
         let known = self.registry()?.known_outputs(documents).await;
         let base = base.filter(|_| documents.files.are_here());
         let recorded = |key: &Key| {
@@ -270,6 +266,7 @@ impl Purlin {
         documents: &Documents,
         context: &Context,
     ) -> Option<CurrentInputs> {
+        crate::installations::check_said(documents.resolution()).ok()?;
         let graph = self.graph_over(documents, Arc::new(context.clone()), None).await.ok()?;
         let rules = Arc::clone(&documents.rules);
         Some(CurrentInputs::new(graph, context, rules, self.secret_stores().ok()?, self.parallelism))
@@ -304,6 +301,10 @@ impl Purlin {
             ..PlanOptions::default()
         };
         let context = &documents.context;
+        let unsaid = purlin_requirements::unsaid(documents.resolution());
+        if !unsaid.is_empty() {
+            return Ok(unsaid);
+        }
         let mut faults =
             purlin_engine::validate(graph, &documents.catalogue, context, &**registry, options).await?;
         if !offline {
@@ -360,6 +361,7 @@ impl Purlin {
         is_new: bool,
     ) -> Result<Plan, Error> {
         self.check_declared(documents).await?;
+        crate::installations::check_said(documents.resolution())?;
         self.check_context_at(documents, changes, &base).await?;
         if is_new {
             self.hold_against_last(documents, &base).await?;

@@ -29,7 +29,7 @@ pub(crate) fn install(loaded: &mut Loaded, context: &Context) -> Result<Resoluti
 }
 
 /// What nobody has said of the installations that documents require, so that a person can be asked: the same as
-/// [`Documents::new`](crate::Documents::new) rejects. Nothing where something else is wrong.
+/// plans reject. Nothing where something else is wrong.
 pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Workspace>) -> Vec<Unmapped> {
     let workspace = workspace.or(loaded.workspace.as_ref());
     let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
@@ -48,6 +48,14 @@ fn resolved(loaded: &Loaded, context: &Context) -> Result<Resolution, Vec<Diagno
         Some(Err(error)) => Err(vec![Diagnostic::error("catalog", error.0)]),
         None => Err(vec![Diagnostic::error("catalog", "the bundles cannot be asked")]),
     }
+}
+
+/// # Errors
+/// [`Error::Documents`] with whatever nobody has said of the installations that documents require: nothing can be made
+/// before that. Who only looks is not kept from it.
+pub(crate) fn check_said(resolution: &Resolution) -> Result<(), Error> {
+    let unsaid = purlin_requirements::unsaid(resolution);
+    if unsaid.is_empty() { Ok(()) } else { Err(Error::Documents(unsaid)) }
 }
 
 /// Whether what a plan makes can be made: the steps of another tool are not run.

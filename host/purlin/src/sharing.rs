@@ -168,14 +168,14 @@ impl Purlin {
         Ok(used.map(|one| (one.record.urn.clone(), one.users.iter().map(told).collect())).collect())
     }
 
-    /// The deployment with the outputs of what it uses of other environments, and what of that is gone.
-    pub(crate) async fn with_outputs(
-        &self,
-        deployment: &Arc<Deployment>,
-    ) -> Result<(Arc<Deployment>, Vec<Diagnostic>), Error> {
+    /// The deployment with the outputs of what it uses of other environments.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with what of that is gone.
+    pub(crate) async fn with_outputs(&self, deployment: &Arc<Deployment>) -> Result<Arc<Deployment>, Error> {
         let uses = |one: &InstallationRequest| one.share.uses.as_ref().map(|uses| uses.installation.clone());
         if deployment.installations.iter().all(|one| uses(one).is_none()) {
-            return Ok((Arc::clone(deployment), Vec::new()));
+            return Ok(Arc::clone(deployment));
         }
         let mut gone = Vec::new();
         let mut filled = Deployment::clone(deployment);
@@ -190,7 +190,7 @@ impl Purlin {
                 None => gone.push(is_gone(&urn, &environment).at(&one.location)),
             }
         }
-        Ok((Arc::new(filled), gone))
+        if gone.is_empty() { Ok(Arc::new(filled)) } else { Err(Error::Documents(gone)) }
     }
 
     /// Deletes what was handed over and nobody uses any more, wherever it is. An environment that somebody else has is

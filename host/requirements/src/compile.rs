@@ -22,11 +22,8 @@ const REGISTERS: &str = "purlin/echo";
 /// How many pieces of texts outputs that are made from outputs may come to. Each level can double them.
 const MOST_PIECES: u32 = 100_000;
 
-/// The installations of a resolution, as a graph is built from them.
-///
-/// # Errors
-/// For each that has no valid name, and for whatever nobody has said.
-pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<Diagnostic>> {
+/// What nobody has said, as faults: nothing can be made before somebody does.
+pub fn unsaid(resolution: &Resolution) -> Vec<Diagnostic> {
     let all = &resolution.installations;
     let mut faults: Vec<Diagnostic> = Vec::new();
     for one in &resolution.unmapped {
@@ -48,6 +45,16 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
         );
         faults.push(fault.help(help));
     }
+    faults
+}
+
+/// The installations of a resolution, as a graph is built from them.
+///
+/// # Errors
+/// For each that has no valid name.
+pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<Diagnostic>> {
+    let all = &resolution.installations;
+    let mut faults: Vec<Diagnostic> = Vec::new();
     let mut compiled = Vec::with_capacity(all.len());
     let pieces_left = Cell::new(MOST_PIECES);
     let mut parents = parents(all);

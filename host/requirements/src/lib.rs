@@ -17,5 +17,5 @@ mod wires;
 
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Lost, Why, choose};
-pub use compile::compile;
+pub use compile::{compile, unsaid};
 pub use resolve::{Given, Installation, Offer, Resolution, Root, Unmapped, resolve, resolve_requirements};

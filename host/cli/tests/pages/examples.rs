@@ -32,6 +32,7 @@ fn deployable() -> Vec<PathBuf> {
     let others = [
         "break-a-loop/loop",
         "requirements/interface",
+        "requirements/postgres",
         "references/aws",
         "references/kubernetes",
         "s3-policy-role",

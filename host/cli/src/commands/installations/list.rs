@@ -4,7 +4,7 @@ use purlin_host::InstallationState;
 
 use super::failure;
 use crate::app::App;
-use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::render;
@@ -66,8 +66,8 @@ impl Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let place = input::place_as_written(&PlaceArgs::default().documents(), app).await?;
-    let mut all = place.purlin.installations().await.map_err(failure)?;
+    let purlin = input::state_of_all(app)?;
+    let mut all = purlin.installations().await.map_err(failure)?;
     let is_filtered = !all.is_empty();
     all.retain(|one| args.admits(one));
     let listed: Vec<Listed> = all.iter().map(Listed::new).collect();
@@ -83,6 +83,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.data(&render::installation::table(&listed, columns));
         }
     }
-    place.purlin.close().await.map_err(failure)?;
+    purlin.close().await.map_err(failure)?;
     Ok(Status::Done)
 }

@@ -6,7 +6,7 @@ use purlin_host::InstallationState;
 
 use super::{failure, id};
 use crate::app::App;
-use crate::args::{Format, FormatArg, PlaceArgs};
+use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::state::Edited;
@@ -47,14 +47,14 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let place = input::place_as_written(&PlaceArgs::default().documents(), app).await?;
-    let all = place.purlin.installations().await.map_err(failure)?;
+    let purlin = input::state_of_all(app)?;
+    let all = purlin.installations().await.map_err(failure)?;
     let one = find(&args.installation, &all)?;
-    let session = place.purlin.begin_held(&one.environment).await.map_err(failure)?;
+    let session = purlin.begin_held(&one.environment).await.map_err(failure)?;
     let group = args.group.as_deref().map(Arc::from);
     let changed = session.share(&one.record.urn, group, !args.as_written).await.map_err(failure)? > 0;
     session.release().await.map_err(failure)?;
-    place.purlin.close().await.map_err(failure)?;
+    purlin.close().await.map_err(failure)?;
     if args.format.format == Format::Json {
         app.ui.json(&Edited::new("share", &one.record.urn, changed));
         return Ok(Status::Done);

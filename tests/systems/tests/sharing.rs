@@ -1,0 +1,81 @@
+//! `examples/requirements/postgres` on a real server: two applications that share an account, each with a database of
+//! its own. Whoever comes first makes the account, and it goes with the last.
+#![allow(clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::fs;
+use std::path::Path;
+
+use purlin_systems::Workspace;
+use purlin_systems::postgres::{PASSWORD, Postgres};
+use purlin_systems::tools::root;
+
+/// The port that the example names.
+const PORT: &str = "15432";
+
+/// The example, with the port that the server has.
+fn example(server: &Postgres) -> Workspace {
+    let workspace = Workspace::new();
+    let from = root().join("examples/requirements/postgres");
+    put(&from, workspace.folder(), &|text| text.replace(PORT, &server.port.to_string()));
+    // Not a document, so its name does not end as those do.
+    let credentials = format!("app/database/server.administrator: {PASSWORD}\n");
+    fs::write(workspace.folder().join("administrator"), credentials).expect("written");
+    workspace
+}
+
+fn put(from: &Path, to: &Path, change: &dyn Fn(String) -> String) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let place = to.join(path.file_name().expect("a name"));
+        match path.is_dir() {
+            true if path.ends_with(".purlin") => {}
+            true => put(&path, &place, change),
+            false => fs::write(place, change(fs::read_to_string(&path).expect("read"))).expect("written"),
+        }
+    }
+}
+
+#[test]
+fn two_applications_share_an_account_and_it_goes_with_the_last() {
+    let Some(server) = Postgres::start() else { return };
+    let there = || (server.roles(), server.databases());
+    let all = |roles: &[&str], databases: &[&str]| -> (Vec<String>, Vec<String>) {
+        let texts = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
+        (texts(roles), texts(databases))
+    };
+    let begin = there();
+    let workspace = example(&server);
+    let up = |app: &str, more: &[&str]| workspace.run(&[&["up", "--yes", "--app", app], more].concat());
+    let destroy = |app: &str, more: &[&str]| {
+        workspace.run(&[&["destroy", "--yes", "--allow-data-loss", "--app", app], more].concat())
+    };
+
+    // Nobody has said the administrator's password.
+    up("orders", &[]).expect(2).says("administrator");
+    assert_eq!(there(), begin);
+    drop(up("orders", &["--credentials", "administrator"]).expect(0));
+    assert_eq!(there(), all(&["team"], &["orders"]));
+    // The second one is asked for nothing.
+    up("invoices", &[]).expect(0).says("it stands for `installation.default#app/database/server` of dev of");
+    assert_eq!(there(), all(&["team"], &["invoices", "orders"]));
+    let owners = "SELECT string_agg(DISTINCT pg_get_userbyid(datdba), ',') FROM pg_database WHERE datname IN ('orders', 'invoices')";
+    assert_eq!(server.ask(owners).trim(), "team");
+    for app in ["orders", "invoices"] {
+        up(app, &["--refresh"]).expect(0).says("Nothing to change");
+    }
+
+    // The account is in use.
+    destroy("orders", &[]).expect(2).says("in-use");
+    assert_eq!(there(), all(&["team"], &["invoices", "orders"]), "nothing was deleted");
+    drop(destroy("orders", &["--orphan-shared"]).expect(0));
+    assert_eq!(there(), all(&["team"], &["invoices"]));
+    up("invoices", &["--refresh"]).expect(0).says("Nothing to change");
+    // A third one comes, and the second one goes.
+    drop(up("returns", &[]).expect(0));
+    drop(destroy("invoices", &[]).expect(0));
+    assert_eq!(there(), all(&["team"], &["returns"]));
+    destroy("returns", &[]).expect(0).says("which nobody uses any more");
+    assert_eq!(there(), begin);
+    workspace.run(&["installations", "list"]).expect(0).says("No installation is recorded");
+}
