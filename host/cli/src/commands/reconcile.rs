@@ -132,13 +132,15 @@ struct Passed {
 impl Watch<'_> {
     async fn once(&mut self, given: &Given) -> Result<Status, Failure> {
         let Passed { pass, purlin, .. } = self.pass(given).await.map_err(|(failure, _)| failure)?;
+        let shown = Shown::new(self.told.json, self.app);
+        let collected =
+            deploy::collect(&purlin, &shown, self.app).await.map_err(|error| given.failure(error))?;
         deploy::close(purlin, self.app).await?;
         self.told.pass(&pass, self.app);
-        let shown = Shown::new(self.told.json, self.app);
         if !pass.summary.is_success() {
             deploy::end(&pass.summary, Some(&given.documents), &shown, self.app);
         }
-        Ok(if pass.is_settled() { Status::Done } else { Status::Failed })
+        Ok(if pass.is_settled() { collected } else { Status::Failed })
     }
 
     async fn go_on(&mut self, mut given: Given, mut texts: Vec<(String, String)>) -> Result<Status, Failure> {
@@ -158,6 +160,14 @@ impl Watch<'_> {
             let next = match self.pass(&given).await {
                 Ok(Passed { pass, purlin, interrupted }) => {
                     self.told.pass(&pass, self.app);
+                    // What it used before may have no user any more.
+                    let done = &pass.summary.done;
+                    if done.delete + done.replace + done.update > 0 {
+                        let shown = Shown::new(self.told.json, self.app);
+                        deploy::collect(&purlin, &shown, self.app)
+                            .await
+                            .map_err(|error| given.failure(error))?;
+                    }
                     deploy::close(purlin, self.app).await?;
                     if interrupted {
                         return Ok(Status::Done);
@@ -166,6 +176,7 @@ impl Watch<'_> {
                 }
                 Err((failure, may_pass)) if may_pass && !self.interrupted => {
                     self.told.failure(&failure, self.app);
+                    self.recall_again(&failure, &mut given, &texts).await;
                     surroundings::now() + AGAIN
                 }
                 Err((failure, _)) => return Err(failure),
@@ -218,6 +229,23 @@ impl Watch<'_> {
                 self.told.failure(&failure, self.app);
                 false
             }
+        }
+    }
+
+    /// Where what others installed changed since the documents were read, looks for it again.
+    async fn recall_again(&self, failure: &Failure, given: &mut Given, texts: &[(String, String)]) {
+        const ABOUT_OTHERS: [&str; 2] = ["gone", "deployed-meanwhile"];
+        let Failure::Documents { faults, .. } = failure else { return };
+        if !faults.iter().any(|fault| ABOUT_OTHERS.contains(&fault.code)) {
+            return;
+        }
+        let Ok(loaded) = input::load(&self.args.documents, self.app) else { return };
+        if self::texts(&loaded) != *texts {
+            return;
+        }
+        if let Ok(mut again) = input::settled(loaded, &self.args.documents, self.app).await {
+            again.documents.accept_missing.clone_from(&self.args.accept.accept_missing);
+            *given = again;
         }
     }
 
