@@ -370,6 +370,18 @@ pub struct Plan {
 /// Drivers by the requirement that they satisfy.
 pub(crate) type DriverSet = HashMap<Arc<str>, Arc<dyn Driver>>;
 
+/// Whether a record is that of an installation, and no stand-in for one of another environment.
+pub(crate) fn is_installation(record: &Record) -> bool {
+    record.share.as_ref().is_some_and(|share| share.uses.is_none())
+}
+
+/// Whether what a step is about is no longer there afterwards, or is a stand-in for something else.
+pub(crate) fn ends(step: &Step, graph: Option<&Graph>) -> bool {
+    let node = || graph?.node(graph?.find(step.key.as_str())?)?.installation;
+    let stands_in = || node().is_some_and(|installation| installation.share.uses.is_some());
+    matches!(step.action, Action::Delete | Action::Replace) || stands_in()
+}
+
 impl Plan {
     /// Whether it deletes what is recorded under a URN now, or an old copy of it.
     pub(crate) fn deletes(&self, urn: &Urn) -> bool {
@@ -453,6 +465,12 @@ impl Plan {
     /// The graph that it was made from; none where only records matter.
     pub fn graph(&self) -> Option<&Graph> {
         self.graph.as_deref()
+    }
+
+    /// Whether a step deletes or replaces an installation, or has it stand for another one from then on.
+    pub fn ends_installation(&self, step: &Step) -> bool {
+        let is_one = self.recorded(&step.urn).is_some_and(is_installation);
+        is_one && ends(step, self.graph())
     }
 
     /// What is recorded of a resource, as the plan was made from it.

@@ -256,7 +256,7 @@ pub async fn plan(
     let rules = Arc::clone(&options.rules);
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
-    used::check(&steps, &operations, &users)?;
+    used::check(&steps, &graph, &users)?;
     let suggestions = alike(&recorded, &steps, &mut operations, &graph, &set);
     let old_names: HashMap<&Urn, &Urn> = names.iter().map(|(old, new)| (new, old)).collect();
     for step in &mut steps {

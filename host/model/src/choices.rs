@@ -1,6 +1,6 @@
 //! What a person says of requirements beside the documents (SPEC §6).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -122,8 +122,9 @@ pub struct Said {
     pub before: Choices,
     /// What the last run made of requirements; none where nobody looked.
     pub installed: Option<Vec<Installed>>,
-    /// The names of the installations of this environment of which anything is recorded; none where nobody looked.
-    pub recorded: Option<BTreeSet<Arc<str>>>,
+    /// The installations of this environment of which anything is recorded, by name, each with the one of another
+    /// environment that it stands for; none where nobody looked.
+    pub recorded: Option<BTreeMap<Arc<str>, Option<Urn>>>,
     /// The installations of other environments that this one sees.
     pub existing: Vec<Existing>,
     /// Who in other environments uses those of this one, by the name of the installation.

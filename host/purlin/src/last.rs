@@ -1,8 +1,6 @@
 //! What was deployed last in an environment: its context and its documents, which later runs are
 //! held against (SPEC §9, recorded context).
 
-use std::sync::Arc;
-
 use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
 use purlin_model::{Context, ContextDefaults, Said, Workspace};
@@ -155,11 +153,7 @@ impl Purlin {
             false => self.last_from_documents(&environment).await?,
         };
         let before = known.map(|last| last.archive()).transpose()?.map(|archive| archive.said());
-        let recorded = snapshot.records.iter().map(|record| &record.urn);
-        let open = snapshot.pending.iter().map(|intent| intent.id().urn);
-        let urns = recorded.cloned().chain(open);
-        let keys = urns.filter_map(|urn| urn.key()).filter(|key| key.type_name() == "installation");
-        let recorded = Some(keys.map(|key| Arc::from(key.id())).collect());
+        let recorded = Some(crate::sharing::recorded(&snapshot));
         let (existing, users) = self.seen_from(&environment).await?;
         loaded.said = Said { now, recorded, existing, users, ..before.unwrap_or_default() };
         Ok(())

@@ -193,51 +193,57 @@ impl Purlin {
         if gone.is_empty() { Ok(Arc::new(filled)) } else { Err(Error::Documents(gone)) }
     }
 
-    /// Deletes what was handed over and nobody uses any more, wherever it is. An environment that somebody else has is
-    /// left to the next run. `deployment_id` is as for [`Documents::new`](crate::Documents::new).
+    /// Deletes what was handed over and nobody uses any more, wherever it is, and what only that has used. An
+    /// environment that somebody else has is left to the next run. Each id that `deployment_id` gives is as for
+    /// [`Documents::new`](crate::Documents::new).
     ///
     /// # Errors
     /// When the state cannot be read, or a driver is missing.
-    pub async fn collect(&self, deployment_id: &str, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
-        use futures::StreamExt as _;
-        let mut left: Vec<Environment> = Vec::new();
-        for one in self.installations().await? {
-            if one.record.abandoned && one.users.is_empty() && !left.contains(&one.environment) {
-                left.push(one.environment);
-            }
-        }
-        let mut collected = Vec::new();
-        for environment in left {
-            let session = match self.begin(&environment).await {
-                Ok(session) => session,
-                Err(Error::State(purlin_state::Error::Locked { .. }) | Error::Held { .. }) => continue,
-                Err(error) => return Err(error),
+    pub async fn collect(
+        &self,
+        deployment_id: &(dyn Fn() -> String + Sync),
+        cancel: &CancelToken,
+    ) -> Result<Vec<Collected>, Error> {
+        self.collect_beside(None, deployment_id, cancel).await
+    }
+
+    /// The same, where a session has one of the environments already.
+    async fn collect_beside(
+        &self,
+        own: Option<&Session<'_>>,
+        deployment_id: &(dyn Fn() -> String + Sync),
+        cancel: &CancelToken,
+    ) -> Result<Vec<Collected>, Error> {
+        let mut collected: Vec<Collected> = Vec::new();
+        let mut done_with: Vec<Environment> = Vec::new();
+        // What goes may be the last user of something else.
+        loop {
+            let is_left = |one: &InstallationState| one.record.abandoned && one.users.is_empty();
+            let mut left = self.installations().await?.into_iter().filter(is_left).map(|one| one.environment);
+            let Some(environment) = left.find(|environment| !done_with.contains(environment)) else {
+                return Ok(collected);
             };
-            let context = self.context_of(&environment, deployment_id).await?;
-            session.recover(&context, cancel.clone()).await?;
-            let options = DestroyOptions { only_left: true, ..DestroyOptions::default() };
-            let mut plan = session.plan_destroy(&context, options).await?;
-            // Whoever handed it over has agreed to that.
-            let losses = plan.losses_not_allowed();
-            plan.allow_losses(&losses);
-            let keys: Vec<Key> = plan.steps.iter().map(|step| step.key.clone()).collect();
-            if keys.is_empty() {
-                continue;
-            }
-            let mut run = session.deploy(plan, None, cancel.clone()).await?;
-            while let Some(event) = run.next().await {
-                if let purlin_engine::Event::Summary(summary) = event {
-                    collected.push(Collected {
-                        environment: environment.clone(),
-                        summary,
-                        keys: keys.clone(),
-                    });
+            let id = deployment_id();
+            let one = match own.filter(|own| *own.environment() == environment) {
+                Some(own) => own.delete_left(&id, cancel).await?,
+                None => match self.begin(&environment).await {
+                    Ok(session) => {
+                        let one = session.delete_left(&id, cancel).await?;
+                        session.release().await?;
+                        one
+                    }
+                    Err(Error::State(purlin_state::Error::Locked { .. }) | Error::Held { .. }) => None,
+                    Err(error) => return Err(error),
+                },
+            };
+            match one {
+                Some(one) if one.summary.is_success() => collected.push(one),
+                other => {
+                    collected.extend(other);
+                    done_with.push(environment);
                 }
             }
-            drop(run);
-            session.release().await?;
         }
-        Ok(collected)
     }
 
     /// The context that an environment was last deployed in; what can be told of it where that is not kept.
@@ -307,17 +313,48 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Deletes what was handed over and nobody uses any more, in other environments than this one. To be called at the
-    /// end of a run.
+    /// As [`Purlin::collect`], at the end of a run: in this environment, too, which this session has.
     ///
     /// # Errors
     /// As [`Purlin::collect`].
-    pub async fn collect(&self, deployment_id: &str, cancel: &CancelToken) -> Result<Vec<Collected>, Error> {
+    pub async fn collect(
+        &self,
+        deployment_id: &(dyn Fn() -> String + Sync),
+        cancel: &CancelToken,
+    ) -> Result<Vec<Collected>, Error> {
         let claimed = std::mem::take(&mut *self.claimed.lock().unwrap_or_else(PoisonError::into_inner));
         for lock in claimed {
             lock.release().await?;
         }
-        self.purlin.collect(deployment_id, cancel).await
+        self.purlin.collect_beside(Some(self), deployment_id, cancel).await
+    }
+
+    /// Deletes what was handed over here and nobody uses any more. None where there is nothing like that.
+    async fn delete_left(
+        &self,
+        deployment_id: &str,
+        cancel: &CancelToken,
+    ) -> Result<Option<Collected>, Error> {
+        use futures::StreamExt as _;
+        let environment = self.environment().clone();
+        let context = self.purlin.context_of(&environment, deployment_id).await?;
+        self.recover(&context, cancel.clone()).await?;
+        let options = DestroyOptions { only_left: true, ..DestroyOptions::default() };
+        let mut plan = self.plan_destroy(&context, options).await?;
+        // Whoever handed it over has agreed to that.
+        let losses = plan.losses_not_allowed();
+        plan.allow_losses(&losses);
+        let keys: Vec<Key> = plan.steps.iter().map(|step| step.key.clone()).collect();
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let mut run = self.deploy(plan, None, cancel.clone()).await?;
+        while let Some(event) = run.next().await {
+            if let purlin_engine::Event::Summary(summary) = event {
+                return Ok(Some(Collected { environment, summary, keys }));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether others use a resource in other environments.
@@ -335,9 +372,7 @@ impl Session<'_> {
 
     /// Whether a plan deletes or replaces something that others use by now.
     async fn spare(&self, plan: &Plan) -> Result<(), Error> {
-        let goes = |action| matches!(action, Action::Delete | Action::Replace);
-        let is_one = |key: &Key| key.type_name() == "installation";
-        let going: Vec<_> = plan.steps.iter().filter(|step| goes(step.action) && is_one(&step.key)).collect();
+        let going: Vec<_> = plan.steps.iter().filter(|step| plan.ends_installation(step)).collect();
         if going.is_empty() {
             return Ok(());
         }
@@ -356,6 +391,22 @@ impl Session<'_> {
 /// Whether a record is that of an installation, and no stand-in for one of another environment.
 pub(crate) fn is_installation(record: &Record) -> bool {
     record.superseded.is_none() && record.share.as_ref().is_some_and(|share| share.uses.is_none())
+}
+
+/// The installations of an environment of which anything is recorded, by name, each with the one that it stands for.
+pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
+    let current = snapshot.records.iter().filter(|record| record.superseded.is_none());
+    let open = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
+        Operation::Create(record) => Some(&**record),
+        Operation::Update(_) | Operation::Delete(_) => None,
+    });
+    let one = |record: &Record| {
+        let share = record.share.as_ref()?;
+        let uses = share.uses.as_ref().map(|uses| uses.installation.clone());
+        Some((Arc::from(record.urn.key()?.id()), uses))
+    };
+    // What is there counts before what may be.
+    open.filter_map(one).chain(current.filter_map(|record| one(record))).collect()
 }
 
 /// What an environment uses of others: what is recorded, and what an open call may have made.

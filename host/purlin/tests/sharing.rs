@@ -1,6 +1,6 @@
 //! Random lives of deployments that share installations: nothing that somebody uses is ever deleted, and nothing that
 //! nobody uses is left (SPEC §6), in whatever order things are made, removed, handed over and cut off.
-#![allow(clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../../engine/tests/simulator/rng.rs"]
 #[allow(dead_code, reason = "others use more of it")]
@@ -208,7 +208,9 @@ impl World {
             }
         }
         drop(run);
-        session.collect(&format!("{id}-collect"), &CancelToken::default()).await?;
+        let (prefix, number) = (format!("{id}-collect"), std::sync::atomic::AtomicU32::new(0));
+        let next = || format!("{prefix}-{}", number.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        session.collect(&next, &CancelToken::default()).await?;
         session.release().await?;
         self.runs += 1;
         Ok(is_success)
@@ -289,8 +291,16 @@ impl World {
         let all = self.snapshots().await;
         let records: Vec<&Record> =
             all.iter().flat_map(|snapshot| &snapshot.records).map(|record| &**record).collect();
+        // What an open call may have made uses it, too.
+        let open =
+            all.iter().flat_map(|snapshot| &snapshot.pending).filter_map(|intent| match &intent.operation {
+                Operation::Create(record) | Operation::Update(record) => Some(&**record),
+                Operation::Delete(_) => None,
+            });
         let used: BTreeSet<&Urn> = records
             .iter()
+            .copied()
+            .chain(open)
             .filter_map(|record| Some(&record.share.as_ref()?.uses.as_ref()?.installation))
             .collect();
         let mut needed: BTreeSet<&Urn> = used;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use purlin_model::{Bundle, Existing, Installed, Interface, Requirement, Urn, Use, User};
+use purlin_model::{Bundle, Existing, Interface, Requirement, Urn, Use, User};
 use semver::Version;
 
 use crate::choose::Lost;
@@ -67,10 +67,9 @@ impl<'a> Seen<'a> {
     /// uses something goes on with it.
     pub(crate) fn used_before(
         &self,
-        installed: Option<&Installed>,
+        used: Option<&Urn>,
         wanted: Wanted<'_>,
     ) -> Result<Option<Fitting<'a>>, (Arc<str>, Lost)> {
-        let used = installed.and_then(|installed| installed.uses.as_ref());
         let Some(one) = used.and_then(|urn| self.by_urn.get(urn)).copied() else { return Ok(None) };
         let outputs = versions_fit(one, wanted.requirement).and_then(|()| outputs_fit(one, wanted));
         outputs.map(|outputs| Some((one, outputs))).map_err(|why| (id(one), why))

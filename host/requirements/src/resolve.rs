@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use purlin_model::{
     Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Location, Requirement, Said,
-    Setting, Sharing, Template, Use, User, Value, Wire,
+    Setting, Sharing, Template, Urn, Use, User, Value, Wire,
 };
 use semver::Version;
 
@@ -269,8 +269,8 @@ struct Work<'a> {
     answers: Answers<'a>,
     names: Names<'a>,
     seen: Seen<'a>,
-    /// The names of the installations of this environment of which anything is recorded.
-    recorded: Option<&'a BTreeSet<Arc<str>>>,
+    /// What is recorded of the installations of this environment.
+    recorded: Option<&'a BTreeMap<Arc<str>, Option<Urn>>>,
     /// Who in other environments uses what is installed here.
     users: &'a BTreeMap<Arc<str>, Vec<User>>,
     /// Shared installations by all that has to be the same.
@@ -499,16 +499,19 @@ impl Work<'_> {
                 }
             });
         }
-        let installed = self.names.installed(name);
-        // What came to nothing is looked for again.
-        let is_recorded = self.recorded.is_none_or(|recorded| recorded.contains(name));
-        let is_made = is_recorded && installed.is_some_and(|installed| installed.uses.is_none());
+        // What was made stays, and what came to nothing is looked for again. Where nobody looked at the records, what
+        // the last run resolved counts.
+        let before: Option<&Option<Urn>> = match self.recorded {
+            Some(recorded) => recorded.get(name),
+            None => self.names.installed(name).map(|installed| &installed.uses),
+        };
+        let is_made = before.is_some_and(Option::is_none);
         let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
             return Ok(There::Nothing(Vec::new()));
         };
         let mut passed_over = Vec::new();
         if !self.answers.takes_back(name, &requirement.name) {
-            match self.seen.used_before(installed, wanted) {
+            match self.seen.used_before(before.and_then(Option::as_ref), wanted) {
                 Ok(Some((one, outputs))) => {
                     return Ok(There::uses(name, requirement, one, (outputs, false)));
                 }

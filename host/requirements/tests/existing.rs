@@ -198,6 +198,13 @@ fn who_uses_something_goes_on_with_it_and_who_has_one_keeps_it() {
     let own = app(requirement, &Said::default());
     let said = Said { existing: vec![better.clone()], ..after(&own) };
     assert_eq!(used(requirement, &said), None);
+    let made = [(Arc::from("root/db"), None)].into();
+    let forgotten = Said { recorded: Some(made), installed: None, ..said.clone() };
+    assert_eq!(
+        used(requirement, &forgotten),
+        None,
+        "what is recorded is its own, whatever the last run was about"
+    );
     assert_eq!(
         used(requirement, &Said { recorded: Some(Default::default()), ..said }).as_deref(),
         Some("dev/b")

@@ -214,7 +214,7 @@ pub(super) async fn run(
 ) -> Result<Status, purlin_host::Error> {
     let total = plan.announced();
     let summary = follow(session, plan, documents, true, shown, app).await?;
-    let collected = session.collect(&surroundings::deployment_id(), &CancelToken::default()).await?;
+    let collected = session.collect(&surroundings::deployment_id, &CancelToken::default()).await?;
     if summary.ends_doubt {
         session.trust().await?;
     }
@@ -232,7 +232,7 @@ pub(super) async fn collect(
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
-    let collected = purlin.collect(&surroundings::deployment_id(), &CancelToken::default()).await?;
+    let collected = purlin.collect(&surroundings::deployment_id, &CancelToken::default()).await?;
     Ok(if say_collected(&collected, shown, app) { Status::Done } else { Status::Failed })
 }
 

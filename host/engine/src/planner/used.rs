@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use purlin_graph::Graph;
 use purlin_model::{Diagnostic, Key, Urn};
 use purlin_state::{Change, Record};
 
 use super::Recorded;
 use crate::error::Error;
-use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::plan::{Action, Step, Warning, ends};
 use crate::recorded::exists;
 
 /// Who uses installations of an environment from other ones, in words for people, by the URN of the installation.
@@ -80,15 +81,14 @@ pub(super) fn keep(
 
 /// # Errors
 /// [`Error::Documents`] with everything that others use and that would be replaced.
-pub(super) fn check(steps: &[Step], operations: &[Operation], users: &Users) -> Result<(), Error> {
+pub(super) fn check(steps: &[Step], graph: &Graph, users: &Users) -> Result<(), Error> {
     if users.is_empty() {
         return Ok(());
     }
     let mut refusals = Vec::new();
-    for operation in operations {
-        let Some(step) = steps.get(operation.step as usize) else { continue };
-        let is_replaced = matches!(operation.work, Work::Create { .. }) && step.action == Action::Replace;
-        if !is_replaced || !users.contains_key(&step.urn) {
+    for step in steps {
+        let is_deleted = step.action == Action::Delete;
+        if is_deleted || !users.contains_key(&step.urn) || !ends(step, Some(graph)) {
             continue;
         }
         let mut refusal = refused(&step.key, "replaced", &step.urn, users);
