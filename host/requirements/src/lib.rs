@@ -13,6 +13,7 @@ mod fit;
 mod names;
 mod resolve;
 mod same;
+mod there;
 mod wires;
 
 pub use catalog::{Catalog, CatalogError, Folders};

@@ -1,0 +1,183 @@
+//! What a requirement ends in where something is there already: steps 1 and 2 of the resolution (SPEC §6).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use purlin_model::{Bundle, Diagnostic, Existing, Requirement, Urn, User};
+use semver::Version;
+
+use crate::catalog::CatalogError;
+use crate::choose::{Lost, Why};
+use crate::existing::{PassedOver, Wanted, id, needs, outputs_fit, suits};
+use crate::fit::offered;
+use crate::resolve::{Installation, Parent, Work};
+
+/// What is there for a requirement.
+pub(crate) enum There {
+    /// An installation that it uses.
+    Uses(Box<Installation>),
+    /// Nothing that fits. Beside it those that were looked at.
+    Nothing(PassedOver),
+    /// What somebody named cannot be used; that is told.
+    Wrong,
+}
+
+impl There {
+    fn uses(
+        name: &Arc<str>,
+        requirement: &Requirement,
+        one: &Existing,
+        (outputs, by_hand): (BTreeMap<Arc<str>, Arc<str>>, bool),
+    ) -> Self {
+        let bundle = Bundle {
+            repository: Arc::clone(&one.reference.repository),
+            version: one.reference.version().unwrap_or_else(|| Version::new(0, 0, 0)),
+            location: requirement.location.clone(),
+            ..Bundle::requiring(Vec::new())
+        };
+        let needs = needs(one, requirement, by_hand, &outputs);
+        Self::Uses(Box::new(Installation {
+            name: Arc::clone(name),
+            made_for: Arc::clone(name),
+            identity: None,
+            bundle: Arc::new(bundle),
+            reference: one.reference.clone(),
+            why: if by_hand { Why::Named } else { Why::There(id(one)) },
+            lost: Vec::new(),
+            passed_over: Vec::new(),
+            uses: Some(Box::new((one.clone(), needs))),
+            group: None,
+            given: Vec::new(),
+            requires: Vec::new(),
+            outputs,
+            location: requirement.location.clone(),
+        }))
+    }
+}
+
+impl Work<'_> {
+    /// An installation that is there already, where one fits or somebody named it (SPEC §6, steps 1 and 2).
+    pub(crate) async fn there(
+        &mut self,
+        parent: Parent<'_>,
+        requirement: &Requirement,
+        (name, group): (&Arc<str>, Option<&str>),
+        is_named: bool,
+    ) -> Result<There, CatalogError> {
+        let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
+        let by_reference = match &requirement.interface.reference {
+            Some(reference) => self.catalog.bundle(reference).await?,
+            None => None,
+        };
+        let wanted = Wanted { requirement, used: &used, by_reference: by_reference.as_deref() };
+        let named = self.answers.with(name, &requirement.name);
+        if let Some(named) = &named {
+            let Some(asked) = named.wish.installation() else { return Ok(There::Nothing(Vec::new())) };
+            let Some(one) = self.seen.named(asked) else {
+                if named.wish.bundle().is_some() {
+                    return Ok(There::Nothing(Vec::new()));
+                }
+                let fault = self.no_installation(asked, requirement);
+                self.done.diagnostics.push(fault);
+                return Ok(There::Wrong);
+            };
+            let fit = match one.share.group {
+                Some(_) => outputs_fit(one, wanted),
+                None => Err(Lost::NotShared),
+            };
+            return Ok(match fit {
+                Ok(outputs) => There::uses(name, requirement, one, (outputs, true)),
+                Err(why) => {
+                    let message =
+                        format!("`{}` cannot be used for `{}`: {why}", named.wish, requirement.name);
+                    let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
+                    let help = format!(
+                        "name another one, or a bundle: `--with {}=REPOSITORY:TAG`",
+                        requirement.name
+                    );
+                    self.done.diagnostics.push(fault.help(help));
+                    There::Wrong
+                }
+            });
+        }
+        // What was made stays, and what came to nothing is looked for again. Where nobody looked at the records, what
+        // the last run resolved counts.
+        let before: Option<&Option<Urn>> = match self.recorded {
+            Some(recorded) => recorded.get(name),
+            None => self.names.installed(name).map(|installed| &installed.uses),
+        };
+        let is_made = before.is_some_and(Option::is_none);
+        let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
+            return Ok(There::Nothing(Vec::new()));
+        };
+        let mut passed_over = Vec::new();
+        if !self.answers.takes_back(name, &requirement.name) {
+            match self.seen.used_before(before.and_then(Option::as_ref), wanted) {
+                Ok(Some((one, outputs))) => {
+                    return Ok(There::uses(name, requirement, one, (outputs, false)));
+                }
+                Ok(None) => {}
+                Err(lost) => passed_over.push(lost),
+            }
+        }
+        // What nobody can look at cannot be held against an interface.
+        if requirement.interface.reference.is_some() && by_reference.is_none() {
+            return Ok(There::Nothing(passed_over));
+        }
+        let (found, lost) = self.seen.fitting(group, wanted);
+        passed_over.extend(lost);
+        Ok(match found {
+            Some((one, outputs)) => match There::uses(name, requirement, one, (outputs, false)) {
+                There::Uses(chosen) => There::Uses(Box::new(Installation { passed_over, ..*chosen })),
+                other => other,
+            },
+            None => There::Nothing(passed_over),
+        })
+    }
+
+    fn no_installation(&self, asked: (&str, &str), requirement: &Requirement) -> Diagnostic {
+        let written = format!("{}/{}", asked.0, asked.1);
+        let message = format!("there is no installation `{written}`, which `{}` is to be", requirement.name);
+        let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
+        if self.seen.hidden(asked) {
+            let help =
+                "it is in another namespace, and only those of the same and of the global one are seen";
+            return fault.help(help);
+        }
+        let ids: Vec<String> = self.seen.ids().collect();
+        match purlin_expression::nearest(&written, ids.iter().map(String::as_str)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help("`purlin installations` lists those that are there"),
+        }
+    }
+
+    /// Of those who use what is installed under a name the first who cannot do with a bundle, and why.
+    pub(crate) fn unsuited(&self, name: &str, chosen: &Installation) -> Option<(&User, Lost)> {
+        let users = self.users.get(name)?;
+        let offered: BTreeSet<Arc<str>> = offered(&chosen.bundle).into_iter().map(|one| one.name).collect();
+        let version = chosen.reference.version();
+        users.iter().find_map(|user| Some((user, suits(user, version.as_ref(), &offered).err()?)))
+    }
+
+    /// Whether all who use what is installed under a name can do with what is to be there.
+    pub(crate) fn suits_all(&mut self, name: &str, chosen: &Installation, requirement: &Requirement) -> bool {
+        let Some((user, why)) = self.unsuited(name, chosen) else { return true };
+        let range = user.needs.version.as_deref().unwrap_or_default();
+        let message =
+            format!("`{}` would no longer suit `{}`, which uses `{name}`", chosen.reference, user.urn);
+        let fault = Diagnostic::error("breaks-user", message).at(&requirement.location);
+        let fault = match &why {
+            Lost::OutOfRange => fault.fact(format!("that needs a version in `{range}`")),
+            why => fault.fact(why.to_string()),
+        };
+        let fault = match self.names.installed(name) {
+            Some(installed) => fault.help(format!(
+                "stay with `--with {}={}`, or have that use another one first",
+                requirement.name, installed.reference
+            )),
+            None => fault.help("have that use another one first"),
+        };
+        self.done.diagnostics.push(fault);
+        false
+    }
+}
