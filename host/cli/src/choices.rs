@@ -37,8 +37,8 @@ pub(crate) struct BundleArgs {
 #[derive(Clone, Default, Args)]
 pub(crate) struct ChoiceArgs {
     /// What a requirement ends in, named as in its bundle or as the installation that it ends in: a bundle,
-    /// or an installation that is there, as NAMESPACE/NAME, or /NAME in the global namespace. Later runs
-    /// keep to it; `NAME=` takes it back. May be given several times.
+    /// or an installation that is there, as NAMESPACE/NAME, /NAME in the global namespace, or by its URN.
+    /// Later runs keep to it; `NAME=` takes it back. May be given several times.
     #[arg(long, value_name = "NAME=REFERENCE|INSTALLATION", help_heading = BUNDLES)]
     pub(crate) with: Vec<String>,
 

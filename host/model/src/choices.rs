@@ -60,6 +60,11 @@ impl Wish {
         self.bundle.as_ref()
     }
 
+    /// The URN of the installation, where the text is one.
+    pub fn urn(&self) -> Option<Urn> {
+        Urn::parse(&self.written).ok()
+    }
+
     /// The namespace, empty for the global one, and the name of the installation, where the text can mean one.
     pub fn installation(&self) -> Option<(&str, &str)> {
         let is_bundle =
@@ -72,10 +77,11 @@ impl FromStr for Wish {
     type Err = BadReference;
 
     fn from_str(written: &str) -> Result<Self, Self::Err> {
-        let bundle = match written.strip_prefix('/') {
-            // An installation of the global namespace.
-            Some(name) if !name.is_empty() => None,
-            _ => Some(written.parse()?),
+        // An installation of the global namespace, or a URN.
+        let is_global = written.strip_prefix('/').is_some_and(|name| !name.is_empty());
+        let bundle = match is_global || Urn::parse(written).is_ok() {
+            true => None,
+            false => Some(written.parse()?),
         };
         Ok(Self { written: written.into(), bundle })
     }

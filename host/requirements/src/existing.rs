@@ -14,7 +14,7 @@ use crate::fit::fits;
 pub(crate) struct Seen<'a> {
     namespace: Arc<str>,
     by_group: HashMap<&'a str, Vec<&'a Existing>>,
-    by_id: HashMap<(&'a str, &'a str), &'a Existing>,
+    by_id: HashMap<(&'a str, &'a str), Vec<&'a Existing>>,
     by_urn: HashMap<&'a Urn, &'a Existing>,
     all: &'a [Existing],
 }
@@ -43,14 +43,24 @@ impl<'a> Seen<'a> {
             }
         }
         let seen = || all.iter().filter(is_seen);
-        let by_id = seen().map(|one| ((&*one.share.namespace, &*one.name), one)).collect();
+        let mut by_id: HashMap<(&str, &str), Vec<&Existing>> = HashMap::new();
+        for one in seen() {
+            by_id.entry((&one.share.namespace, &one.name)).or_default().push(one);
+        }
         let by_urn = all.iter().map(|one| (&one.urn, one)).collect();
         Self { namespace, by_group, by_id, by_urn, all }
     }
 
-    /// What is there under a namespace and a name.
-    pub(crate) fn named(&self, (namespace, name): (&str, &str)) -> Option<&'a Existing> {
-        self.by_id.get(&(namespace, name)).copied()
+    /// What is there under a namespace and a name: of several environments there may be several.
+    pub(crate) fn named(&self, (namespace, name): (&str, &str)) -> Vec<&'a Existing> {
+        self.by_id.get(&(namespace, name)).cloned().unwrap_or_default()
+    }
+
+    /// What is there under a URN.
+    pub(crate) fn of_urn(&self, urn: &Urn) -> Option<&'a Existing> {
+        let is_seen =
+            |one: &&Existing| one.share.namespace == self.namespace || one.share.namespace.is_empty();
+        self.by_urn.get(urn).copied().filter(is_seen)
     }
 
     /// The same in a namespace that nobody else sees.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Bundle, Diagnostic, Existing, Requirement, Urn, User};
+use purlin_model::{Bundle, Diagnostic, Existing, Requirement, Urn, User, Wish};
 use semver::Version;
 
 use crate::catalog::CatalogError;
@@ -55,7 +55,7 @@ impl There {
     }
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
     /// An installation that is there already, where one fits or somebody named it (SPEC §6, steps 1 and 2).
     pub(crate) async fn there(
         &mut self,
@@ -72,14 +72,13 @@ impl Work<'_> {
         let wanted = Wanted { requirement, used: &used, by_reference: by_reference.as_deref() };
         let named = self.answers.with(name, &requirement.name);
         if let Some(named) = &named {
-            let Some(asked) = named.wish.installation() else { return Ok(There::Nothing(Vec::new())) };
-            let Some(one) = self.seen.named(asked) else {
-                if named.wish.bundle().is_some() {
-                    return Ok(There::Nothing(Vec::new()));
+            let one = match self.named(&named.wish, requirement) {
+                Ok(Some(one)) => one,
+                Ok(None) => return Ok(There::Nothing(Vec::new())),
+                Err(fault) => {
+                    self.done.diagnostics.push(*fault);
+                    return Ok(There::Wrong);
                 }
-                let fault = self.no_installation(asked, requirement);
-                self.done.diagnostics.push(fault);
-                return Ok(There::Wrong);
             };
             let fit = match one.share.group {
                 Some(_) => outputs_fit(one, wanted),
@@ -135,8 +134,33 @@ impl Work<'_> {
         })
     }
 
+    /// The installation that a person named; none where the text means a bundle.
+    fn named(&self, wish: &Wish, requirement: &Requirement) -> Result<Option<&'a Existing>, Box<Diagnostic>> {
+        if let Some(urn) = wish.urn() {
+            let asked = ("", urn.as_str());
+            let one = self.seen.of_urn(&urn);
+            return one.map(Some).ok_or_else(|| Box::new(self.no_installation(asked, requirement)));
+        }
+        let Some(asked) = wish.installation() else { return Ok(None) };
+        match &*self.seen.named(asked) {
+            [one] => Ok(Some(*one)),
+            [] if wish.bundle().is_some() => Ok(None),
+            [] => Err(Box::new(self.no_installation(asked, requirement))),
+            several => {
+                let message = format!("`{wish}` is the name of {} installations", several.len());
+                let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
+                let told = |fault: Diagnostic, one: &&Existing| fault.fact(format!("`{}`", one.urn));
+                let help = format!("name one of them by its URN: `--with {}=URN`", requirement.name);
+                Err(Box::new(several.iter().take(5).fold(fault, told).help(help)))
+            }
+        }
+    }
+
     fn no_installation(&self, asked: (&str, &str), requirement: &Requirement) -> Diagnostic {
-        let written = format!("{}/{}", asked.0, asked.1);
+        let written = match asked {
+            ("", urn) if urn.starts_with("urn:") => urn.to_owned(),
+            (namespace, name) => format!("{namespace}/{name}"),
+        };
         let message = format!("there is no installation `{written}`, which `{}` is to be", requirement.name);
         let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
         if self.seen.hidden(asked) {

@@ -226,6 +226,14 @@ fn a_person_may_name_an_installation() {
     // It is remembered, and it is told when it is gone.
     let again = Said { existing: vec![near()], ..after(&named) };
     assert_eq!(used(PLAIN, &again).as_deref(), Some("dev/shared"));
+    // Of two of one name one has to be named by its URN.
+    let mut twin = near();
+    twin.urn = Urn::parse("urn:purlin:e/o::twin::shared::installation.default::shared").expect("a URN");
+    let urn = twin.urn.to_string();
+    assert_eq!(errors(&app(PLAIN, &with("dev/shared", vec![near(), twin.clone()]))), ["no-installation"]);
+    let by_urn = app(PLAIN, &with(&urn, vec![near(), twin]));
+    let uses = by_urn.installations[0].uses.as_ref().map(|uses| uses.0.urn.to_string());
+    assert_eq!((errors(&by_urn), uses), (Vec::new(), Some(urn)));
     for (wish, existing, code) in [
         ("/nowhere", vec![other()], "no-installation"),
         ("/shared", vec![there("/shared", "acme/db:v1.0.0", None, &["connstr"])], "no-installation"),
