@@ -109,7 +109,7 @@ pub struct Existing {
     /// What others may know of it.
     pub share: Arc<Share>,
     /// The names of the outputs that are recorded.
-    pub outputs: BTreeSet<Arc<str>>,
+    pub outputs: Arc<BTreeSet<Arc<str>>>,
     /// Whether it can be used: it exists as its last deployment wanted it, and nothing is about to change that.
     pub is_ready: bool,
 }

@@ -233,7 +233,7 @@ impl ExistingThen {
             place: Arc::clone(&one.place),
             bundle: one.reference.to_string(),
             share: Share::clone(&one.share),
-            outputs: one.outputs.clone(),
+            outputs: (*one.outputs).clone(),
         }
     }
 
@@ -244,7 +244,7 @@ impl ExistingThen {
             place: Arc::clone(&self.place),
             reference: self.bundle.parse().ok()?,
             share: Arc::new(self.share.clone()),
-            outputs: self.outputs.clone(),
+            outputs: Arc::new(self.outputs.clone()),
             is_ready: true,
         })
     }

@@ -11,10 +11,10 @@ use std::sync::{Arc, PoisonError};
 
 use purlin_engine::{Action, Base, CancelToken, DestroyOptions, Plan, Summary, Users, Warning};
 use purlin_model::{
-    Context, Deployment, Diagnostic, EnvironmentId, Existing, InstallationRequest, Key, Recipe, Template,
-    Urn, User, Value,
+    BundleReference, Context, Deployment, Diagnostic, EnvironmentId, Existing, InstallationRequest, Key,
+    Recipe, Template, Urn, User, Value,
 };
-use purlin_state::{Environment, Operation, Record, Snapshot, Status};
+use purlin_state::{Environment, Listed, Listing, Operation, Record, Snapshot, Status};
 
 use crate::{Error, Purlin, Session};
 
@@ -24,11 +24,9 @@ pub struct InstallationState {
     /// The environment that it lies in.
     pub environment: Environment,
     /// What is recorded of it.
-    pub record: Arc<Record>,
+    pub listed: Listed,
     /// Who uses it from other environments.
     pub users: Vec<User>,
-    /// Whether a call on it is open.
-    pub is_open: bool,
 }
 
 /// What was deleted because its last user is gone.
@@ -50,26 +48,23 @@ impl Purlin {
     pub async fn installations(&self) -> Result<Vec<InstallationState>, Error> {
         let mut installations: Vec<InstallationState> = Vec::new();
         let mut users: HashMap<Urn, Vec<User>> = HashMap::new();
-        let known = self.known_environments().await?.into_iter().filter(|known| known.installations > 0);
-        for environment in known.map(|known| known.environment) {
-            let snapshot = self.snapshot(&environment).await?;
-            for (urn, needs) in uses(&snapshot) {
+        if self.is_untouched() {
+            return Ok(installations);
+        }
+        for Listing { environment, installations: listed, uses } in self.store().await?.listings().await? {
+            for (urn, needs) in uses {
                 users.entry(needs.installation.clone()).or_default().push(User { urn, needs });
             }
-            for record in snapshot.records.iter().filter(|record| is_installation(record)) {
-                let is_open = snapshot.pending.iter().any(|intent| intent.id() == record.id());
-                installations.push(InstallationState {
-                    environment: environment.clone(),
-                    record: Arc::clone(record),
-                    users: Vec::new(),
-                    is_open,
-                });
-            }
+            installations.extend(listed.into_iter().map(|listed| InstallationState {
+                environment: environment.clone(),
+                listed,
+                users: Vec::new(),
+            }));
         }
         for one in &mut installations {
-            one.users = users.remove(&one.record.urn).unwrap_or_default();
+            one.users = users.remove(&one.listed.urn).unwrap_or_default();
         }
-        installations.sort_by(|a, b| a.record.urn.cmp(&b.record.urn));
+        installations.sort_by(|a, b| a.listed.urn.cmp(&b.listed.urn));
         Ok(installations)
     }
 
@@ -79,30 +74,32 @@ impl Purlin {
         environment: &Environment,
     ) -> Result<(Vec<Existing>, BTreeMap<Arc<str>, Vec<User>>), Error> {
         let (mut existing, mut users) = (Vec::new(), BTreeMap::new());
-        for one in self.installations().await? {
-            let Some(key) = one.record.urn.key() else { continue };
-            if one.environment == *environment {
-                if !one.users.is_empty() {
-                    users.insert(Arc::from(key.id()), one.users);
+        // Many are of the same bundle, and many in the same environment.
+        let mut references: HashMap<Arc<str>, Option<BundleReference>> = HashMap::new();
+        let mut place: (Option<Environment>, Arc<str>) = (None, Arc::default());
+        for InstallationState { environment: of, listed, users: used } in self.installations().await? {
+            let Some(key) = listed.urn.key() else { continue };
+            if of == *environment {
+                if !used.is_empty() {
+                    users.insert(Arc::from(key.id()), used);
                 }
                 continue;
             }
-            let (Some(share), Some(reference)) = (&one.record.share, &one.record.definition) else {
-                continue;
-            };
-            let Ok(reference) = reference.parse() else { continue };
-            let outputs = match &one.record.state.outputs {
-                Value::Map(map) => map.keys().cloned().collect(),
-                _ => Default::default(),
-            };
+            let Some(definition) = listed.definition else { continue };
+            let parsed =
+                references.entry(definition).or_insert_with_key(|definition| definition.parse().ok());
+            let Some(reference) = parsed.clone() else { continue };
+            if place.0.as_ref() != Some(&of) {
+                place = (Some(of.clone()), of.to_string().into());
+            }
             existing.push(Existing {
-                urn: one.record.urn.clone(),
                 name: key.id().into(),
-                place: one.environment.to_string().into(),
+                urn: listed.urn,
+                place: Arc::clone(&place.1),
                 reference,
-                share: Arc::clone(share),
-                outputs,
-                is_ready: one.record.status == Status::Ready && !one.record.tainted && !one.is_open,
+                share: listed.share,
+                outputs: listed.outputs,
+                is_ready: listed.is_ready,
             });
         }
         Ok((existing, users))
@@ -147,7 +144,7 @@ impl Purlin {
         let all = self.installations().await?;
         for (key, urn, used) in ends.clone() {
             let is_ended = |user: &User| ends.iter().any(|(_, other, of)| *other == user.urn && *of == used);
-            let left = all.iter().find(|one| one.record.urn == used && one.record.abandoned);
+            let left = all.iter().find(|one| one.listed.urn == used && one.listed.abandoned);
             let Some(left) = left.filter(|left| left.users.iter().all(is_ended)) else { continue };
             if ends.iter().any(|(_, other, of)| *of == used && *other < urn) {
                 continue;
@@ -165,7 +162,7 @@ impl Purlin {
     async fn users_of(&self, environment: &Environment) -> Result<Users, Error> {
         let all = self.installations().await?.into_iter();
         let used = all.filter(|one| one.environment == *environment && !one.users.is_empty());
-        Ok(used.map(|one| (one.record.urn.clone(), one.users.iter().map(told).collect())).collect())
+        Ok(used.map(|one| (one.listed.urn.clone(), one.users.iter().map(told).collect())).collect())
     }
 
     /// The deployment with the outputs of what it uses of other environments.
@@ -218,7 +215,7 @@ impl Purlin {
         let mut done_with: Vec<Environment> = Vec::new();
         // What goes may be the last user of something else.
         loop {
-            let is_left = |one: &InstallationState| one.record.abandoned && one.users.is_empty();
+            let is_left = |one: &InstallationState| one.listed.abandoned && one.users.is_empty();
             let mut left = self.installations().await?.into_iter().filter(is_left).map(|one| one.environment);
             let Some(environment) = left.find(|environment| !done_with.contains(environment)) else {
                 return Ok(collected);
@@ -407,22 +404,6 @@ pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
     };
     // What is there counts before what may be.
     open.filter_map(one).chain(current.filter_map(|record| one(record))).collect()
-}
-
-/// What an environment uses of others: what is recorded, and what an open call may have made.
-fn uses(snapshot: &Snapshot) -> Vec<(Urn, purlin_model::Use)> {
-    let open = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
-        Operation::Create(record) | Operation::Update(record) => Some(&**record),
-        Operation::Delete(_) => None,
-    });
-    let all = snapshot.records.iter().map(|record| &**record).chain(open);
-    let mut found = BTreeMap::new();
-    for record in all {
-        if let Some(needs) = record.share.as_ref().and_then(|share| share.uses.clone()) {
-            found.insert((record.urn.clone(), needs.installation.clone()), needs);
-        }
-    }
-    found.into_iter().map(|((urn, _), needs)| (urn, needs)).collect()
 }
 
 fn is_gone(urn: &Urn, environment: &Environment) -> Diagnostic {

@@ -16,7 +16,9 @@ use purlin_host::documents::{self, Input};
 use purlin_host::engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions};
 use purlin_host::model::{Context, ContextDefaults, Urn};
 use purlin_host::sandbox::InProcess;
-use purlin_host::state::{Environment, MemoryStore, Operation, Record, Snapshot, Status, Store as _};
+use purlin_host::state::{
+    Environment, Listing, MemoryStore, Operation, Record, Snapshot, Status, Store as _,
+};
 use purlin_host::{Documents, Error, Purlin, Session};
 use rng::Rng;
 
@@ -248,7 +250,7 @@ impl World {
         let all = self.purlin.installations().await?;
         let Some(first) = all.first() else { return Ok(()) };
         let session = self.purlin.begin_held(&first.environment).await?;
-        session.share(&first.record.urn, group.map(Arc::from), true).await?;
+        session.share(&first.listed.urn, group.map(Arc::from), true).await?;
         session.release().await
     }
 
@@ -263,6 +265,15 @@ impl World {
     /// What is wrong with what is recorded, if anything.
     async fn wrong(&self) -> Option<String> {
         let all = self.snapshots().await;
+        let mut listed = Vec::new();
+        for known in self.store.environments(None, 100).await.expect("environments") {
+            let snapshot = self.store.load(&known.environment).await.expect("a snapshot");
+            listed.push(Listing::of(&known.environment, &snapshot));
+        }
+        listed.retain(|listing| !listing.is_empty());
+        if self.store.listings().await.expect("listings") != listed {
+            return Some("what others see of an environment is not what is recorded there".into());
+        }
         let there: BTreeSet<&Urn> = all
             .iter()
             .flat_map(|snapshot| &snapshot.records)

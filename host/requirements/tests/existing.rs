@@ -22,7 +22,7 @@ fn there(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -> Exist
         place: "e of o/a".into(),
         reference: bundle.parse().expect("a reference"),
         share: Arc::new(Share::new(namespace.into(), group.map(Arc::from), None, offers)),
-        outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
+        outputs: Arc::new(outputs.iter().map(|name| Arc::from(*name)).collect()),
         is_ready: true,
     }
 }

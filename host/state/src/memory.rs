@@ -12,8 +12,8 @@ use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::table::Table;
 use crate::{
-    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Lock, Record, Snapshot, Store,
-    Writer, codec, snapshot,
+    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Listing, Lock, Record, Snapshot,
+    Store, Writer, codec, snapshot,
 };
 
 /// A store in memory.
@@ -91,6 +91,14 @@ impl Store for MemoryStore {
             .take(most)
             .map(|(_, (environment, table))| snapshot::known(table, environment, &self.0.keys))
             .collect()
+    }
+
+    async fn listings(&self) -> Result<Vec<Listing>, Error> {
+        let tables = self.0.tables();
+        let tables = tables.as_ref().ok_or(Error::Closed)?;
+        let all = tables.environments.values();
+        let all = all.map(|(environment, table)| snapshot::listing(table, environment, &self.0.keys));
+        all.filter(|listing| !listing.as_ref().is_ok_and(Listing::is_empty)).collect()
     }
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {

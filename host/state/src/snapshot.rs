@@ -10,7 +10,8 @@ use crate::keyspace::{self, Kind};
 use crate::pool::Pool;
 use crate::table::Table;
 use crate::{
-    Deployment, Environment, Error, Holder, Intent, Known, Record, RecordId, Revision, Snapshot, Unmet, codec,
+    Deployment, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Revision, Snapshot,
+    Unmet, codec,
 };
 
 /// So many records are worth a thread.
@@ -26,23 +27,7 @@ pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring)
     let mut records = read_records(&table.range(&records).collect::<Vec<_>>(), environment, keys)?;
     // Long names are not stored in this order.
     records.sort_by(|a, b| a.urn.cmp(&b.urn).then(a.superseded.cmp(&b.superseded)));
-    let pending = table.range(&intents).map(|(key, value)| {
-        let name = keyspace::describe(key, Some(environment));
-        let mut intent = codec::decode_intent(value, &name, keys)?;
-        if keyspace::of(Kind::Intent, &intent.id()).as_deref() != Some(key) {
-            return Err(misplaced(name, &intent.id().to_string()));
-        }
-        let mut checkpoint = key.to_vec();
-        if let Some(kind) = checkpoint.first_mut() {
-            *kind = Kind::Checkpoint as u8;
-        }
-        if let Some(value) = table.get(&checkpoint) {
-            intent.checkpoint = Some(codec::decode_checkpoint(value, &name, keys)?);
-        }
-        Ok(intent)
-    });
-    let mut pending = pending.collect::<Result<Vec<Intent>, Error>>()?;
-    pending.sort_by_cached_key(Intent::id);
+    let pending = read_intents(table, &intents, environment, keys)?;
     let unmet = table.range(&unmet).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
         let unmet = codec::decode_unmet(value, &name, keys)?;
@@ -108,12 +93,48 @@ pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) ->
     Ok(Known { environment: environment.clone(), records, installations, last, held })
 }
 
+/// What other environments need to know. Only what is recorded of installations is read.
+pub(crate) fn listing(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Listing, Error> {
+    let place = keyspace::place(environment);
+    let of = |kind| [&keyspace::prefix(kind, &place)[..], INSTALLATION].concat();
+    let records = read_records(&table.range(&of(Kind::Record)).collect::<Vec<_>>(), environment, keys)?;
+    let pending = read_intents(table, &of(Kind::Intent), environment, keys)?;
+    Ok(Listing::read(environment, records.iter().map(|record| &**record), &pending))
+}
+
 /// Whether anything of an environment is left: a record or a deployment.
 pub(crate) fn is_known(table: &Table, environment: &Environment) -> bool {
     let place = keyspace::place(environment);
     [Kind::Record, Kind::Deployment]
         .into_iter()
         .any(|kind| table.range(&keyspace::prefix(kind, &place)).next().is_some())
+}
+
+/// The intents under a prefix, sorted by id.
+fn read_intents(
+    table: &Table,
+    prefix: &[u8],
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Vec<Intent>, Error> {
+    let pending = table.range(prefix).map(|(key, value)| {
+        let name = keyspace::describe(key, Some(environment));
+        let mut intent = codec::decode_intent(value, &name, keys)?;
+        if keyspace::of(Kind::Intent, &intent.id()).as_deref() != Some(key) {
+            return Err(misplaced(name, &intent.id().to_string()));
+        }
+        let mut checkpoint = key.to_vec();
+        if let Some(kind) = checkpoint.first_mut() {
+            *kind = Kind::Checkpoint as u8;
+        }
+        if let Some(value) = table.get(&checkpoint) {
+            intent.checkpoint = Some(codec::decode_checkpoint(value, &name, keys)?);
+        }
+        Ok(intent)
+    });
+    let mut pending = pending.collect::<Result<Vec<Intent>, Error>>()?;
+    pending.sort_by_cached_key(Intent::id);
+    Ok(pending)
 }
 
 fn read_records(

@@ -9,7 +9,7 @@ use purlin_model::Urn;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{Change, Deployment, Environment, Error, Known, Record, RecordId, Snapshot};
+use crate::{Change, Deployment, Environment, Error, Known, Listing, Record, RecordId, Snapshot};
 
 /// Resolves once what was submitted survives a crash of the program and of the machine.
 pub type Durable = BoxFuture<'static, Result<(), Error>>;
@@ -41,6 +41,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// When the store cannot be read.
     async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error>;
+
+    /// The installations of all environments and who uses them, without the environments that have to do with none.
+    /// Sorted by URN prefix.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn listings(&self) -> Result<Vec<Listing>, Error>;
 
     /// The deployments of an environment, the oldest first.
     ///

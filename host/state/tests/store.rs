@@ -5,12 +5,14 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::*;
-use purlin_model::{Urn, Value};
+use purlin_model::{Offered, Share, Urn, Use, Value};
 use purlin_state::{
-    Change, Doubt, Environment, Error, KeyProvider, MemoryStore, OpenOptions, RecordId, Store,
+    Change, Doubt, Environment, Error, KeyProvider, Listing, MemoryStore, OpenOptions, Record, RecordId,
+    Status, Store,
 };
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -459,6 +461,22 @@ fn a_list_is_right_whatever_the_index_says() {
         let known = run(open(folder).expect("opens").environments(None, 10)).expect("lists");
         known.into_iter().map(|known| known.records).collect::<Vec<_>>()
     };
+    let listed = |folder: &Path| run(open(folder).expect("opens").listings()).expect("lists");
+    let is_whole = |folder: &Path| {
+        let snapshot = run(open(folder).expect("opens").load(&environment())).expect("loads");
+        assert_eq!(listed(folder), [Listing::of(&environment(), &snapshot)]);
+    };
+    run(store.commit((0..400).map(|number| put(installation(number))).collect())).expect("commits");
+    run(store.commit((0..400).map(remove_installation).collect())).expect("commits");
+    run(store.commit(vec![put(installation(7)), put(user(8)), intend(user(9))])).expect("commits");
+    is_whole(folder.path());
+    let before = listed(folder.path());
+    assert_eq!((before[0].installations.len(), before[0].uses.len()), (1, 2));
+    run(store.commit(vec![remove_installation(7), remove_installation(8)])).expect("commits");
+    run(store.commit(vec![Change::Settle(RecordId::current(user(9).urn))])).expect("commits");
+    assert_eq!(listed(folder.path()), [], "no installation, no listing");
+    store.release().expect("released");
+    assert_eq!(listed(folder.path()), []);
     assert_eq!(list(folder.path()), [2]);
     let index = folder.path().join("index");
     assert!(index.join("db").exists());
@@ -476,7 +494,66 @@ fn a_list_is_right_whatever_the_index_says() {
         assert_eq!(list(folder.path()), [3], "{damage}");
         run(store.commit(vec![put(record(4 + damage))])).expect("commits");
         run(store.commit(vec![remove(4 + damage)])).expect("commits");
+        run(store.commit(vec![put(installation(1))])).expect("commits");
+        is_whole(folder.path());
+        store.release().expect("released");
+        is_whole(folder.path());
+        run(store.commit(vec![remove_installation(1)])).expect("commits");
         store.release().expect("released");
         assert_eq!(list(folder.path()), [3], "{damage}");
+        assert_eq!(listed(folder.path()), [], "{damage}");
     }
+}
+
+/// Whoever looks for an installation reads no record (SPEC §6).
+#[test]
+fn installations_are_found_without_their_records() {
+    let folder = temporary();
+    let store = open(folder.path()).expect("opens");
+    // So many that a value of sled does not hold them.
+    let all: Vec<Change> = (0..900).map(|number| put(installation(number))).chain([put(user(900))]).collect();
+    run(store.commit(all)).expect("commits");
+    store.release().expect("released");
+    let snapshot = run(store.load(&environment())).expect("loads");
+    let listing = Listing::of(&environment(), &snapshot);
+    assert_eq!((listing.installations.len(), listing.uses.len()), (900, 1));
+    let journal = place(folder.path(), &environment()).join("journal");
+    let path = fs::read_dir(&journal).expect("listed").next().expect("a file").expect("a file").path();
+    let mut bytes = fs::read(&path).expect("read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).expect("written");
+    let again = open(folder.path()).expect("opens");
+    assert!(run(again.load(&environment())).is_err(), "the records cannot be read");
+    assert_eq!(run(again.listings()).expect("lists"), [listing]);
+}
+
+fn installation(number: usize) -> Record {
+    let urn = format!("urn:purlin:dev/acme::shop::shared::installation.default::db{number:05}");
+    let offers = vec![Offered { name: "host".into(), ..Offered::default() }];
+    let group = Some(format!("group-{}", number % 7).into());
+    Record {
+        urn: Urn::parse(&urn).expect("a URN"),
+        definition: Some(format!("acme/db:v1.{}.0", number % 3).into()),
+        share: Some(Arc::new(Share::new("dev".into(), group, None, offers))),
+        status: if number.is_multiple_of(5) { Status::Absent } else { Status::Ready },
+        abandoned: number.is_multiple_of(11),
+        dependencies: Vec::new(),
+        ..record(number)
+    }
+}
+
+/// What stands for an installation of another environment.
+fn user(number: usize) -> Record {
+    let urn = "urn:purlin:dev/acme::other::shared::installation.default::db";
+    let installation = Urn::parse(urn).expect("a URN");
+    let needs =
+        Use { installation, by_hand: false, version: Some("1.x".into()), outputs: vec!["host".into()] };
+    let record = self::installation(number);
+    let share = record.share.as_deref().cloned().unwrap_or_default();
+    Record { share: Some(Arc::new(Share { uses: Some(needs), ..share })), ..record }
+}
+
+fn remove_installation(number: usize) -> Change {
+    Change::Remove(RecordId::current(installation(number).urn))
 }

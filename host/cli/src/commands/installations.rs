@@ -46,7 +46,7 @@ fn failure(error: purlin_host::Error) -> Failure {
 
 /// What people call an installation: its namespace and its name.
 fn id(one: &InstallationState) -> String {
-    let namespace = one.record.share.as_ref().map(|share| &*share.namespace).unwrap_or_default();
-    let name = one.record.urn.key().map(|key| key.id().to_owned()).unwrap_or_default();
+    let namespace = &one.listed.share.namespace;
+    let name = one.listed.urn.key().map(|key| key.id().to_owned()).unwrap_or_default();
     format!("{namespace}/{name}")
 }

@@ -2,7 +2,6 @@
 
 use purlin_host::InstallationState;
 use purlin_host::model::User;
-use purlin_host::state::Status;
 use serde::Serialize;
 
 /// All of them.
@@ -48,23 +47,23 @@ pub(crate) struct Using {
 
 impl Listed {
     pub(crate) fn new(one: &InstallationState) -> Self {
-        let record = &one.record;
-        let share = record.share.as_deref().cloned().unwrap_or_default();
-        let key = record.urn.key();
+        let listed = &one.listed;
+        let share = &listed.share;
+        let key = listed.urn.key();
         let name = key.as_ref().map(|key| key.id().to_owned()).unwrap_or_default();
         Self {
             id: format!("{}/{name}", share.namespace),
-            urn: record.urn.to_string(),
+            urn: listed.urn.to_string(),
             key: key.map(|key| key.to_string()),
             namespace: share.namespace.to_string(),
             name,
-            bundle: record.definition.as_deref().map(str::to_owned),
+            bundle: listed.definition.as_deref().map(str::to_owned),
             group: share.group.as_deref().map(str::to_owned),
             set_by_hand: share.by_hand,
             interface: share.provides.as_deref().map(str::to_owned),
             outputs: share.offers.iter().map(|output| output.name.to_string()).collect(),
-            ready: record.status == Status::Ready && !one.is_open,
-            handed_over: record.abandoned,
+            ready: listed.is_ready,
+            handed_over: listed.abandoned,
             org: one.environment.org.to_string(),
             app: one.environment.app.to_string(),
             env: one.environment.env.to_string(),

@@ -10,6 +10,7 @@
 mod changes;
 mod entries;
 mod envelope;
+mod listing;
 mod unmet;
 mod v1;
 mod v2;
@@ -27,7 +28,9 @@ use self::envelope::{KIND, Stored, UNSEALED, VERSION, assemble};
 use self::value::Source;
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
-use crate::{Change, Deployment, Doubt, Environment, Error, Holder, Intent, Known, Record, RecordId, Unmet};
+use crate::{
+    Change, Deployment, Doubt, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Unmet,
+};
 
 const RECORD: u8 = b'r';
 const INTENT: u8 = b'i';
@@ -41,6 +44,7 @@ const KNOWN: u8 = b'e';
 const NAME: u8 = b'n';
 const KEY: u8 = b'm';
 const BLOB: u8 = b'b';
+const LISTING: u8 = b's';
 
 const OPEN: Fault = "it is not sealed";
 
@@ -136,6 +140,15 @@ pub(crate) fn encode_known(known: &Known, keys: &Keyring) -> Result<Vec<u8>, Err
         wire::put_number(body, known.installations as u64);
         Ok(())
     })
+}
+
+/// Writes what other environments know of one.
+pub(crate) fn encode_listing(listing: &Listing, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    let place = |out: &mut Vec<u8>| {
+        entries::put_environment(out, &listing.environment);
+        Ok(())
+    };
+    pack(LISTING, "the installations", keys, false, place, |body| listing::put(body, listing))
 }
 
 /// Writes of which environment the entries beside it are.
@@ -395,6 +408,15 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error>
         // What an earlier version noted does not say this, and is read again from the journal.
         let installations = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
         Ok(Known { environment, records, installations, last, held })
+    })
+}
+
+/// Reads what other environments know of one.
+pub(crate) fn decode_listing(bytes: &[u8], keys: &Keyring) -> Result<Listing, Error> {
+    let name = "the installations";
+    Stored::open(bytes, name)?.read(LISTING, name, keys, |place, body| {
+        let environment = entries::get_environment(place)?;
+        listing::get(&mut body.sealed, environment)
     })
 }
 

@@ -9,7 +9,7 @@ use purlin_model::{
 
 use super::value::Part;
 use super::*;
-use crate::{DriverVersion, Operation, Outcome, RecordId, Status};
+use crate::{DriverVersion, Listed, Operation, Outcome, RecordId, Status};
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -278,6 +278,24 @@ proptest! {
                     prop_assert_eq!(decode_known(&bytes, &keys).expect("reads"), known);
                     keys.data().expect("a key");
                 }
+            }
+            Change::Put(record) => {
+                let environment = Environment { org: "o".into(), app: "a".into(), env: "dev".into() };
+                let share = record.share.clone().unwrap_or_default();
+                let one = |urn: &Urn, is_ready| Listed {
+                    urn: urn.clone(),
+                    definition: record.definition.clone(),
+                    share: Arc::clone(&share),
+                    outputs: Arc::new(share.offers.iter().map(|offered| offered.name.clone()).collect()),
+                    is_ready,
+                    abandoned: record.abandoned,
+                };
+                let others = record.dependencies.iter().map(|urn| one(urn, false));
+                let installations = [one(&record.urn, true)].into_iter().chain(others).collect();
+                let uses = share.uses.iter().map(|needs| (record.urn.clone(), needs.clone())).collect();
+                let listing = Listing { environment, installations, uses };
+                let bytes = encode_listing(&listing, &keys).expect("writes");
+                prop_assert_eq!(decode_listing(&bytes, &keys).expect("reads"), listing);
             }
             Change::Hold(Some(holder)) => {
                 for _ in 0..2 {

@@ -2,7 +2,8 @@
 //! in it is in the journals too, so whatever happens to it costs time only.
 //!
 //! ```text
-//! e │ environment, 16 bytes   position in its journal, 36 bytes │ summary
+//! e │ environment, 16 bytes               position in its journal, 36 bytes │ summary
+//! s │ environment │ part, 2 bytes         the same position │ what other environments know of its installations
 //! ```
 //!
 //! sled lets one process in at a time, so it is open only for the moment of a question or a note.
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sled::Db;
+use sled::{Batch, Db};
 
 use super::guard::guarded;
 use super::journal::Position;
@@ -28,48 +29,87 @@ const PAUSE: Duration = Duration::from_millis(2);
 const LONGEST: usize = 16 << 10;
 
 const ENVIRONMENT: u8 = b'e';
+const LISTING: u8 = b's';
 
 /// What the index has of an environment: up to where, and the summary.
 pub(crate) type Noted = (Position, Vec<u8>);
+
+/// The same of many, by their places.
+pub(crate) type Summaries = BTreeMap<Vec<u8>, Noted>;
 
 pub(crate) fn folder_in(root: &Root) -> PathBuf {
     root.path().join("index")
 }
 
-fn key(place: &Place) -> Vec<u8> {
-    [&[ENVIRONMENT][..], &keyspace::place(&place.environment)].concat()
+fn key(kind: u8, place: &Place) -> Vec<u8> {
+    [&[kind][..], &keyspace::place(&place.environment)].concat()
 }
 
-/// Notes the summary of an environment as of a position.
-pub(crate) fn publish(root: &Root, place: &Place, position: Position, summary: &[u8]) -> Result<(), Error> {
-    let mut value = position.to_bytes();
-    value.extend_from_slice(summary);
+/// Notes the summary of an environment as of a position, and what others know of its installations, where it has to
+/// do with any.
+pub(crate) fn publish(
+    root: &Root,
+    place: &Place,
+    position: Position,
+    (summary, listing): (&[u8], Option<&[u8]>),
+) -> Result<(), Error> {
+    let at = position.to_bytes();
+    let value = [&at[..], summary].concat();
+    let parts: Vec<&[u8]> = listing.unwrap_or_default().chunks(LONGEST - at.len()).collect();
     within(root, |db| {
+        let mut batch = Batch::default();
         match value.len() {
-            ..=LONGEST => db.insert(key(place), value.as_slice())?,
-            _ => db.remove(key(place))?,
-        };
+            ..=LONGEST => batch.insert(key(ENVIRONMENT, place), value.as_slice()),
+            _ => batch.remove(key(ENVIRONMENT, place)),
+        }
+        let listed = key(LISTING, place);
+        for old in db.scan_prefix(&listed).keys() {
+            batch.remove(old?);
+        }
+        // What needs more parts than there are numbers is read from the journal.
+        for (number, part) in (0..=u16::MAX).zip(&parts) {
+            batch.insert([&listed[..], &number.to_be_bytes()].concat(), [&at[..], part].concat());
+        }
+        db.apply_batch(batch)?;
         db.flush().map(drop)
     })
 }
 
-/// What is noted of each environment, by its place.
-pub(crate) fn all(root: &Root) -> Result<BTreeMap<Vec<u8>, Noted>, Error> {
+/// The summaries of all environments, and what each says of its installations.
+pub(crate) fn listed(root: &Root) -> Result<(Summaries, Summaries), Error> {
     if !folder_in(root).join("db").exists() {
-        return Ok(BTreeMap::new());
+        return Ok(Default::default());
     }
     within(root, |db| {
-        let mut all = BTreeMap::new();
-        for entry in db.scan_prefix([ENVIRONMENT]) {
+        let mut listings = Summaries::new();
+        for entry in db.scan_prefix([LISTING]) {
             let (key, value) = entry?;
-            if let (Some((_, place)), Some((position, summary))) =
-                (key.split_first(), Position::split(&value))
-            {
-                all.insert(place.to_vec(), (position, summary.to_vec()));
-            }
+            let Some((place, _)) = key.get(1..).and_then(|key| key.split_last_chunk::<2>()) else { continue };
+            let Some((position, part)) = Position::split(&value) else { continue };
+            let (_, bytes) = listings.entry(place.to_vec()).or_insert_with(|| (position, Vec::new()));
+            bytes.extend_from_slice(part);
         }
-        Ok(all)
+        Ok((summaries(db)?, listings))
     })
+}
+
+/// What is noted of each environment, by its place.
+pub(crate) fn all(root: &Root) -> Result<Summaries, Error> {
+    if !folder_in(root).join("db").exists() {
+        return Ok(Summaries::new());
+    }
+    within(root, summaries)
+}
+
+fn summaries(db: &Db) -> Result<Summaries, sled::Error> {
+    let mut all = Summaries::new();
+    for entry in db.scan_prefix([ENVIRONMENT]) {
+        let (key, value) = entry?;
+        if let (Some((_, place)), Some((position, summary))) = (key.split_first(), Position::split(&value)) {
+            all.insert(place.to_vec(), (position, summary.to_vec()));
+        }
+    }
+    Ok(all)
 }
 
 /// Removes the index; it is made again as environments are written.

@@ -288,10 +288,18 @@ impl Writing {
     /// Tells the index. What it does not know is found in the journal.
     fn publish(&self) {
         let Some(position) = self.journal.as_ref().map(Journal::position) else { return };
-        let known = snapshot::known(&self.shared.read().table, &self.claimed.place.environment, &self.keys);
-        let told = known
-            .and_then(|known| codec::encode_known(&known, &self.keys))
-            .and_then(|bytes| index::publish(self.claimed.root(), &self.claimed.place, position, &bytes));
+        let environment = &self.claimed.place.environment;
+        let told = (|| {
+            let known = snapshot::known(&self.shared.read().table, environment, &self.keys)?;
+            let listing = match known.installations {
+                0 => None,
+                _ => Some(snapshot::listing(&self.shared.read().table, environment, &self.keys)?),
+            };
+            let listing = listing.map(|listing| codec::encode_listing(&listing, &self.keys)).transpose()?;
+            let known = codec::encode_known(&known, &self.keys)?;
+            let told = (&*known, listing.as_deref());
+            index::publish(self.claimed.root(), &self.claimed.place, position, told)
+        })();
         if let Err(error) = told {
             tracing::debug!(error = error.with_cause(), "the index of the state could not be told");
         }

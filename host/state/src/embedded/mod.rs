@@ -20,14 +20,14 @@ use zeroize::Zeroizing;
 
 use self::claim::Held;
 pub use self::repair::Report;
-use crate::disk::journal::Reading;
+use crate::disk::journal::{Position, Reading};
 use crate::disk::{Claimed, Found, Place, Root, Writing, index};
 use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Lock, Probe, Record,
-    Snapshot, Store, codec, snapshot,
+    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock, Probe,
+    Record, Snapshot, Store, codec, snapshot,
 };
 
 /// How to open a store.
@@ -247,19 +247,8 @@ impl Inner {
 
     /// An environment: as the index has it, where that has the last of it, else from its journal. None where
     /// nothing of it is left.
-    fn known(
-        &self,
-        place: &Place,
-        indexed: &std::collections::BTreeMap<Vec<u8>, index::Noted>,
-    ) -> Result<Option<Known>, Error> {
-        let noted = crate::disk::head::read(&place.folder).map(|noted| noted.position);
-        if let (Some(noted), Some((position, summary))) =
-            (noted, indexed.get(crate::keyspace::place(&place.environment).as_slice()))
-            && noted == *position
-            // What a killed process has written and not noted counts, too.
-            && crate::disk::journal::is_closed_at(&place.folder, &noted)
-            && let Ok(known) = codec::decode_known(summary, &self.keys)
-        {
+    fn known(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<Known>, Error> {
+        if let Some((_, known)) = self.noted(place, indexed) {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
         let environment = place.environment.clone();
@@ -269,6 +258,46 @@ impl Inner {
                 false => Ok(None),
             }
         })
+    }
+
+    /// An environment as the index has it, and as of where, where that is the last of it.
+    fn noted(&self, place: &Place, indexed: &index::Summaries) -> Option<(Position, Known)> {
+        let noted = crate::disk::head::read(&place.folder).map(|noted| noted.position)?;
+        let (position, summary) = indexed.get(crate::keyspace::place(&place.environment).as_slice())?;
+        // What a killed process has written and not noted counts, too.
+        let is_last = noted == *position && crate::disk::journal::is_closed_at(&place.folder, &noted);
+        let known = is_last.then(|| codec::decode_known(summary, &self.keys).ok())??;
+        Some((*position, known))
+    }
+
+    /// The installations of all environments. Where the index has the last of one, its journal is not read.
+    fn listings(&self) -> Result<Vec<Listing>, Error> {
+        let (indexed, listed) = index::listed(&self.root).unwrap_or_default();
+        let mut all = Vec::new();
+        for place in self.places()? {
+            let noted = self.noted(&place, &indexed);
+            let known = noted.and_then(|(position, known)| {
+                if known.installations == 0 {
+                    return Some(None);
+                }
+                let (of, bytes) = listed.get(crate::keyspace::place(&place.environment).as_slice())?;
+                let listing = codec::decode_listing(bytes, &self.keys).ok();
+                listing
+                    .filter(|listing| *of == position && listing.environment == place.environment)
+                    .map(Some)
+            });
+            let listing = match known {
+                Some(listing) => listing,
+                None => {
+                    let of = place.environment.clone();
+                    let read =
+                        move |table: &Table, keys: &Keyring, _| snapshot::listing(table, &of, keys).map(Some);
+                    self.read(&place.environment, Part::All, read)?
+                }
+            };
+            all.extend(listing.filter(|listing| !listing.is_empty()));
+        }
+        Ok(all)
     }
 }
 
@@ -297,6 +326,11 @@ impl Store for EmbeddedStore {
     async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
         let (inner, after) = (Arc::clone(&self.0), after.cloned());
         blocking("purlin-state-read", move || inner.environments(after.as_ref(), most)).await?
+    }
+
+    async fn listings(&self) -> Result<Vec<Listing>, Error> {
+        let inner = Arc::clone(&self.0);
+        blocking("purlin-state-read", move || inner.listings()).await?
     }
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {

@@ -56,8 +56,8 @@ pub(super) struct Args {
 
 impl Args {
     fn admits(&self, one: &InstallationState) -> bool {
-        let Some(share) = &one.record.share else { return false };
-        let repository = one.record.definition.as_deref().and_then(|bundle| bundle.rsplit_once(':'));
+        let share = &one.listed.share;
+        let repository = one.listed.definition.as_deref().and_then(|bundle| bundle.rsplit_once(':'));
         self.group.as_deref().is_none_or(|group| share.group.as_deref() == Some(group))
             && self.bundle.as_deref().is_none_or(|name| repository.is_some_and(|(known, _)| known == name))
             && self.interface.as_deref().is_none_or(|id| share.provides.as_deref() == Some(id))

@@ -52,11 +52,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let one = find(&args.installation, &all)?;
     let session = purlin.begin_held(&one.environment).await.map_err(failure)?;
     let group = args.group.as_deref().map(Arc::from);
-    let changed = session.share(&one.record.urn, group, !args.as_written).await.map_err(failure)? > 0;
+    let changed = session.share(&one.listed.urn, group, !args.as_written).await.map_err(failure)? > 0;
     session.release().await.map_err(failure)?;
     purlin.close().await.map_err(failure)?;
     if args.format.format == Format::Json {
-        app.ui.json(&Edited::new("share", &one.record.urn, changed));
+        app.ui.json(&Edited::new("share", &one.listed.urn, changed));
         return Ok(Status::Done);
     }
     let name = id(one);
@@ -76,7 +76,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 
 fn find<'a>(name: &str, all: &'a [InstallationState]) -> Result<&'a InstallationState, Failure> {
     let shown = text::line(name);
-    let mut found = all.iter().filter(|one| id(one) == name || one.record.urn.as_str() == name);
+    let mut found = all.iter().filter(|one| id(one) == name || one.listed.urn.as_str() == name);
     let Some(one) = found.next() else {
         let failure = Failure::input(format!("there is no installation `{shown}`"));
         return Err(failure.hint("`purlin installations list` shows those that are there"));

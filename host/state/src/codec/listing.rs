@@ -1,0 +1,117 @@
+//! What other environments know of one, as bytes. What many installations have in common stands there once.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use purlin_model::{Share, Urn};
+
+use super::Fault;
+use super::wire::{Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
+use crate::{Environment, Listed, Listing};
+
+const READY: u8 = 1;
+const ABANDONED: u8 = 1 << 1;
+const NO_JSON: Fault = "what others may know of it does not become JSON";
+const NONE_SUCH: Fault = "it names something that it does not hold";
+
+/// Things that stand once, by what they are.
+#[derive(Default)]
+struct Table {
+    known: HashMap<Vec<u8>, u64>,
+    out: Vec<u8>,
+}
+
+impl Table {
+    fn place(&mut self, bytes: Vec<u8>) -> u64 {
+        let next = self.known.len() as u64;
+        match self.known.get(&bytes) {
+            Some(place) => *place,
+            None => {
+                put_bytes(&mut self.out, &bytes);
+                self.known.insert(bytes, next);
+                next
+            }
+        }
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        put_number(out, self.known.len() as u64);
+        out.extend_from_slice(&self.out);
+    }
+}
+
+/// Writes a listing, but for the name of its environment.
+pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), Fault> {
+    let (mut shares, mut outputs, mut bundles) = (Table::default(), Table::default(), Table::default());
+    let mut all = Vec::new();
+    let mut last = "";
+    for one in &listing.installations {
+        put_urn(&mut all, last, &one.urn)?;
+        last = one.urn.as_str();
+        let bundle = one.definition.as_ref().map(|bundle| bundles.place(bundle.as_bytes().to_vec()));
+        put_optional(&mut all, bundle.as_ref(), |out, place| put_number(out, *place));
+        put_number(&mut all, shares.place(serde_json::to_vec(&*one.share).map_err(|_| NO_JSON)?));
+        let mut names = Vec::new();
+        one.outputs.iter().for_each(|name| put_text(&mut names, name));
+        put_number(&mut all, outputs.place(names));
+        all.push(if one.is_ready { READY } else { 0 } | if one.abandoned { ABANDONED } else { 0 });
+    }
+    [&bundles, &shares, &outputs].into_iter().for_each(|table| table.put(out));
+    put_number(out, listing.installations.len() as u64);
+    out.extend_from_slice(&all);
+    put_number(out, listing.uses.len() as u64);
+    for (urn, needs) in &listing.uses {
+        put_urn(out, "", urn)?;
+        put_bytes(out, &serde_json::to_vec(needs).map_err(|_| NO_JSON)?);
+    }
+    Ok(())
+}
+
+/// Reads one.
+pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<Listing, Fault> {
+    let bundles: Vec<Arc<str>> = table(reader, |reader| {
+        std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| "it holds text that is not UTF-8")
+    })?;
+    let shares: Vec<Arc<Share>> =
+        table(reader, |reader| serde_json::from_slice(reader.rest()).map(Arc::new).map_err(|_| NO_JSON))?;
+    let outputs: Vec<Arc<BTreeSet<Arc<str>>>> = table(reader, |reader| {
+        let mut names = BTreeSet::new();
+        while !reader.is_empty() {
+            names.insert(reader.text()?.into());
+        }
+        Ok(Arc::new(names))
+    })?;
+    let count = reader.count()?;
+    let mut installations: Vec<Listed> = Vec::with_capacity(count.min(1024));
+    for _ in 0..count {
+        let urn: Urn = get_urn(reader, installations.last().map_or("", |last| last.urn.as_str()))?;
+        let definition = reader.optional(|reader| entry(reader, &bundles))?;
+        let (share, outputs) = (entry(reader, &shares)?, entry(reader, &outputs)?);
+        let flags = reader.byte()?;
+        if flags & !(READY | ABANDONED) != 0 {
+            return Err("it holds flags that are not known");
+        }
+        let (is_ready, abandoned) = (flags & READY != 0, flags & ABANDONED != 0);
+        installations.push(Listed { urn, definition, share, outputs, is_ready, abandoned });
+    }
+    let count = reader.count()?;
+    let mut uses = Vec::with_capacity(count.min(1024));
+    for _ in 0..count {
+        let urn = get_urn(reader, "")?;
+        uses.push((urn, serde_json::from_slice(reader.bytes()?).map_err(|_| NO_JSON)?));
+    }
+    Ok(Listing { environment, installations, uses })
+}
+
+fn table<T>(
+    reader: &mut Reader<'_>,
+    read: impl Fn(&mut Reader<'_>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let count = reader.count()?;
+    (0..count).map(|_| read(&mut Reader::new(reader.bytes()?))).collect()
+}
+
+fn entry<T: Clone>(reader: &mut Reader<'_>, table: &[T]) -> Result<T, Fault> {
+    let place = usize::try_from(reader.number()?).map_err(|_| NONE_SUCH)?;
+    table.get(place).cloned().ok_or(NONE_SUCH)
+}

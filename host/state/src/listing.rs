@@ -1,0 +1,103 @@
+//! The installations of an environment, and those that it uses of others: all that other environments need to know
+//! of it (SPEC §6), so that they do not read its records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use purlin_model::{Share, Urn, Use, Value};
+
+use crate::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
+
+/// The installations of an environment, and those that it uses of others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// Which environment.
+    pub environment: Environment,
+    /// Its own installations, by URN.
+    pub installations: Vec<Listed>,
+    /// The URN of each resource here that stands for an installation of another environment, with what it needs of
+    /// that. What an open call may have made counts, too.
+    pub uses: Vec<(Urn, Use)>,
+}
+
+/// An installation, as it is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Its URN.
+    pub urn: Urn,
+    /// The bundle that it is made from, with its tag.
+    pub definition: Option<Arc<str>>,
+    /// What others may know of it.
+    pub share: Arc<Share>,
+    /// The names of the outputs that are recorded.
+    pub outputs: Arc<BTreeSet<Arc<str>>>,
+    /// Whether it exists as its last deployment wanted it, and no call on it is open.
+    pub is_ready: bool,
+    /// Whether it was handed over: it goes when its last user does.
+    pub abandoned: bool,
+}
+
+impl Listing {
+    /// What is recorded, as others see it.
+    pub fn of(environment: &Environment, snapshot: &Snapshot) -> Self {
+        Self::read(environment, snapshot.records.iter().map(|record| &**record), &snapshot.pending)
+    }
+
+    /// The same from records and intents, of which only those of installations count.
+    pub(crate) fn read<'r>(
+        environment: &Environment,
+        records: impl Iterator<Item = &'r Record> + Clone,
+        pending: &'r [Intent],
+    ) -> Self {
+        let open: BTreeSet<RecordId> = pending.iter().map(Intent::id).collect();
+        let mut known: BTreeSet<Arc<BTreeSet<Arc<str>>>> = BTreeSet::new();
+        let own = records.clone().filter(|record| record.superseded.is_none());
+        let own = own.filter_map(|record| {
+            let share = record.share.as_ref().filter(|share| share.uses.is_none())?;
+            let names = match &record.state.outputs {
+                Value::Map(map) => map.keys().cloned().collect(),
+                _ => BTreeSet::new(),
+            };
+            Some(Listed {
+                urn: record.urn.clone(),
+                definition: record.definition.clone(),
+                share: Arc::clone(share),
+                outputs: common(&mut known, names),
+                is_ready: record.status == Status::Ready && !record.tainted && !open.contains(&record.id()),
+                abandoned: record.abandoned,
+            })
+        });
+        let mut installations: Vec<Listed> = own.collect();
+        installations.sort_by(|a, b| a.urn.cmp(&b.urn));
+        let may_be = pending.iter().filter_map(|intent| match &intent.operation {
+            Operation::Create(record) | Operation::Update(record) => Some(&**record),
+            Operation::Delete(_) => None,
+        });
+        let mut uses = BTreeMap::new();
+        for record in records.chain(may_be) {
+            if let Some(needs) = record.share.as_ref().and_then(|share| share.uses.clone()) {
+                uses.insert((record.urn.clone(), needs.installation.clone()), needs);
+            }
+        }
+        let uses = uses.into_iter().map(|((urn, _), needs)| (urn, needs)).collect();
+        Self { environment: environment.clone(), installations, uses }
+    }
+
+    /// Whether there is nothing that concerns others.
+    pub fn is_empty(&self) -> bool {
+        self.installations.is_empty() && self.uses.is_empty()
+    }
+}
+
+/// The outputs of many installations are the same.
+fn common(
+    known: &mut BTreeSet<Arc<BTreeSet<Arc<str>>>>,
+    names: BTreeSet<Arc<str>>,
+) -> Arc<BTreeSet<Arc<str>>> {
+    if let Some(known) = known.get(&names) {
+        return Arc::clone(known);
+    }
+    let names = Arc::new(names);
+    known.insert(Arc::clone(&names));
+    names
+}
