@@ -15,6 +15,7 @@ mod purlin;
 mod report;
 mod series;
 mod shape;
+mod sharing;
 mod terraform;
 #[cfg(target_os = "linux")]
 mod watch;
@@ -95,6 +96,8 @@ enum Command {
     },
     /// Measures what an environment costs beside many others.
     Beside(beside::Arguments),
+    /// Measures what it costs to find an installation among many of other environments.
+    Sharing(sharing::Arguments),
     /// Measures what it costs to keep many resources.
     #[cfg(target_os = "linux")]
     Watch(watch::Arguments),
@@ -120,6 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
         Some(Command::Languages { runs, no_build }) => return languages::run(*runs, *no_build),
         Some(Command::Beside(arguments)) => return beside::run(arguments),
+        Some(Command::Sharing(arguments)) => return sharing::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Watch(arguments)) => return watch::run(arguments),
         None => {}

@@ -4,7 +4,7 @@
 //! environment that it is about and for no other, so the figures should be the same in each row.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -34,13 +34,8 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    if !arguments.no_build {
-        build::run(&build::Arguments { release: true })?;
-    }
-    let purlin = built(true).join(format!("purlin{}", std::env::consts::EXE_SUFFIX));
-    let target = root().join("target/bench");
-    fs::create_dir_all(&target)?;
-    let folder = tempfile::Builder::new().prefix("beside-").tempdir_in(target)?;
+    let purlin = program(arguments.no_build)?;
+    let folder = folder("beside-")?;
     let folder = folder.path();
     let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {name: bench}\nspec: {}\n";
     write(folder, "purlin.yaml", [workspace.to_owned()])?;
@@ -64,28 +59,48 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         there = there.max(others);
         let mut cells: Vec<String> = Vec::new();
         for words in [&["plan"][..], &["up", "--yes", "--quiet"]] {
-            let (mut times, mut memory) = (Vec::with_capacity(arguments.runs), Vec::new());
-            for run in 0..=arguments.runs {
-                let words: Vec<&str> = words.iter().copied().chain(["--env", "measured"]).collect();
-                let usage = process::run(&mut command(&purlin, &words), folder)?;
-                if run > 0 {
-                    times.push(usage.wall.as_secs_f64());
-                    memory.push(usage.peak as f64);
-                }
-            }
-            let times = Series::of(times).context("nothing was measured")?;
-            let memory = Series::of(memory).context("nothing was measured")?;
-            cells.push(format!(
-                "{:.0} ms ({:.0} to {:.0}), {:.0} MiB",
-                times.median * 1e3,
-                times.min * 1e3,
-                times.max * 1e3,
-                memory.median / f64::from(1 << 20)
-            ));
+            let words: Vec<&str> = words.iter().copied().chain(["--env", "measured"]).collect();
+            cells.push(cell(|| command(&purlin, &words), folder, arguments.runs)?);
         }
         println!("| {others} others | {} |", cells.join(" | "));
     }
     Ok(())
+}
+
+/// The program, built unless it was before.
+pub(super) fn program(no_build: bool) -> anyhow::Result<PathBuf> {
+    if !no_build {
+        build::run(&build::Arguments { release: true })?;
+    }
+    Ok(built(true).join(format!("purlin{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// A folder for what is measured.
+pub(super) fn folder(prefix: &str) -> anyhow::Result<tempfile::TempDir> {
+    let target = root().join("target/bench");
+    fs::create_dir_all(&target)?;
+    Ok(tempfile::Builder::new().prefix(prefix).tempdir_in(target)?)
+}
+
+/// Runs a command once to warm up and then `runs` times: the median, the range, and the most memory.
+pub(super) fn cell(command: impl Fn() -> Command, folder: &Path, runs: usize) -> anyhow::Result<String> {
+    let (mut times, mut memory) = (Vec::with_capacity(runs), Vec::with_capacity(runs));
+    for run in 0..=runs {
+        let usage = process::run(&mut command(), folder)?;
+        if run > 0 {
+            times.push(usage.wall.as_secs_f64());
+            memory.push(usage.peak as f64);
+        }
+    }
+    let times = Series::of(times).context("nothing was measured")?;
+    let memory = Series::of(memory).context("nothing was measured")?;
+    Ok(format!(
+        "{:.0} ms ({:.0} to {:.0}), {:.0} MiB",
+        times.median * 1e3,
+        times.min * 1e3,
+        times.max * 1e3,
+        memory.median / f64::from(1 << 20)
+    ))
 }
 
 /// Takes the environment out of the documents: the command line names it.
@@ -100,7 +115,7 @@ fn name_no_environment(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn command(purlin: &Path, words: &[&str]) -> Command {
+pub(super) fn command(purlin: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(purlin);
     command.args(words).env("NO_COLOR", "1").env_remove("RUST_LOG");
     command

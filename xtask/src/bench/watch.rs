@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 
+use super::beside::{folder, program};
 use super::work::write;
-use crate::build;
-use crate::step::{built, root, step};
+use crate::step::step;
 
 /// How often each file is read while nothing is to be due: never in this run.
 const NEVER: &str = "24h";
@@ -45,13 +45,8 @@ struct Taken {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    if !arguments.no_build {
-        build::run(&build::Arguments { release: true })?;
-    }
-    let purlin = built(true).join(format!("purlin{}", std::env::consts::EXE_SUFFIX));
-    let target = root().join("target/bench");
-    fs::create_dir_all(&target)?;
-    let folder = tempfile::Builder::new().prefix("watch-").tempdir_in(target)?;
+    let purlin = program(arguments.no_build)?;
+    let folder = folder("watch-")?;
     let folder = folder.path();
     let often = format!("{}s", arguments.interval);
     step("resources", || prepare(&purlin, folder, arguments.size, &often))?;
