@@ -19,11 +19,12 @@
 //!
 //! The requirements of a `porter.yaml` stand under `dependencies`; what it says of its steps is not read.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use purlin_expression::Dialect;
-use purlin_model::{Bundle, BundleReference, Declared, Diagnostic, Template, Value};
+use purlin_model::{
+    Bundle, BundleReference, Declared, Diagnostic, Path, Piece, Placeholder, Reference, Template, Text, Value,
+};
 
 use crate::reader::{Fields, Reader};
 use crate::recognise::{Format, Recognised, recognise};
@@ -88,7 +89,7 @@ pub struct Bundles {
 }
 
 /// Reads all bundles in files and folders. A folder is walked as that of a deployment is.
-pub fn bundles(paths: &[&Path]) -> Bundles {
+pub fn bundles(paths: &[&std::path::Path]) -> Bundles {
     let inputs: Vec<Input> = paths.iter().map(|path| Input::Path(path.to_path_buf())).collect();
     bundles_in(&inputs)
 }
@@ -320,7 +321,8 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<
     };
     let (required, sensitive) = (flag("required"), flag("sensitive"));
     // How they reach the steps of another tool.
-    let sourced = fields.entry("source").is_some();
+    let source = fields.entry("source").map(|entry| source(reader, &entry.value));
+    let sourced = source.is_some();
     for name in ["env", "path", "applyTo", "destination", "definition", "regex", "jsonPath"] {
         fields.entry(name);
     }
@@ -351,9 +353,27 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<
         schema,
         is_required: required.unwrap_or(what != "output") && default.is_none() && !sourced,
         default: default.filter(|value| !matches!(value, Value::Null)),
+        source: source.flatten(),
         is_sensitive: is_secret || what == "credential",
         location: reader.at(&span),
     })
+}
+
+/// The output of a requirement that a parameter takes. One without a `dependency` is an output of the bundle's own
+/// last run, which only the steps of another tool read.
+fn source(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Template> {
+    let mut fields = reader.fields(node, "`source`")?.strict();
+    let of = fields.get(reader, "dependency").and_then(|node| reader.text(node, "`dependency`"));
+    let output = fields.need(reader, "output", "NAME").and_then(|node| reader.text(node, "`output`"));
+    fields.done(reader);
+    let (of, output) = (of?, output?);
+    let placeholder = Placeholder {
+        source: format!("${{bundle.dependencies.{of}.outputs.{output}}}").into(),
+        reference: Reference::Named(of.into(), Path(vec![output.into()])),
+        modifiers: None,
+        location: reader.at(&node.span),
+    };
+    Some(Template::Text(Arc::new(Text { pieces: vec![Piece::Placeholder(placeholder)] })))
 }
 
 fn provides(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {

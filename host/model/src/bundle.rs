@@ -92,6 +92,8 @@ pub struct Declared {
     pub schema: serde_json::Map<String, serde_json::Value>,
     /// What it is where nobody sets it.
     pub default: Option<Value>,
+    /// The output of a requirement that a parameter takes where nobody sets it. It goes before the default.
+    pub source: Option<Template>,
     /// Whether it has to be set. Never with a default.
     pub is_required: bool,
     /// Whether it is secret.

@@ -232,7 +232,7 @@ impl Compiler<'_> {
         let part = |part: Setting, declared: &[Declared]| {
             let is_set = |one: &&Declared| {
                 let given = |given: &&Given| given.part == part && given.wire.name == one.name;
-                one.default.is_some() || self.one.given.iter().any(|one| given(&one))
+                one.default.is_some() || one.source.is_some() || self.one.given.iter().any(|one| given(&one))
             };
             let properties: serde_json::Map<String, serde_json::Value> = declared
                 .iter()
@@ -261,7 +261,10 @@ impl Compiler<'_> {
                 let value = match (given, parent) {
                     (Some(given), Some(parent)) => self.filled(&given.wire.value, parent),
                     (Some(given), None) => given.wire.value.clone(),
-                    (None, _) => Template::Constant(declared.default.clone().unwrap_or(Value::Null)),
+                    (None, _) => match &declared.source {
+                        Some(source) => self.filled(source, self.one),
+                        None => Template::Constant(declared.default.clone().unwrap_or(Value::Null)),
+                    },
                 };
                 (Arc::clone(&declared.name), value)
             };

@@ -16,7 +16,8 @@ pub(crate) fn used(parent: &Bundle) -> Used {
     let wires = parent.requires.iter().flat_map(|one| {
         one.parameters.iter().chain(&one.credentials).chain(&one.outputs).map(|wire| &wire.value)
     });
-    for template in wires.chain([&parent.values, &parent.secrets]) {
+    let sources = parent.parameters.iter().filter_map(|one| one.source.as_ref());
+    for template in wires.chain(sources).chain([&parent.values, &parent.secrets]) {
         template.placeholders(&mut |placeholder| {
             if let Reference::Named(of, path) = &placeholder.reference {
                 used.entry(Arc::clone(of)).or_default().extend(path.0.first().cloned());

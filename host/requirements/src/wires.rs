@@ -94,7 +94,8 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
         let inner = one.parameters.iter().chain(&one.credentials).map(|wire| &wire.value);
         inner.chain(one.outputs.iter().map(|wire| &wire.value))
     });
-    for placeholder in wires.chain([&bundle.values, &bundle.secrets]).flat_map(placeholders) {
+    let sources = bundle.parameters.iter().filter_map(|one| one.source.as_ref());
+    for placeholder in wires.chain(sources).chain([&bundle.values, &bundle.secrets]).flat_map(placeholders) {
         faults.extend(fault(bundle, &names, placeholder));
     }
     for one in &bundle.requires {

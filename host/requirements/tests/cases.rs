@@ -149,6 +149,41 @@ fn a_parameter_that_the_bundle_lacks_is_left_out_with_a_note() {
     assert!(resolution.installations[0].given.is_empty());
 }
 
+/// `source` of a parameter: the output of a requirement, unless somebody says something else.
+#[test]
+fn a_parameter_takes_an_output_where_nobody_sets_it() {
+    let web = |source: &str| {
+        bundle(
+            "app",
+            "1.0.0",
+            &format!(
+                "parameters: [{{name: db, type: string, default: '', source: {source}}}]\n\
+                 requires: [{{name: db, bundle: 'acme/db:v1.0.0'}}]"
+            ),
+        )
+    };
+    let compiled = |source: &str, said: &Said| {
+        let resolution = resolved(&catalog(&[db(), web(source)]), "acme/app:v1.0.0", said);
+        assert_eq!(errors(&resolution), [""; 0]);
+        assert_eq!(resolution.unmapped, []);
+        format!("{:?}", compile(&resolution).expect("compiles").last().expect("the root").params)
+    };
+    let source = "{dependency: db, output: connstr}";
+    let reads = compiled(source, &Said::default());
+    assert!(reads.contains("Named(\"root/db\")") && reads.contains("connstr"), "{reads}");
+    let said = compiled(source, &said(&[("root.db", "mine", true)]));
+    assert!(said.contains("mine") && !said.contains("connstr"), "{said}");
+    // An output of its own last run, which only steps of another tool read.
+    let own = compiled("{output: state}", &Said::default());
+    assert!(!own.contains("state"), "{own}");
+    for (source, code) in [
+        ("{dependency: bd, output: connstr}", "unknown-requirement"),
+        ("{dependency: db, output: connst}", "no-bundle"),
+    ] {
+        assert_eq!(errors(&of(&[db(), web(source)])), [code], "{source}");
+    }
+}
+
 /// LINT-110: what nobody says is asked for, over the whole graph, at once.
 #[test]
 fn what_nobody_says_is_gathered_over_the_whole_graph() {

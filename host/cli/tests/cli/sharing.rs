@@ -109,6 +109,28 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
     assert_eq!(listed(&project), []);
 }
 
+/// ACT-02, ACT-04 and ACT-05 of the cases: what a change of one application does to what it shares.
+#[test]
+fn only_who_made_it_changes_what_is_shared() {
+    let project = with_workspace(project());
+    blog(&project, "one", "dev", &[]).status(0);
+    blog(&project, "two", "dev", &[]).status(0);
+    let again = BUNDLES.replace("http://${bundle", "https://${bundle");
+    project.write("all.yaml", &again);
+    let user = blog(&project, "two", "dev", &[]).status(0);
+    assert!(user.err.contains("1 updated") && !user.err.contains("two/db"), "ACT-02: {}", user.err);
+    // The value of a credential of the owner, and nothing else.
+    let owner = blog(&project, "one", "dev", &["--credential", "one/db.root=swordfish"]).status(0);
+    assert!(owner.err.contains("installation.default#one/db"), "ACT-05: {}", owner.err);
+    assert!(!owner.err.contains("swordfish"), "{}", owner.err);
+    blog(&project, "one", "dev", &[]).status(0);
+    // Who uses it reads what is recorded there now.
+    let user = blog(&project, "two", "dev", &[]).status(0);
+    assert!(user.err.contains("updated"), "{}", user.err);
+    let settled = blog(&project, "two", "dev", &[]).status(0);
+    assert!(settled.err.contains("Nothing to change"), "{}", settled.err);
+}
+
 #[test]
 fn whoever_gets_its_documents_back_owns_it_again() {
     let project = with_workspace(project());

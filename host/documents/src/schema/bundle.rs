@@ -88,6 +88,14 @@ fn declared(description: &str) -> Value {
                 "description": words(),
                 "required": {"description": "Whether it has to be set.", "type": "boolean"},
                 "sensitive": {"description": "Whether it is secret.", "type": "boolean"},
+                "source": closed(
+                    "The output of a requirement that it takes where nobody sets it.",
+                    &["output"],
+                    json!({
+                        "dependency": text("The name of the requirement."),
+                        "output": text("The name of the output."),
+                    }),
+                ),
             },
         },
     })
