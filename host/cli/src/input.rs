@@ -197,7 +197,7 @@ pub(crate) async fn recall(
     workspace: &Workspace,
     app: &App,
 ) -> Result<(), Failure> {
-    if loaded.deployment.requires.is_empty() {
+    if !loaded.requires_bundles() {
         return Ok(());
     }
     let purlin = orchestrator(workspace, app)?;
@@ -214,7 +214,7 @@ pub(crate) async fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failu
 /// The same, where a person is there to be asked what nobody has said of an installation.
 pub(crate) async fn given_or_asked(args: &DocumentArgs, asks: bool, app: &App) -> Result<Given, Failure> {
     let mut loaded = load(args, app)?;
-    if asks && !loaded.deployment.requires.is_empty() && !loaded.has_errors() {
+    if asks && loaded.requires_bundles() && !loaded.has_errors() {
         let workspace = workspace(&loaded, app);
         recall(&mut loaded, args, &workspace, app).await?;
         for asked in purlin_host::unmapped(&loaded, &args.defaults(), Some(&workspace)) {

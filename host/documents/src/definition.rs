@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purlin_expression::{Dialect, parse_descriptor};
 use purlin_model::{
     Class, Criterion, Definition, Descriptor, Diagnostic, DriverRequirement, Lifecycle, Provision, Recipe,
-    Severity, Template,
+    Requirement, Severity, Template,
 };
 use purlin_range::Range;
 
@@ -66,6 +66,7 @@ pub(crate) fn read(
         secrets: body.inputs.secrets,
         secret_refs: body.inputs.secret_refs,
         provision: body.provision,
+        requires: body.requires,
         lifecycle: body.lifecycle,
         location: location.clone(),
     };
@@ -93,6 +94,7 @@ struct Body {
     account: Option<Template>,
     inputs: Inputs,
     provision: Vec<Provision>,
+    requires: Vec<Requirement>,
     criteria: Vec<Criterion>,
     lifecycle: Lifecycle,
 }
@@ -104,6 +106,11 @@ fn read_body(
     outer_criteria: Option<&Entry<'_>>,
 ) -> Option<Body> {
     let foreign = reader.foreign;
+    // What placeholders may read depends on whether anything is required.
+    let dialect = match node.get("requires") {
+        Some(_) if !foreign => Dialect::Requiring,
+        _ => Dialect::Definition,
+    };
     let mut fields = reader.fields(node, &format!("`{name}`"))?;
     let type_pattern = fields.need(reader, "type", "TYPE").and_then(|node| type_pattern(reader, node));
     let driver = if foreign { "driver_type" } else { "driver" };
@@ -111,24 +118,22 @@ fn read_body(
         fields.need(reader, driver, "ORG/NAME").and_then(|node| driver_requirement(reader, node, driver));
     let account = fields.get(reader, "driver_account").and_then(|node| {
         reader.text(node, "`driver_account`")?;
-        Some(template(reader, node, Dialect::Definition))
+        Some(template(reader, node, dialect))
     });
     let inputs = if foreign { "driver_inputs" } else { "inputs" };
-    let inputs = fields.get(reader, inputs).and_then(|node| read_inputs(reader, node, inputs));
-    let provision = fields.get(reader, "provision").map(|node| provisions(reader, node)).unwrap_or_default();
+    let inputs = fields.get(reader, inputs).and_then(|node| read_inputs(reader, node, inputs, dialect));
+    let provision =
+        fields.get(reader, "provision").map(|node| provisions(reader, node, dialect)).unwrap_or_default();
     let inner_criteria = fields.entry("criteria");
     let criteria = criteria(reader, inner_criteria, outer_criteria);
     let mut lifecycle = None;
+    let mut requires = Vec::new();
     if foreign {
         fields.entry("name");
     } else {
         lifecycle = fields.get(reader, "lifecycle").map(|node| crate::lifecycle::of_definition(reader, node));
-        if let Some(entry) = fields.refused("requires") {
-            reader.not_yet(
-                &entry.key_span,
-                "this version does not support requirements yet",
-                "name what it needs as a resource: `${resources['TYPE.CLASS#ID'].outputs.NAME}`",
-            );
+        if let Some(node) = fields.get(reader, "requires") {
+            requires = crate::requirement::requirements(reader, node, dialect);
         }
     }
     fields.done(reader);
@@ -138,6 +143,7 @@ fn read_body(
         account,
         inputs: inputs.unwrap_or_default(),
         provision,
+        requires,
         criteria,
         lifecycle: lifecycle.unwrap_or_default(),
     })
@@ -215,11 +221,11 @@ struct Inputs {
     secret_refs: Option<Template>,
 }
 
-fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) -> Option<Inputs> {
+fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, dialect: Dialect) -> Option<Inputs> {
     let mut fields = reader.fields(node, &format!("`{name}`"))?;
-    let values = map_of(reader, &mut fields, "values");
-    let secrets = map_of(reader, &mut fields, "secrets");
-    let secret_refs = map_of(reader, &mut fields, "secret_refs");
+    let values = map_of(reader, &mut fields, "values", dialect);
+    let secrets = map_of(reader, &mut fields, "secrets", dialect);
+    let secret_refs = map_of(reader, &mut fields, "secret_refs", dialect);
     let (first, second) = (fields.entry("secrets"), fields.entry("secret_refs"));
     fields.done(reader);
     if let (Some(first), Some(second)) = (first, second)
@@ -238,7 +244,12 @@ fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) -> Option<I
     Some(Inputs { values: values.unwrap_or_default(), secrets: secrets.unwrap_or_default(), secret_refs })
 }
 
-fn map_of(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<Template> {
+fn map_of(
+    reader: &mut Reader<'_>,
+    fields: &mut Fields<'_, '_>,
+    name: &'static str,
+    dialect: Dialect,
+) -> Option<Template> {
     let node = fields.get(reader, name)?;
     for entry in reader.map(node, &format!("`{name}`"))? {
         let criteria = &*entry.key == "criteria" && is_criteria(&entry.value);
@@ -246,7 +257,7 @@ fn map_of(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static s
             reader.misplaced(entry, name, "it belongs beside `type`: check its indentation");
         }
     }
-    Some(template(reader, node, Dialect::Definition))
+    Some(template(reader, node, dialect))
 }
 
 /// Checks that every leaf of `secret_refs` is `{store, ref, version}` or `{value}`.
@@ -282,12 +293,12 @@ fn is_scalar(node: &Node<'_>) -> bool {
     !matches!(node.kind, Kind::Map(_) | Kind::List(_))
 }
 
-fn provisions(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Provision> {
+fn provisions(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Provision> {
     let entries = reader.map(node, "`provision`").unwrap_or_default();
-    entries.iter().filter_map(|entry| provision(reader, entry)).collect()
+    entries.iter().filter_map(|entry| provision(reader, entry, dialect)).collect()
 }
 
-fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Provision> {
+fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>, dialect: Dialect) -> Option<Provision> {
     let descriptor = descriptor(reader, &entry.key, &entry.key_span);
     let mut provision = Provision {
         descriptor: descriptor?,
@@ -301,7 +312,7 @@ fn provision(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Provision> {
         |name| fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")));
     provision.is_dependent = flag("is_dependent").unwrap_or(false);
     provision.match_dependents = flag("match_dependents").unwrap_or(false);
-    provision.params = map_of(reader, &mut fields, "params").map(Arc::new);
+    provision.params = map_of(reader, &mut fields, "params", dialect).map(Arc::new);
     fields.done(reader);
     Some(provision)
 }

@@ -90,6 +90,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Whether a Deployment or a definition requires a bundle.
+    pub fn requires_bundles(&self) -> bool {
+        let requires = |one: &Definition| !one.recipe.requires.is_empty();
+        !self.deployment.requires.is_empty() || self.definitions.iter().any(requires)
+    }
+
     /// Whether something is wrong, so that nothing may be done with the rest.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)

@@ -73,12 +73,6 @@ impl<'a> Reader<'a> {
         self.report(fault);
     }
 
-    /// Reports something that a later version will understand.
-    pub(crate) fn not_yet(&mut self, span: &Span, message: impl Into<String>, help: impl Into<String>) {
-        let fault = self.about(span, "not-supported-yet", message).help(help);
-        self.report(fault);
-    }
-
     pub(crate) fn string<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<&'n str> {
         match &node.kind {
             Kind::String(text, _) => Some(text),

@@ -1,4 +1,4 @@
-//! `requires`: what a bundle or a deployment needs (SPEC §6 [P]).
+//! `requires`: the bundles that a bundle, a deployment or a definition needs (SPEC §6 [P]).
 
 use std::sync::Arc;
 
@@ -72,7 +72,12 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
     let outputs = match (dialect, fields.entry("outputs")) {
         (Dialect::Bundle, _) => wires(reader, &mut fields, "outputs", dialect),
         (_, Some(entry)) => {
-            let help = "read them where they are used: `${resources['installation#NAME'].outputs.OUTPUT}`";
+            let help = match dialect {
+                Dialect::Requiring => {
+                    "read them where they are used: `${bundle.dependencies.NAME.outputs.OUTPUT}`"
+                }
+                _ => "read them where they are used: `${resources['installation#NAME'].outputs.OUTPUT}`",
+            };
             reader.wrong_value(&entry.key_span, "only a bundle has outputs of its own", help);
             Vec::new()
         }

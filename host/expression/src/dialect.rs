@@ -6,6 +6,9 @@ pub enum Dialect {
     /// Definitions, and the placeholders of a Deployment itself: roots `context`, `resources` (by
     /// descriptor or selector), `values`, `params` and `manifest`; `$\{x}` is a literal `${x}`.
     Definition,
+    /// Definitions with `requires`: as [`Definition`](Self::Definition), and the root `bundle`, from which only
+    /// `bundle.dependencies.NAME.outputs.OUTPUT` can be read.
+    Requiring,
     /// Score files: roots `metadata` and `resources` (by the name the workload gave); `$$` is a
     /// literal `$`.
     Score,
@@ -29,6 +32,14 @@ impl Dialect {
                 ("params", "${params.NAME}"),
                 ("manifest", "${manifest.kind}"),
             ],
+            Self::Requiring => &[
+                ("context", "${context.app.id}"),
+                ("resources", "${resources['dns'].outputs.host}"),
+                ("values", "${values.NAME}"),
+                ("params", "${params.NAME}"),
+                ("manifest", "${manifest.kind}"),
+                ("bundle", "${bundle.dependencies.NAME.outputs.OUTPUT}"),
+            ],
             Self::Score => &[("metadata", "${metadata.name}"), ("resources", "${resources.NAME.OUTPUT}")],
             Self::Bundle => &[
                 ("bundle", "${bundle.parameters.NAME}"),
@@ -50,7 +61,7 @@ impl Dialect {
     pub(crate) fn escaped(self) -> &'static str {
         match self {
             Self::Score => "$${",
-            Self::Definition | Self::DeploymentSet | Self::Bundle => "$\\{",
+            Self::Definition | Self::Requiring | Self::DeploymentSet | Self::Bundle => "$\\{",
         }
     }
 }

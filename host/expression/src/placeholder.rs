@@ -33,7 +33,9 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
         "installation" => installation(text, root_end, end, dialect),
         // Whoever reads it knows what is required here.
         "outputs" => Ok(Reference::Named(Arc::default(), Path(path(root_end)?))),
-        "resources" if dialect == Dialect::Definition => resource(text, root_end, end, dialect),
+        "resources" if matches!(dialect, Dialect::Definition | Dialect::Requiring) => {
+            resource(text, root_end, end, dialect)
+        }
         _ => {
             let mut segments = path(root_end)?.into_iter();
             let Some(name) = segments.next() else {
@@ -71,6 +73,9 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
     let near = nearest(root, dialect.roots().iter().map(|(known, _)| *known));
     let help = match near {
         Some(near) => format!("did you mean `{near}`? {escape}"),
+        None if root == "bundle" && dialect == Dialect::Definition => {
+            format!("a definition reads it only where it has `requires`; {escape}")
+        }
         None => {
             let known = dialect.roots().iter().map(|(_, example)| format!("`{example}`"));
             format!("a placeholder is one of {}; {escape}", known.collect::<Vec<_>>().join(", "))
@@ -111,6 +116,11 @@ fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Refe
     let fault = |message: String, help: String| Fault::new("placeholder", message, start..end, help);
     let part = segments.first().cloned().unwrap_or_default();
     match &*part {
+        "parameters" | "credentials" | "outputs" if dialect == Dialect::Requiring => Err(fault(
+            format!("a definition is not a bundle, and has no `bundle.{part}`"),
+            "read `${params.NAME}`, or an output of a requirement: `${bundle.dependencies.NAME.outputs.OUTPUT}`"
+                .to_owned(),
+        )),
         "parameters" | "credentials" if segments.len() > 1 => Ok(Reference::Param(Path(segments))),
         "dependencies" => match segments.get(2).map(|word| &**word) {
             Some("outputs") if segments.len() > 3 => {

@@ -114,6 +114,7 @@ fn definition() -> Result<Definition> {
         secrets: Template::default(),
         secret_refs: None,
         provision: Vec::new(),
+        requires: Vec::new(),
         lifecycle: Lifecycle::default(),
         location: Location::default(),
     };

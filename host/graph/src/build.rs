@@ -12,8 +12,9 @@ mod unmatched;
 mod wishes;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Key, Location, Placeholder};
+use purlin_model::{Diagnostic, Key, Location, Placeholder, Recipe};
 
 use crate::Input;
 use crate::adjacency::{Adjacency, RawEdge};
@@ -33,36 +34,13 @@ pub(crate) use analyse::may_be_absent;
 /// resource has a recipe, every placeholder something to read (as far as that is known before
 /// anything runs), and there is no loop.
 pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
-    let docs = Docs { context: &input.context, catalogue: &input.catalogue, deployment: &input.deployment };
-    let mut builder = Builder {
-        docs,
-        outputs: input.outputs,
-        recorded: input.recorded,
-        matcher: Matcher::new(docs.catalogue, docs.context),
-        nodes: Nodes::default(),
-        sources: Vec::new(),
-        wished: Wished::new(),
-        edges: Vec::new(),
-        queue: Vec::new(),
-        links: Vec::new(),
-        linked: HashSet::new(),
-        given_twice: Vec::new(),
-        selectors: Vec::new(),
-        fields: Vec::new(),
-        targets: Targets::default(),
-        missing: Vec::new(),
-        beside: Vec::new(),
-        params_read: Vec::new(),
-        known_outputs: HashMap::new(),
-        unmatched: Vec::new(),
-        faults: Vec::new(),
-        scratch: String::new(),
-    };
+    let mut builder = Builder::new(input);
     builder.gather();
     builder.expand();
     builder.resolve_fields();
     builder.check_params();
     builder.check_text();
+    builder.check_requirers();
     builder.wishes();
     builder.report_unmatched();
     if !builder.faults.is_empty() {
@@ -108,6 +86,24 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         }
         Err(loops) => Err(order::diagnose(&graph, &loops)),
     }
+}
+
+/// The resources whose definitions require bundles, sorted by key, each with its recipe. What they require belongs
+/// into [`Deployment::requirers`](purlin_model::Deployment::requirers) and
+/// [`Deployment::installations`](purlin_model::Deployment::installations) before a graph is built. Faults are left
+/// to [`build`].
+pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
+    let mut builder = Builder::new(input);
+    builder.gather();
+    builder.expand();
+    let one = |node| {
+        let NodeData { found: Match::Definition(row), .. } = builder.nodes.get(node)?.1 else { return None };
+        let recipe = &builder.docs.catalogue.definition(row.definition)?.recipe;
+        (!recipe.requires.is_empty()).then(|| Some((builder.nodes.key(node)?.clone(), Arc::clone(recipe))))?
+    };
+    let mut found: Vec<_> = builder.nodes.ids().filter_map(one).collect();
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found
 }
 
 /// Faults without repetition: a fault in a recipe is found by each resource that uses it.
@@ -179,8 +175,47 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
+    fn new(input: &'a Input<'_>) -> Self {
+        let docs =
+            Docs { context: &input.context, catalogue: &input.catalogue, deployment: &input.deployment };
+        Self {
+            docs,
+            outputs: input.outputs,
+            recorded: input.recorded,
+            matcher: Matcher::new(docs.catalogue, docs.context),
+            nodes: Nodes::default(),
+            sources: Vec::new(),
+            wished: Wished::new(),
+            edges: Vec::new(),
+            queue: Vec::new(),
+            links: Vec::new(),
+            linked: HashSet::new(),
+            given_twice: Vec::new(),
+            selectors: Vec::new(),
+            fields: Vec::new(),
+            targets: Targets::default(),
+            missing: Vec::new(),
+            beside: Vec::new(),
+            params_read: Vec::new(),
+            known_outputs: HashMap::new(),
+            unmatched: Vec::new(),
+            faults: Vec::new(),
+            scratch: String::new(),
+        }
+    }
+
     fn edge(&mut self, from: NodeId, to: NodeId, kind: EdgeKind) {
         self.edges.push(RawEdge { from, to, kinds: kind.into() });
+    }
+
+    /// Finds resources whose requirements were not resolved: nothing would read what these end in.
+    fn check_requirers(&mut self) {
+        for node in self.nodes.ids() {
+            let Some(recipe) = self.docs.recipe(&self.nodes, node) else { continue };
+            let (Some(first), Some(key)) = (recipe.requires.first(), self.nodes.key(node)) else { continue };
+            let message = format!("the requirements of `{key}` are not resolved");
+            self.faults.push(Diagnostic::error("unresolved", message).at(&first.location));
+        }
     }
 
     /// Adds a node if it is not there, and finds its definition.

@@ -155,6 +155,7 @@ fn echo() -> Recipe {
         secrets: Template::default(),
         secret_refs: None,
         provision: Vec::new(),
+        requires: Vec::new(),
         lifecycle: Lifecycle::default(),
         location: Location::default(),
     }

@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use purlin_expression::did_you_mean;
 use purlin_model::{
     Class, Context, Deployment, Descriptor, Diagnostic, InstallationRequest, Key, Location, Manifest,
-    NameError, Part, Path, Placeholder, Provision, Recipe, ResourceId, ResourceRequest, Template, TypeName,
-    Workload,
+    NameError, Part, Path, Placeholder, Provision, Recipe, RequiredBy, ResourceId, ResourceRequest, Template,
+    TypeName, Workload,
 };
 
 use crate::catalogue::{Catalogue, Row};
@@ -112,6 +112,14 @@ impl Nodes {
         self.get(node).map(|(key, _)| key)
     }
 
+    /// The node of what requires an installation.
+    pub(crate) fn requiring(&self, by: &RequiredBy) -> Option<NodeId> {
+        match by {
+            RequiredBy::Installation(index) => self.installations.get(*index as usize).copied(),
+            RequiredBy::Resource(key) => self.id(key.as_str()),
+        }
+    }
+
     pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.map.len() as u32).map(NodeId)
     }
@@ -169,7 +177,14 @@ impl<'a> Docs<'a> {
         match nodes.get(node)?.1.found {
             Match::Missing => None,
             Match::Echo => Some(self.catalogue.echo()),
-            Match::Definition(row) => self.catalogue.definition(row.definition).map(|found| &found.recipe),
+            Match::Definition(row) => {
+                let found = &self.catalogue.definition(row.definition)?.recipe;
+                if found.requires.is_empty() {
+                    return Some(found);
+                }
+                let filled = nodes.key(node).and_then(|key| self.deployment.requirer(key.as_str()));
+                Some(filled.map_or(found, |filled| &filled.recipe))
+            }
             Match::Bundle(index) => self.installation(index).map(|found| &found.recipe),
         }
     }
@@ -202,9 +217,8 @@ impl<'a> Docs<'a> {
             }
             Source::Installation(index) => {
                 let Some(found) = self.installation(index) else { return Params::None };
-                let by = found.required_by.first();
-                let parent = by.and_then(|(by, _)| nodes.installations.get(*by as usize));
-                (Some(&*found.params), parent.map_or(Scope::Values, |parent| Scope::Recipe(*parent)))
+                let parent = found.required_by.first().and_then(|(by, _)| nodes.requiring(by));
+                (Some(&*found.params), parent.map_or(Scope::Values, Scope::Recipe))
             }
             Source::Provision { by, index } => {
                 (self.provision(nodes, by, index).and_then(|p| p.params.as_deref()), Scope::Recipe(by))

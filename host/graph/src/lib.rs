@@ -21,7 +21,7 @@ mod testing;
 mod text;
 mod written;
 
-pub use build::build;
+pub use build::{build, requirers};
 pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason};
 pub use evaluate::{EmptyReference, Inputs, Provisioned};
 pub use graph::{Edge, Graph, MOST_REDUCED, Node};

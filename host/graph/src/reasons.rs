@@ -86,7 +86,7 @@ impl Graph {
                 Source::Installation(index) => {
                     let by = docs.installation(index).map(|one| &*one.required_by).unwrap_or_default();
                     let required = by.iter().filter_map(|(by, location)| {
-                        let by = self.nodes.key(*self.nodes.installations.get(*by as usize)?)?.clone();
+                        let by = self.nodes.key(self.nodes.requiring(by)?)?.clone();
                         Some(Origin::Required { by, location: location.clone() })
                     });
                     origins.extend(required);
@@ -219,7 +219,7 @@ impl Graph {
                 EdgeKind::Requires => {
                     let required = docs.installation_of(&self.nodes, to).map(|one| &*one.required_by);
                     for (by, location) in required.unwrap_or_default() {
-                        if self.nodes.installations.get(*by as usize) == Some(&from) {
+                        if self.nodes.requiring(by) == Some(from) {
                             add(Some(location.clone()), None);
                         }
                     }

@@ -199,11 +199,20 @@ pub struct InstallationRequest {
     pub secret: BTreeSet<Arc<str>>,
     /// What others may know of it.
     pub share: Arc<Share>,
-    /// Who requires it, by the place in [`Deployment::installations`](crate::Deployment::installations), and
-    /// where each says so. None of a root.
-    pub required_by: Vec<(u32, Location)>,
+    /// Who requires it, and where each says so. The first is the one whose placeholders its params hold. Empty for a
+    /// root.
+    pub required_by: Vec<(RequiredBy, Location)>,
     /// Where it was written: its requirement, or whoever asked for a root.
     pub location: Location,
+}
+
+/// What requires an installation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequiredBy {
+    /// An installation, by its place in [`Deployment::installations`](crate::Deployment::installations).
+    Installation(u32),
+    /// A resource whose definition requires it.
+    Resource(Key),
 }
 
 impl InstallationRequest {

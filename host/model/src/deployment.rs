@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::{
-    Class, InstallationRequest, Key, Location, Manifest, Requirement, ResourceId, ResourceLifecycle,
+    Class, InstallationRequest, Key, Location, Manifest, Recipe, Requirement, ResourceId, ResourceLifecycle,
     Template, TypeName,
 };
 
@@ -22,6 +22,8 @@ pub struct Deployment {
     pub requires: Vec<Requirement>,
     /// Installations of bundles, what each requires among them.
     pub installations: Vec<InstallationRequest>,
+    /// The resources whose definitions require bundles, sorted by key.
+    pub requirers: Vec<Requirer>,
     /// What `${values.K}` reads.
     pub values: IndexMap<Arc<str>, Template>,
     /// Wishes about replacing, deleting, adopting and renaming, each key once.
@@ -29,6 +31,12 @@ pub struct Deployment {
 }
 
 impl Deployment {
+    /// The recipe of a resource whose definition requires bundles.
+    pub fn requirer(&self, key: &str) -> Option<&Requirer> {
+        let at = self.requirers.binary_search_by(|one| one.key.as_str().cmp(key)).ok()?;
+        self.requirers.get(at)
+    }
+
     /// The keys of the workloads and of what is declared (SPEC §2), in the order they were read;
     /// without those whose ids are malformed, which the graph finds.
     pub fn keys(&self) -> Vec<Key> {
@@ -56,6 +64,16 @@ impl Deployment {
         keys.extend(self.installations.iter().map(InstallationRequest::key));
         keys
     }
+}
+
+/// A resource whose definition requires bundles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirer {
+    /// The resource.
+    pub key: Key,
+    /// The recipe of its definition, in which what reads an output of a requirement names the installation that the
+    /// requirement ends in.
+    pub recipe: Arc<Recipe>,
 }
 
 /// A workload: from a Score file or a module of a Deployment Set.

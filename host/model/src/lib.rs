@@ -41,8 +41,8 @@ mod words;
 mod workspace;
 
 pub use bundle::{
-    BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, Requirement, Sharing,
-    Wire,
+    BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, RequiredBy, Requirement,
+    Sharing, Wire,
 };
 pub use choices::{Answer, Choices, Installed, Said, Setting, Wish};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
@@ -50,7 +50,7 @@ pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
 pub use definition::{Criterion, Definition, ManifestKind, ResourceType};
 pub use departure::{By, Departure, FileNow};
-pub use deployment::{Deployment, ResourceRequest, Workload};
+pub use deployment::{Deployment, Requirer, ResourceRequest, Workload};
 pub use descriptor::{Descriptor, Direction, Hop, Part, Selector};
 pub use diagnostic::{Diagnostic, Severity};
 pub use driver_cases::{CaseInputs, DriverCase, DriverCases, InvalidCase, SkippedRule};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Descriptor, Lifecycle, Location, Template};
+use crate::{Descriptor, Lifecycle, Location, Requirement, Template};
 
 /// A driver by name, and the versions that will do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +34,10 @@ pub struct Recipe {
     pub secret_refs: Option<Template>,
     /// Resources to add whenever this recipe is used.
     pub provision: Vec<Provision>,
+    /// The bundles that each resource needs which this recipe provisions. Its templates read their outputs as
+    /// [`Reference::Named`](crate::Reference::Named), until a [`Requirer`](crate::Requirer) fills them in. Empty where
+    /// a bundle was compiled: its requirements are installations already.
+    pub requires: Vec<Requirement>,
     /// Wishes about replacing, deleting and the like.
     pub lifecycle: Lifecycle,
     /// Where the recipe was written.

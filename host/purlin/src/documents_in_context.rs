@@ -74,19 +74,23 @@ impl Documents {
         given.append(&mut loaded.given);
         values::lay(&mut loaded.deployment, &mut given, &mut faults);
         loaded.given = given;
-        let resolution =
-            crate::installations::install(&mut loaded, &settled.context).unwrap_or_else(|told| {
-                faults.extend(told);
-                Resolution::default()
-            });
-        let mut remarks = resolution.diagnostics.clone();
         let catalogue = match Catalogue::new(std::mem::take(&mut loaded.definitions)) {
-            Ok(catalogue) => Some(catalogue),
+            Ok(catalogue) => Some(Arc::new(catalogue)),
             Err(errors) => {
                 faults.extend(errors);
                 None
             }
         };
+        let context = Arc::new(settled.context);
+        let resolution = match &catalogue {
+            Some(catalogue) => crate::installations::install(&mut loaded, &context, catalogue)
+                .unwrap_or_else(|told| {
+                    faults.extend(told);
+                    Resolution::default()
+                }),
+            None => Resolution::default(),
+        };
+        let mut remarks = resolution.diagnostics.clone();
         if let Some(catalogue) = &catalogue {
             let (wrong, odd): (Vec<_>, Vec<_>) = values::unread(&loaded.deployment, catalogue, &loaded.given)
                 .into_iter()
@@ -100,7 +104,7 @@ impl Documents {
                 resolution,
                 deployment: Arc::new(std::mem::take(&mut loaded.deployment)),
                 loaded,
-                context: Arc::new(settled.context),
+                context,
                 changes: ContextChanges::default(),
                 remarks,
                 kind_place: settled.kind_place,
@@ -109,7 +113,7 @@ impl Documents {
                 accept_missing: Vec::new(),
                 rollback_of: None,
                 files,
-                catalogue: Arc::new(catalogue),
+                catalogue,
             }),
             _ => Err(Error::Documents(faults)),
         }

@@ -1,31 +1,71 @@
-//! What deployments require, as installations (SPEC §6).
+//! What deployments and definitions require, as installations (SPEC §6).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use purlin_documents::Loaded;
 use purlin_engine::{Action, Plan};
-use purlin_model::{Context, ContextDefaults, Diagnostic, Workspace};
+use purlin_graph::Catalogue;
+use purlin_model::{Context, ContextDefaults, Diagnostic, Key, Recipe, Workspace};
 use purlin_requirements::{Folders, Resolution, Unmapped, compile, resolve_requirements};
 
 use crate::Error;
 use crate::settle::settle;
 
-/// Resolves what the Deployments require among the bundles that were read, and adds the installations to the
-/// deployment. What is worth a remark stands among the diagnostics of the resolution.
+/// Resolves what the Deployments, and the definitions that provision their resources, require among the bundles that
+/// were read, and adds the installations to the deployment. What is worth a remark stands among the diagnostics of the
+/// resolution.
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub(crate) fn install(loaded: &mut Loaded, context: &Context) -> Result<Resolution, Vec<Diagnostic>> {
-    if loaded.deployment.requires.is_empty() && loaded.said.now.is_empty() {
+pub(crate) fn install(
+    loaded: &mut Loaded,
+    context: &Arc<Context>,
+    catalogue: &Arc<Catalogue>,
+) -> Result<Resolution, Vec<Diagnostic>> {
+    let is_requiring = catalogue.definitions().iter().any(|one| !one.recipe.requires.is_empty());
+    if !is_requiring && loaded.deployment.requires.is_empty() && loaded.said.now.is_empty() {
         return Ok(Resolution::default());
     }
-    let resolution = resolved(loaded, context)?;
-    if resolution.has_errors() {
-        return Err(resolution.diagnostics);
+    let mut requirers = BTreeMap::new();
+    loop {
+        let known: Vec<_> =
+            requirers.iter().map(|(key, recipe)| (Key::clone(key), Arc::clone(recipe))).collect();
+        let resolution = resolved(loaded, context, &known)?;
+        if resolution.has_errors() {
+            return Err(resolution.diagnostics);
+        }
+        loaded.deployment.installations = compile(&resolution)?;
+        loaded.deployment.requirers = purlin_requirements::requirers(&resolution)?;
+        if !is_requiring {
+            return Ok(resolution);
+        }
+        // What is required may read resources that were not there before, which may require something in turn. There
+        // are only as many as there are types, classes and ids in the documents.
+        requirers.extend(who_requires(loaded, context, catalogue));
+        if requirers.len() == known.len() {
+            return Ok(resolution);
+        }
     }
-    loaded.deployment.installations = compile(&resolution)?;
-    Ok(resolution)
+}
+
+/// The resources whose definitions require bundles.
+fn who_requires(
+    loaded: &mut Loaded,
+    context: &Arc<Context>,
+    catalogue: &Arc<Catalogue>,
+) -> Vec<(Key, Arc<Recipe>)> {
+    let deployment = Arc::new(std::mem::take(&mut loaded.deployment));
+    let found = purlin_graph::requirers(&purlin_graph::Input {
+        context: Arc::clone(context),
+        catalogue: Arc::clone(catalogue),
+        deployment: Arc::clone(&deployment),
+        outputs: &purlin_graph::UnknownOutputs,
+        recorded: &|_| false,
+    });
+    loaded.deployment = Arc::unwrap_or_clone(deployment);
+    found
 }
 
 /// What nobody has said of the installations that documents require, so that a person can be asked: the same as
@@ -33,15 +73,21 @@ pub(crate) fn install(loaded: &mut Loaded, context: &Context) -> Result<Resoluti
 pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Workspace>) -> Vec<Unmapped> {
     let workspace = workspace.or(loaded.workspace.as_ref());
     let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
-    let resolution = resolved(loaded, &settled.context).ok().filter(|resolution| !resolution.has_errors());
+    let Ok(catalogue) = Catalogue::new(loaded.definitions.clone()) else { return Vec::new() };
+    let mut loaded = loaded.clone();
+    let resolution = install(&mut loaded, &Arc::new(settled.context), &Arc::new(catalogue));
     resolution.map(|resolution| resolution.unmapped).unwrap_or_default()
 }
 
-fn resolved(loaded: &Loaded, context: &Context) -> Result<Resolution, Vec<Diagnostic>> {
+fn resolved(
+    loaded: &Loaded,
+    context: &Context,
+    requirers: &[(Key, Arc<Recipe>)],
+) -> Result<Resolution, Vec<Diagnostic>> {
     // Each name and version was read once.
     let (catalog, _) = Folders::new(loaded.bundles.iter().cloned());
-    let requires = &loaded.deployment.requires;
-    let resolving = resolve_requirements(requires, Arc::clone(&context.namespace), &catalog, &loaded.said);
+    let (requires, namespace) = (&loaded.deployment.requires, Arc::clone(&context.namespace));
+    let resolving = resolve_requirements(requires, requirers, namespace, &catalog, &loaded.said);
     // Bundles that were read are there without waiting.
     match resolving.now_or_never() {
         Some(Ok(resolution)) => Ok(resolution),

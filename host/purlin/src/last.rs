@@ -139,7 +139,7 @@ impl Purlin {
         flags: &ContextDefaults,
         workspace: Option<&Workspace>,
     ) -> Result<(), Error> {
-        if loaded.deployment.requires.is_empty() {
+        if !loaded.requires_bundles() {
             return Ok(());
         }
         let workspace = workspace.or(loaded.workspace.as_ref());

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use purlin_model::{
     Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
     InstallationField, InstallationRequest, Lifecycle, Location, Map, NameError, Part, Path, Piece,
-    Placeholder, Recipe, Reference, Requirement, ResourceId, Setting, Share, Template, Text, TypeName, Use,
-    Value, Wire,
+    Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement, ResourceId, Setting, Share, Template,
+    Text, TypeName, Use, Value, Wire,
 };
 use serde_json::json;
 
 use crate::fit::offered;
-use crate::resolve::{Given, Installation, Resolution};
+use crate::resolve::{Given, Installation, Requirer, Resolution};
 
 /// The driver of bundles that say none. What it is given becomes the outputs.
 const REGISTERS: &str = "purlin/echo";
@@ -57,11 +57,11 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
     let mut faults: Vec<Diagnostic> = Vec::new();
     let mut compiled = Vec::with_capacity(all.len());
     let pieces_left = Cell::new(MOST_PIECES);
-    let mut parents = parents(all);
+    let mut parents = parents(resolution);
     for (place, one) in all.iter().enumerate() {
         match ResourceId::new(&one.name) {
             Ok(id) => compiled.push(
-                Compiler { all, namespace: &resolution.namespace, one, pieces_left: &pieces_left }
+                Compiler { resolution, one, pieces_left: &pieces_left }
                     .request(id, parents.get_mut(place).map(std::mem::take).unwrap_or_default()),
             ),
             // Of a bad name, what is named after it has one, too.
@@ -69,13 +69,37 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
             Err(_) => {}
         }
     }
-    if pieces_left.get() == 0 {
-        let message = "outputs are made from outputs without end";
-        let fault = Diagnostic::error("too-long", message);
-        let fault = all.last().map_or(fault.clone(), |last| fault.at(&last.location));
-        faults.push(fault.help("write some of the texts out"));
-    }
+    faults.extend(too_long(&pieces_left, all.last().map(|last| &last.location)));
     if faults.is_empty() { Ok(compiled) } else { Err(faults) }
+}
+
+/// The recipes of the resources whose definitions require bundles, as a graph is built from them: sorted by key, each
+/// naming the installations that its requirements end in.
+///
+/// # Errors
+/// Where filling them in comes to more than anybody could want.
+pub fn requirers(resolution: &Resolution) -> Result<Vec<purlin_model::Requirer>, Vec<Diagnostic>> {
+    let pieces_left = Cell::new(MOST_PIECES);
+    let one = |Requirer { key, recipe, own }: &Requirer| {
+        let compiler = Compiler { resolution, one: own, pieces_left: &pieces_left };
+        purlin_model::Requirer { key: key.clone(), recipe: Arc::new(compiler.definition(recipe)) }
+    };
+    let mut compiled: Vec<_> = resolution.requirers.iter().map(one).collect();
+    compiled.sort_by(|a, b| a.key.cmp(&b.key));
+    let last = resolution.requirers.last().map(|last| &last.recipe.location);
+    match too_long(&pieces_left, last) {
+        Some(fault) => Err(vec![fault]),
+        None => Ok(compiled),
+    }
+}
+
+fn too_long(pieces_left: &Cell<u32>, location: Option<&Location>) -> Option<Diagnostic> {
+    if pieces_left.get() > 0 {
+        return None;
+    }
+    let fault = Diagnostic::error("too-long", "outputs are made from outputs without end");
+    let fault = location.map_or(fault.clone(), |location| fault.at(location));
+    Some(fault.help("write some of the texts out"))
 }
 
 fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
@@ -85,9 +109,12 @@ fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
 
 /// Who requires each installation, and where that says so. The one whose values it gets comes first: of several
 /// that share it, the one that it is named after.
-fn parents(all: &[Installation]) -> Vec<Vec<(u32, Location)>> {
-    let mut parents: Vec<Vec<(bool, u32, Location)>> = vec![Vec::new(); all.len()];
-    for (at, parent) in (0u32..).zip(all) {
+fn parents(resolution: &Resolution) -> Vec<Vec<(RequiredBy, Location)>> {
+    let all = &resolution.installations;
+    let mut parents: Vec<Vec<(bool, RequiredBy, Location)>> = vec![Vec::new(); all.len()];
+    let installations = (0u32..).zip(all).map(|(at, one)| (RequiredBy::Installation(at), one));
+    let resources = resolution.requirers.iter().map(|one| (RequiredBy::Resource(one.key.clone()), &one.own));
+    for (by, parent) in installations.chain(resources) {
         let all_written: HashMap<&str, &Requirement> =
             parent.bundle.requires.iter().map(|required| (&*required.name, required)).collect();
         for (name, place) in &parent.requires {
@@ -96,20 +123,19 @@ fn parents(all: &[Installation]) -> Vec<Vec<(u32, Location)>> {
                 (all.get(*place), parents.get_mut(*place), written)
             {
                 let is_shared = child.made_for.strip_suffix(&**name) != Some(&*format!("{}/", parent.name));
-                of.push((is_shared, at, written.location.clone()));
+                of.push((is_shared, by.clone(), written.location.clone()));
             }
         }
     }
-    let sorted = |mut of: Vec<(bool, u32, Location)>| {
-        of.sort_by_key(|(is_shared, at, _)| (*is_shared, *at));
-        of.into_iter().map(|(_, at, location)| (at, location)).collect()
+    let sorted = |mut of: Vec<(bool, RequiredBy, Location)>| {
+        of.sort_by(|(a_shared, a, _), (b_shared, b, _)| (a_shared, a).cmp(&(b_shared, b)));
+        of.into_iter().map(|(_, by, location)| (by, location)).collect()
     };
     parents.into_iter().map(sorted).collect()
 }
 
 struct Compiler<'a> {
-    all: &'a [Installation],
-    namespace: &'a Arc<str>,
+    resolution: &'a Resolution,
     one: &'a Installation,
     pieces_left: &'a Cell<u32>,
 }
@@ -120,7 +146,7 @@ impl Compiler<'_> {
     fn stand_in(
         &self,
         id: ResourceId,
-        required_by: Vec<(u32, Location)>,
+        required_by: Vec<(RequiredBy, Location)>,
         (used, needs): &(Existing, Use),
     ) -> InstallationRequest {
         let location = self.one.location.clone();
@@ -137,6 +163,7 @@ impl Compiler<'_> {
                 secrets: Template::default(),
                 secret_refs: None,
                 provision: Vec::new(),
+                requires: Vec::new(),
                 lifecycle: Lifecycle::default(),
                 location: location.clone(),
             }),
@@ -147,18 +174,18 @@ impl Compiler<'_> {
             secret: BTreeSet::new(),
             share: Arc::new(Share {
                 uses: Some(needs.clone()),
-                ..Share::new(Arc::clone(self.namespace), None, None, Vec::new())
+                ..Share::new(Arc::clone(&self.resolution.namespace), None, None, Vec::new())
             }),
             required_by,
             location,
         }
     }
 
-    fn request(&self, id: ResourceId, required_by: Vec<(u32, Location)>) -> InstallationRequest {
+    fn request(&self, id: ResourceId, required_by: Vec<(RequiredBy, Location)>) -> InstallationRequest {
         if let Some(uses) = &self.one.uses {
             return self.stand_in(id, required_by, uses);
         }
-        let parent = required_by.first().and_then(|(at, _)| self.all.get(*at as usize));
+        let parent = required_by.first().and_then(|(by, _)| self.parent(by));
         let bundle = &self.one.bundle;
         let secret = bundle.parameters.iter().filter(|one| one.is_sensitive);
         InstallationRequest {
@@ -170,13 +197,43 @@ impl Compiler<'_> {
             outputs: self.outputs(),
             secret: secret.map(|one| Arc::clone(&one.name)).collect(),
             share: Arc::new(Share::new(
-                Arc::clone(self.namespace),
+                Arc::clone(&self.resolution.namespace),
                 self.one.group.clone(),
                 bundle.provides.clone(),
                 offered(bundle),
             )),
             required_by,
             location: self.one.location.clone(),
+        }
+    }
+
+    fn parent(&self, by: &RequiredBy) -> Option<&Installation> {
+        match by {
+            RequiredBy::Installation(at) => self.resolution.installations.get(*at as usize),
+            RequiredBy::Resource(key) => {
+                self.resolution.requirers.iter().find(|one| one.key == *key).map(|one| &one.own)
+            }
+        }
+    }
+
+    /// The recipe of a definition, with what it requires filled in.
+    fn definition(&self, recipe: &Recipe) -> Recipe {
+        let filled = |template: &Template| self.filled(template, self.one);
+        Recipe {
+            account: recipe.account.as_ref().map(filled),
+            values: filled(&recipe.values),
+            secrets: filled(&recipe.secrets),
+            secret_refs: recipe.secret_refs.as_ref().map(filled),
+            provision: recipe
+                .provision
+                .iter()
+                .map(|one| Provision {
+                    params: one.params.as_deref().map(|params| Arc::new(filled(params))),
+                    ..one.clone()
+                })
+                .collect(),
+            requires: Vec::new(),
+            ..recipe.clone()
         }
     }
 
@@ -196,6 +253,7 @@ impl Compiler<'_> {
             secrets: self.filled(&bundle.secrets, self.one),
             secret_refs: None,
             provision: Vec::new(),
+            requires: Vec::new(),
             lifecycle: bundle.lifecycle.clone(),
             location: bundle.location.clone(),
         }
@@ -308,7 +366,8 @@ impl Compiler<'_> {
             Reference::Installation(field) => vec![Piece::Literal(self.field(*field, of))],
             Reference::Named(name, path) => {
                 let required = of.requires.iter().find(|(known, _)| known == name);
-                let Some(required) = required.and_then(|(_, at)| self.all.get(*at)) else {
+                let Some(required) = required.and_then(|(_, at)| self.resolution.installations.get(*at))
+                else {
                     return vec![piece.clone()];
                 };
                 let (path, promoted) = output_of(required, path);
@@ -329,13 +388,13 @@ impl Compiler<'_> {
     }
 
     fn field(&self, field: InstallationField, of: &Installation) -> Arc<str> {
-        let id = |name: &str| format!("{}/{name}", self.namespace).into();
+        let id = |name: &str| format!("{}/{name}", self.resolution.namespace).into();
         match field {
             InstallationField::Id => id(&of.name),
             InstallationField::Name => Arc::clone(&of.name),
-            InstallationField::Namespace => Arc::clone(self.namespace),
-            InstallationField::RootId => id(of.root()),
-            InstallationField::RootName => of.root().into(),
+            InstallationField::Namespace => Arc::clone(&self.resolution.namespace),
+            InstallationField::RootId => id(&of.root),
+            InstallationField::RootName => Arc::clone(&of.root),
         }
     }
 }

@@ -18,5 +18,7 @@ mod wires;
 
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Lost, Why, choose};
-pub use compile::{compile, unsaid};
-pub use resolve::{Given, Installation, Offer, Resolution, Root, Unmapped, resolve, resolve_requirements};
+pub use compile::{compile, requirers, unsaid};
+pub use resolve::{
+    Given, Installation, Offer, Requirer, Resolution, Root, Unmapped, resolve, resolve_requirements,
+};

@@ -63,17 +63,22 @@ impl<'a> Names<'a> {
         Arc::clone(name)
     }
 
-    /// The name for a requirement: that of what is the same, else that of what was made for it, else its own.
-    pub(crate) fn of(&mut self, made_for: &Arc<str>, identity: Option<&Arc<str>>) -> Arc<str> {
+    /// The name for a requirement: that of what is the same, else that of what was made for it, else `own`.
+    pub(crate) fn of(
+        &mut self,
+        made_for: &Arc<str>,
+        own: &Arc<str>,
+        identity: Option<&Arc<str>>,
+    ) -> Arc<str> {
         if let Some(given) = identity.and_then(|identity| self.given.get(identity)) {
             return Arc::clone(given);
         }
         let same = identity.and_then(|identity| self.by_identity.get(&**identity)).map(Vec::as_slice);
         let same: Vec<&Installed> =
             same.unwrap_or_default().iter().copied().filter(|one| !self.roots.contains(&*one.name)).collect();
-        let own = same.iter().find(|one| one.made_for == *made_for);
+        let kept = same.iter().find(|one| one.made_for == *made_for);
         let free = || same.iter().find(|one| !self.taken.contains(&one.name));
-        if let Some(one) = own.or_else(free).or(same.first()) {
+        if let Some(one) = kept.or_else(free).or(same.first()) {
             if !self.taken.contains(&one.name) {
                 return self.take(&one.name, identity);
             }
@@ -83,27 +88,27 @@ impl<'a> Names<'a> {
         match was.filter(|name| self.is_free(name)).cloned() {
             Some(name) => self.take(&name, identity),
             None => {
-                let name = self.free(made_for);
+                let name = self.free(own);
                 self.take(&name, identity)
             }
         }
     }
 
     /// The same name, or another one where something else has it after all.
-    pub(crate) fn only(&mut self, name: Arc<str>, made_for: &Arc<str>) -> Arc<str> {
+    pub(crate) fn only(&mut self, name: Arc<str>, own: &Arc<str>) -> Arc<str> {
         if !self.roots.contains(&name) && self.used.insert(Arc::clone(&name)) {
             return name;
         }
-        let free = self.free(made_for);
+        let free = self.free(own);
         self.used.insert(Arc::clone(&free));
         self.take(&free, None)
     }
 
-    fn free(&self, made_for: &Arc<str>) -> Arc<str> {
-        if self.is_free(made_for) {
-            return Arc::clone(made_for);
+    fn free(&self, own: &Arc<str>) -> Arc<str> {
+        if self.is_free(own) {
+            return Arc::clone(own);
         }
-        let mut numbered = (2_u32..).map(|number| format!("{made_for}~{number}"));
+        let mut numbered = (2_u32..).map(|number| format!("{own}~{number}"));
         numbered.find(|name| self.is_free(name)).unwrap_or_default().into()
     }
 

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use purlin_model::{
-    Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Location, Requirement, Said,
-    Setting, Sharing, Template, Urn, Use, User, Value, Wire,
+    Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Key, Location, Recipe,
+    Requirement, Said, Setting, Sharing, Template, Urn, Use, User, Value, Wire,
 };
 
 use crate::answers::Answers;
@@ -41,6 +41,9 @@ pub struct Root {
 pub struct Installation {
     /// What it is called: the name of the root, or `PARENT/REQUIREMENT` of whoever it was made for first.
     pub name: Arc<str>,
+    /// The name of the root that it was made for, or is: an installation, or the key of a resource whose definition
+    /// requires it.
+    pub(crate) root: Arc<str>,
     /// The requirement that it is made for, as `PARENT/REQUIREMENT`.
     pub(crate) made_for: Arc<str>,
     /// The same for requirements that are the same in every field but their name, in this run and in the next;
@@ -79,6 +82,24 @@ pub struct Given {
     pub wire: Wire,
 }
 
+/// A resource whose definition requires bundles.
+#[derive(Clone, Debug)]
+pub struct Requirer {
+    /// The resource.
+    pub key: Key,
+    /// The recipe of its definition.
+    pub recipe: Arc<Recipe>,
+    /// What it requires, as that of an installation.
+    pub(crate) own: Installation,
+}
+
+impl Requirer {
+    /// What it requires: the name, and the installation by its place in [`Resolution::installations`].
+    pub fn requires(&self) -> &[(Arc<str>, usize)] {
+        &self.own.requires
+    }
+}
+
 /// What nobody has said and somebody has to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmapped {
@@ -110,6 +131,8 @@ pub struct Offer {
 pub struct Resolution {
     /// What is made, in an order in which it can be: what something needs comes before it, and the root last.
     pub installations: Vec<Installation>,
+    /// The resources whose definitions require some of them, in the order in which they were given.
+    pub requirers: Vec<Requirer>,
     /// What has to be asked, in the order of the installations.
     pub unmapped: Vec<Unmapped>,
     /// The namespace of all of them, empty for the global one.
@@ -123,14 +146,30 @@ pub struct Resolution {
 }
 
 impl Installation {
+    /// What others are required by, and nothing requires.
+    fn root(name: Arc<str>, bundle: Arc<Bundle>) -> Self {
+        Self {
+            made_for: Arc::clone(&name),
+            root: Arc::clone(&name),
+            identity: None,
+            name,
+            reference: bundle.reference(),
+            location: bundle.location.clone(),
+            bundle,
+            why: Why::Root,
+            lost: Vec::new(),
+            passed_over: Vec::new(),
+            uses: None,
+            group: None,
+            given: Vec::new(),
+            requires: Vec::new(),
+            outputs: BTreeMap::new(),
+        }
+    }
+
     /// The last part of its name: that of its requirement.
     pub fn own_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
-    }
-
-    /// The name of the root that it was made for, or is.
-    pub fn root(&self) -> &str {
-        self.name.split('/').next().unwrap_or_default()
     }
 }
 
@@ -173,16 +212,25 @@ impl Resolution {
 /// # Errors
 /// When the catalog cannot be asked. Whatever is wrong with the bundles is in [`Resolution::diagnostics`].
 pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<Resolution, CatalogError> {
+    resolve_all(root, &[], catalog, said).await
+}
+
+async fn resolve_all(
+    root: Root,
+    requirers: &[(Key, Arc<Recipe>)],
+    catalog: &dyn Catalog,
+    said: &Said,
+) -> Result<Resolution, CatalogError> {
     let mut reserved = Reserved::new();
     // Each round reserves a name at least that the last one has given away.
     for _ in 0..MOST_ROUNDS {
-        let (resolution, wanted) = resolve_with(&root, catalog, said, &reserved).await?;
+        let (resolution, wanted) = resolve_with(&root, requirers, catalog, said, &reserved).await?;
         if wanted.is_subset(&reserved) {
             return Ok(resolution);
         }
         reserved.extend(wanted);
     }
-    let (resolution, _) = resolve_with(&root, catalog, said, &reserved).await?;
+    let (resolution, _) = resolve_with(&root, requirers, catalog, said, &reserved).await?;
     Ok(resolution)
 }
 
@@ -195,6 +243,7 @@ type Reserved = BTreeSet<Arc<str>>;
 /// The same, and the names that came too late: what they belong to has another name now.
 async fn resolve_with(
     root: &Root,
+    requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
     said: &Said,
     reserved: &Reserved,
@@ -219,46 +268,55 @@ async fn resolve_with(
         known: HashMap::new(),
         done: Resolution { namespace, ..Resolution::default() },
     };
-    let own = Installation {
-        made_for: Arc::clone(&name),
-        identity: None,
-        name,
-        reference: bundle.reference(),
-        location: bundle.location.clone(),
-        bundle,
-        why: Why::Root,
-        lost: Vec::new(),
-        passed_over: Vec::new(),
-        uses: None,
-        group: None,
-        given: Vec::new(),
-        requires: Vec::new(),
-        outputs: BTreeMap::new(),
-    };
-    work.install(own, &mut Vec::new(), None).await?;
+    let own = Installation::root(name, Arc::clone(&bundle));
+    if own.name.is_empty() {
+        work.requirements(&own, &mut Vec::new(), &Meanings::new()).await?;
+    } else {
+        work.install(own, &mut Vec::new(), None).await?;
+    }
+    for (key, recipe) in requirers {
+        let own = Installation::root(key.as_str().into(), Arc::new(requiring(recipe)));
+        if let Some(requires) = work.requirements(&own, &mut Vec::new(), &Meanings::new()).await? {
+            let own = Installation { requires, ..own };
+            work.done.requirers.push(Requirer { key: key.clone(), recipe: Arc::clone(recipe), own });
+        }
+    }
     let Work { mut done, answers, names, .. } = work;
-    let requirements = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
-    let (counting, faults) = answers.finish(requirements);
+    let of_recipes = requirers.iter().flat_map(|(_, recipe)| &recipe.requires);
+    let written = bundle.requires.iter().chain(of_recipes).map(|one| &*one.name);
+    let nested = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
+    let (counting, faults) = answers.finish(written.chain(nested));
     done.said = counting;
     done.diagnostics.extend(faults);
+    // Each resource of a definition finds the same faults in it.
+    let mut told = BTreeSet::new();
+    done.diagnostics.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
     Ok((done, names.wanted))
 }
 
-/// Resolves the requirements of a deployment. Each ends in an installation that is called as it is.
+/// What a recipe requires and reads, in the form of a bundle.
+fn requiring(recipe: &Recipe) -> Bundle {
+    let given = recipe.provision.iter().filter_map(|one| one.params.as_deref());
+    let templates = [&recipe.values, &recipe.secrets].into_iter().chain(&recipe.secret_refs);
+    let templates = templates.chain(&recipe.account).chain(given).cloned();
+    Bundle { values: Template::List(templates.collect()), ..Bundle::requiring(recipe.requires.clone()) }
+}
+
+/// Resolves the requirements of a deployment, each of which ends in an installation that is called as it is, and those
+/// of the definitions that provision its resources.
 ///
 /// # Errors
 /// As [`resolve`].
 pub async fn resolve_requirements(
     requires: &[Requirement],
+    requirers: &[(Key, Arc<Recipe>)],
     namespace: Arc<str>,
     catalog: &dyn Catalog,
     said: &Said,
 ) -> Result<Resolution, CatalogError> {
     let bundle = Arc::new(Bundle::requiring(requires.to_vec()));
-    let mut done = resolve(Root { bundle, name: Arc::default(), namespace }, catalog, said).await?;
     // The deployment itself is none.
-    done.installations.retain(|one| !one.name.is_empty());
-    Ok(done)
+    resolve_all(Root { bundle, name: Arc::default(), namespace }, requirers, catalog, said).await
 }
 
 type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Send + 'a>>;
@@ -286,6 +344,7 @@ pub(crate) type Meanings = BTreeMap<(Setting, Arc<str>), String>;
 pub(crate) struct Parent<'a> {
     pub(crate) bundle: &'a Bundle,
     pub(crate) name: &'a str,
+    pub(crate) root: &'a str,
     /// What it uses of what it requires.
     pub(crate) used: &'a Used,
     /// What its parameters and credentials are the same as, by part and name.
@@ -301,14 +360,31 @@ impl Work<'_> {
         meaning: Option<Meanings>,
     ) -> Resolved<'s, Option<usize>> {
         Box::pin(async move {
-            let meaning = meaning.unwrap_or_default();
             way.push((own.reference.clone(), Arc::clone(&own.name)));
+            let requires = self.requirements(&own, way, &meaning.unwrap_or_default()).await?;
+            way.pop();
+            let Some(requires) = requires else { return Ok(None) };
+            own.requires = requires;
+            self.ask(&mut own);
+            self.done.installations.push(own);
+            Ok(Some(self.done.installations.len() - 1))
+        })
+    }
+
+    /// Resolves what an installation or a resource requires: the name of each requirement, and the installation that it
+    /// ends in. None where something is wrong with it.
+    fn requirements<'s>(
+        &'s mut self,
+        own: &'s Installation,
+        way: &'s mut Vec<(BundleReference, Arc<str>)>,
+        meaning: &'s Meanings,
+    ) -> Resolved<'s, Option<Vec<(Arc<str>, usize)>>> {
+        Box::pin(async move {
             let bundle = Arc::clone(&own.bundle);
             let order = match wires::order(&bundle.requires) {
                 Ok(order) => order,
                 Err(fault) => {
                     self.done.diagnostics.push(*fault);
-                    way.pop();
                     return Ok(None);
                 }
             };
@@ -318,7 +394,8 @@ impl Work<'_> {
             let mut is_whole = wires::check(&bundle, &mut self.done.diagnostics);
             for index in order {
                 let Some(requirement) = bundle.requires.get(index) else { continue };
-                let parent = Parent { bundle: &bundle, name: &own.name, used: &used, given: &meaning };
+                let (name, root) = (&*own.name, &*own.root);
+                let parent = Parent { bundle: &bundle, name, root, used: &used, given: meaning };
                 let Some(place) = self.require(parent, requirement, &siblings, way).await? else {
                     is_whole = false;
                     continue;
@@ -327,18 +404,11 @@ impl Work<'_> {
                 let told_apart = self.done.installations.get(place).map(Installation::told_apart);
                 siblings.extend(told_apart.map(|told| (Arc::clone(&requirement.name), told)));
             }
-            way.pop();
             if !is_whole {
                 return Ok(None);
             }
-            own.requires = bundle
-                .requires
-                .iter()
-                .filter_map(|one| Some((Arc::clone(&one.name), *by_name.get(&one.name)?)))
-                .collect();
-            self.ask(&mut own);
-            self.done.installations.push(own);
-            Ok(Some(self.done.installations.len() - 1))
+            let place = |one: &Requirement| Some((Arc::clone(&one.name), *by_name.get(&one.name)?));
+            Ok(Some(bundle.requires.iter().filter_map(place).collect()))
         })
     }
 
@@ -376,6 +446,11 @@ impl Work<'_> {
             "" => Arc::clone(&requirement.name),
             parent => format!("{parent}/{}", requirement.name).into(),
         };
+        // What a resource requires is called by its id, which may stand in one; keys may not.
+        let own_name: Arc<str> = match parent.name.split_once('#') {
+            Some((_, id)) => format!("{id}/{}", requirement.name).into(),
+            None => Arc::clone(&made_for),
+        };
         let group = match &requirement.sharing {
             Sharing::None => None,
             Sharing::Group(template) => match same::group(template, parent, &self.done.namespace) {
@@ -395,7 +470,7 @@ impl Work<'_> {
         let is_named = parent.name.is_empty();
         let name = match is_named {
             true => self.names.take(&made_for, identity.as_ref()),
-            false => self.names.of(&made_for, identity.as_ref()),
+            false => self.names.of(&made_for, &own_name, identity.as_ref()),
         };
         let chosen = match self.there(parent, requirement, (&name, group.as_deref()), is_named).await? {
             There::Uses(chosen) => Some(*chosen),
@@ -444,10 +519,11 @@ impl Work<'_> {
             self.done.diagnostics.push(fault.help("name an installation that is there in one of them"));
             return Ok(None);
         }
-        let name = if is_named { name } else { self.names.only(name, &made_for) };
+        let name = if is_named { name } else { self.names.only(name, &own_name) };
         // Who uses something does not share that with others.
         let group = group.filter(|_| chosen.uses.is_none());
-        let own = Installation { name, made_for, identity, group, given, ..chosen };
+        let root = if is_named { Arc::clone(&name) } else { parent.root.into() };
+        let own = Installation { name, root, made_for, identity, group, given, ..chosen };
         let place = self.install(own, way, Some(meaning)).await?;
         if let (Some(key), Some(place)) = (key, place) {
             self.known.entry(key).or_insert(place);
@@ -507,6 +583,7 @@ impl Work<'_> {
                     let why = if is_before && why == Why::Named { Why::NamedBefore } else { why };
                     chosen = Some(Installation {
                         name: Arc::clone(name),
+                        root: Arc::clone(name),
                         made_for: Arc::clone(name),
                         identity: None,
                         bundle,

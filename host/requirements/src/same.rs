@@ -106,10 +106,12 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
             }
         }
         Reference::Installation(InstallationField::RootId | InstallationField::RootName) => {
-            format!("root {}", parent.name.split('/').next().unwrap_or_default())
+            format!("root {}", parent.root)
         }
         Reference::Installation(InstallationField::Namespace) => "namespace".to_owned(),
         Reference::Context(field) if !field.path().starts_with("res.") => field.path().to_owned(),
+        Reference::Value(_) => format!("{reference:?}"),
+        Reference::Resource(named, _) if named.absolute().is_some() => format!("{reference:?}"),
         other => format!("{other:?} of {}", parent.name),
     }
 }
@@ -126,7 +128,7 @@ pub(crate) fn group(
     if let Template::Constant(Value::String(text)) = template {
         return Ok(Arc::from(&**text));
     }
-    let root = parent.name.split('/').next().unwrap_or_default();
+    let root = parent.root;
     let id = |name: &str| format!("{namespace}/{name}");
     let mut name = String::new();
     for piece in pieces(template) {

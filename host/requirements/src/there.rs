@@ -38,6 +38,7 @@ impl There {
         let needs = needs(one, requirement, by_hand, &outputs);
         Self::Uses(Box::new(Installation {
             name: Arc::clone(name),
+            root: Arc::clone(name),
             made_for: Arc::clone(name),
             identity: None,
             bundle: Arc::new(bundle),

@@ -87,6 +87,7 @@ fn looped(requirements: &[Requirement], needs: &[Vec<usize>], done: &[usize]) ->
 }
 
 /// Whether everything that a bundle reads is there to be read. Whether an output is, the choice of a bundle tells.
+/// What a definition or a deployment reads of anything else is checked by the graph.
 pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
     let before = faults.len();
     let names: HashSet<&str> = bundle.requires.iter().map(|one| &*one.name).collect();
@@ -115,10 +116,12 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
 
 fn fault(bundle: &Bundle, names: &HashSet<&str>, placeholder: &Placeholder) -> Option<Diagnostic> {
     let unknown = |code, message: String, name: &str, what: &str, known: Vec<&str>| {
-        Some(Diagnostic::error(code, message).at(&placeholder.location).help(did_you_mean(name, what, known)))
+        let fault = Diagnostic::error(code, message).at(&placeholder.location);
+        let fault = fault.spanning(placeholder.source.chars().count());
+        Some(fault.help(did_you_mean(name, what, known)))
     };
     match &placeholder.reference {
-        Reference::Param(path) => {
+        Reference::Param(path) if !bundle.repository.is_empty() => {
             let (part, name) = (path.0.first()?, path.0.get(1)?);
             let (declared, word) = match &**part {
                 "credentials" => (&bundle.credentials, "credential"),
@@ -145,7 +148,10 @@ fn fault(bundle: &Bundle, names: &HashSet<&str>, placeholder: &Placeholder) -> O
                 return Some(fault.help("write `${outputs.NAME}`"));
             }
             let known = bundle.requires.iter().map(|one| &*one.name).collect();
-            let message = format!("`{}` requires no `{name}`", bundle.repository);
+            let message = match &*bundle.repository {
+                "" => format!("no requirement here is called `{name}`"),
+                repository => format!("`{repository}` requires no `{name}`"),
+            };
             unknown("unknown-requirement", message, name, "requirements", known)
         }
         _ => None,

@@ -6,9 +6,9 @@ mod support;
 
 use std::sync::Arc;
 
-use purlin_model::{Answer, Choices, Said, Setting};
+use purlin_model::{Answer, Choices, RequiredBy, Said, Setting};
 use purlin_requirements::{Lost, Why, compile, resolve_requirements};
-use support::{after, bundle, catalog, deployed, errors, faults_of, names, resolved};
+use support::{after, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved};
 
 const DB: &str =
     "parameters: [{name: size, type: string, default: small}]\noutputs: [{name: connstr, type: string}]";
@@ -29,6 +29,10 @@ fn two(first: &str, second: &str) -> String {
 
 fn of(bundles: &[String]) -> purlin_requirements::Resolution {
     resolved(&catalog(bundles), "acme/app:v1.0.0", &Said::default())
+}
+
+fn by(places: &[u32]) -> Vec<RequiredBy> {
+    places.iter().map(|place| RequiredBy::Installation(*place)).collect()
 }
 
 /// GRAPH-01 to GRAPH-05. Sharing is on by default, and the empty group is a group.
@@ -425,13 +429,13 @@ fn what_a_deployment_requires_has_an_installation_of_its_name() {
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
     let requires = &loaded.deployment.requires;
     let said = Said::default();
-    let resolving = resolve_requirements(requires, Arc::from("dev"), &catalog, &said);
+    let resolving = resolve_requirements(requires, &[], Arc::from("dev"), &catalog, &said);
     let resolution = futures::executor::block_on(resolving).expect("answers");
     assert_eq!(names(&resolution), ["app/db", "app", "one", "two", "late"]);
     let compiled = compile(&resolution).expect("compiled");
     let required_by =
-        |index: usize| compiled[index].required_by.iter().map(|(by, _)| *by).collect::<Vec<_>>();
-    assert_eq!((required_by(0), required_by(2)), (vec![1, 4], vec![]));
+        |index: usize| compiled[index].required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>();
+    assert_eq!((required_by(0), required_by(2)), (by(&[1, 4]), by(&[])));
 }
 
 /// Whoever shares an installation keeps it when the one goes that it was made for, whatever that one is called and
@@ -456,7 +460,7 @@ fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
     assert_eq!(names(&third), ["a/db/net", "a/db", "c", "b"]);
     // The values are those of whoever has it now.
     let compiled = compile(&third).expect("compiled");
-    assert_eq!(compiled[1].required_by.iter().map(|(by, _)| *by).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(compiled[1].required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>(), by(&[2, 3]));
     // The one that it was made for comes back, and has what it had.
     assert_eq!(names(&deployed(&catalog, &[&b, &a], &after(&third))), ["a/db/net", "a/db", "b", "a"]);
     // Who comes back with other wishes has the name, and the other one what is new.
@@ -565,4 +569,62 @@ fn what_is_made_from_the_name_of_the_root_is_not_the_same_for_two_roots() {
         names(&deployed(&catalog, &[&of("a"), &of("b")], &Said::default())),
         ["a/db", "a", "b/db", "b"]
     );
+}
+
+/// What definitions require: one installation where all that is set is known to be the same, and one for each resource
+/// where it may differ. Resources may have the same id and another type.
+#[test]
+fn what_definitions_require_is_shared_by_resources_where_it_is_the_same() {
+    let catalog = catalog(&[db()]);
+    let requires = |more: &str| format!("requires: [{{name: db, bundle: 'acme/db:v1.0.0'{more}}}]");
+    let (one, each) = (["shared.a/db"], ["shared.a/db", "shared.b/db"]);
+    for (more, expected) in [
+        ("", &one[..]),
+        (", parameters: {size: big}", &one),
+        (", parameters: {size: '${values.size}'}", &one),
+        (", parameters: {size: '${context.env.id}'}", &one),
+        (", parameters: {size: \"${resources['net.default#net'].outputs.size}\"}", &one),
+        (", parameters: {size: \"${resources.net.outputs.size}\"}", &each),
+        (", parameters: {size: '${params.size}'}", &each),
+        (", parameters: {size: '${context.res.id}'}", &each),
+        (", sharing: {mode: none}", &each),
+        (", sharing: {group: {name: '${installation.root.id}'}}", &each),
+    ] {
+        let spec = requires(more);
+        let resources = [("x.default#shared.a", &*spec), ("x.default#shared.b", &*spec)];
+        let resolution = required_by(&catalog, &resources, &Said::default());
+        assert_eq!((errors(&resolution), names(&resolution)), (vec![], expected.to_vec()), "{more}");
+        let again = required_by(&catalog, &resources, &after(&resolution));
+        assert_eq!(names(&again), expected, "{more}");
+    }
+    let spec = requires(", parameters: {size: '${params.size}'}");
+    let resources = [("x.default#shared.a", &*spec), ("y.default#shared.a", &*spec)];
+    let resolution = required_by(&catalog, &resources, &Said::default());
+    assert_eq!(names(&resolution), ["shared.a/db", "shared.a/db~2"]);
+    let swapped = required_by(&catalog, &[resources[1], resources[0]], &after(&resolution));
+    let compiled = compile(&swapped).expect("compiles");
+    let requires_it = |name: &str| {
+        let one = compiled.iter().find(|one| one.id.as_str() == name).expect("is there");
+        one.required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>()
+    };
+    let resource = |key: &str| vec![RequiredBy::Resource(purlin_model::Key::parse(key).expect("a key"))];
+    assert_eq!(requires_it("shared.a/db"), resource("x.default#shared.a"), "names stay");
+    assert_eq!(requires_it("shared.a/db~2"), resource("y.default#shared.a"));
+}
+
+/// A definition may name only what it requires, and no requirement may lack what the definition reads of it.
+#[test]
+fn what_a_definition_reads_of_its_requirements_is_there() {
+    let catalog = catalog(&[db()]);
+    for (reads, expected) in [
+        ("db.outputs.connstr", vec![]),
+        ("db.outputs.port", vec!["no-bundle"]),
+        ("web.outputs.x", vec!["unknown-requirement"]),
+    ] {
+        let spec = format!(
+            "requires: [{{name: db, bundle: 'acme/db:v1.0.0'}}]\n  inputs: {{values: {{x: '${{bundle.dependencies.{reads}}}'}}}}"
+        );
+        let resolution = required_by(&catalog, &[("x.default#shared.a", &spec)], &Said::default());
+        assert_eq!(errors(&resolution), expected, "{reads}");
+    }
 }

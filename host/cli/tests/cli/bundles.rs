@@ -511,3 +511,103 @@ fn what_is_said_wrongly_of_bundles_is_told() {
     }
     insta::assert_snapshot!(told);
 }
+
+const REQUIRING: &str = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: database}
+spec:
+  type: database
+  driver: purlin/echo
+  requires:
+    - name: server
+      bundle: {reference: 'acme/server:v1.0.0', version: 1.x}
+      parameters: {zone: '${values.zone}', size: \"${params.size ?? 'small'}\", net: \"${resources['network#main'].outputs.id}\"}
+  inputs: {values: {url: 'db://${bundle.dependencies.server.outputs.host}/${context.res.id}'}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: network}
+spec:
+  type: network
+  driver: purlin/echo
+  requires: [{name: router, bundle: 'acme/router:v1.0.0', parameters: {zone: '${values.zone}'}}]
+  inputs: {values: {id: 'net-of-${bundle.dependencies.router.outputs.name}'}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/server, version: 1.4.0}
+spec:
+  driver: purlin/echo
+  parameters: [{name: zone, type: string}, {name: size, type: string}, {name: net, type: string}]
+  inputs: {values: {host: '${bundle.parameters.size}.${bundle.parameters.net}'}}
+  outputs: [{name: host, type: string}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/router, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  parameters: [{name: zone, type: string}]
+  inputs: {values: {name: 'router-${bundle.parameters.zone}'}}
+  outputs: [{name: name, type: string}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  values: {zone: north}
+  shared:
+    a: {type: database}
+    b: {type: database, params: {size: big}}
+";
+
+/// The network is in the graph only because a requirement reads it, and requires a router in turn.
+#[test]
+fn what_definitions_require_is_installed_for_their_resources() {
+    let project = Project::with(&[("all.yaml", REQUIRING)]);
+    project.run(&["up", "--yes"]).status(0);
+    let outputs = project.run(&["outputs", "--format", "json"]).status(0).out;
+    let outputs: serde_json::Value = serde_json::from_str(&outputs).expect("JSON");
+    let of = |key: &str| outputs["resources"][key].clone();
+    assert_eq!(of("database.default#shared.a")["url"], "db://small.net-of-router-north/shared.a");
+    assert_eq!(of("database.default#shared.b")["url"], "db://big.net-of-router-north/shared.b");
+    assert_eq!(of("installation.default#main/router")["name"], "router-north");
+    let up = project.run(&["up", "--yes"]).status(0);
+    assert!(up.err.contains("Nothing to change"), "{}", up.err);
+    // What is not required any more goes, behind what required it.
+    project.write("all.yaml", &REQUIRING.replace("    b: {type: database, params: {size: big}}\n", ""));
+    let up = project.run(&["up", "--yes"]).status(0);
+    let deleted = |key: &str| up.err.find(&format!("deleted {key}"));
+    let (database, server) =
+        (deleted("database.default#shared.b"), deleted("installation.default#shared.b/server"));
+    assert!(database.is_some() && database < server, "{}", up.err);
+    project.run(&["destroy", "--yes"]).status(0);
+    assert_eq!(project.run(&["outputs"]).status(0).out, "workloads: {}\nresources: {}\n");
+}
+
+#[test]
+fn what_is_wrong_with_requirements_of_definitions_is_told_before_anything_runs() {
+    let mut told = String::new();
+    for (from, to) in [
+        ("dependencies.server.outputs.host", "dependencies.servre.outputs.host"),
+        ("dependencies.server.outputs.host", "dependencies.server.outputs.port"),
+        ("${bundle.dependencies.server.outputs.host}", "${bundle.parameters.host}"),
+        ("'acme/router:v1.0.0'", "'acme/ruter:v1.0.0'"),
+        ("size: \"${params.size ?? 'small'}\", ", ""),
+        ("{zone: '${values.zone}'}}]", "{zone: \"${resources['database#shared.a'].outputs.url}\"}}]"),
+        (
+            "  requires: [{name: router, bundle: 'acme/router:v1.0.0', parameters: {zone: '${values.zone}'}}]\n",
+            "",
+        ),
+        ("parameters: {zone: '${values.zone}'}}]", "outputs: {x: y}}]"),
+    ] {
+        assert!(REQUIRING.contains(from), "{from}");
+        let project = Project::with(&[("all.yaml", &REQUIRING.replacen(from, to, 1))]);
+        let Ran { status, err, .. } = project.run(&["up", "--yes"]);
+        assert_eq!(status, 2, "{from}: {err}");
+        assert!(!project.path().join(".purlin").exists(), "{from}");
+        told.push_str(&format!("{from} → {to}\n{err}\n"));
+    }
+    insta::assert_snapshot!(told);
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CLASS, DIALECT, DRIVER, closed, head, lifecycle, text};
+use super::{CLASS, DIALECT, DRIVER, bundle, closed, head, lifecycle, text};
 
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("Definition");
@@ -51,6 +51,7 @@ fn spec() -> Value {
             },
             "criteria": criteria(),
             "lifecycle": lifecycle::of_definition(),
+            "requires": bundle::requirements("The bundles that each of its resources needs.", false),
         }),
     )
 }

@@ -184,6 +184,8 @@ impl<'a> Builder<'a> {
                     .help("only bundles read `installation`");
                 self.faults.push(docs::at(placeholder, fault));
             }
+            // `requirers` finds who has such a recipe, and `build` accepts it only once it is filled in.
+            (Reference::Named(..), Scope::Recipe(_)) => {}
             (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
                 let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
                     .help("name the resource by its descriptor");

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_model::{Diagnostic, Key, Location, NameError};
+use purlin_model::{Diagnostic, Key, Location, NameError, RequiredBy};
 
 use super::{Builder, Spot};
 use crate::catalogue::Found;
@@ -157,11 +157,15 @@ impl Builder<'_> {
             self.nodes.installations.push(node);
         }
         for (index, one) in (0_u32..).zip(installations) {
-            let own = |index: u32| self.nodes.installations.get(index as usize).copied();
-            let Some(node) = own(index) else { continue };
-            let parents: Vec<NodeId> = one.required_by.iter().filter_map(|(by, _)| own(*by)).collect();
-            for parent in parents {
-                self.edge(parent, node, EdgeKind::Requires);
+            let Some(node) = self.nodes.installations.get(index as usize).copied() else { continue };
+            for (by, _) in &one.required_by {
+                // A resource that requires something is known to be there before anything asks for it here.
+                if let RequiredBy::Resource(key) = by {
+                    self.node(key.clone(), None);
+                }
+                if let Some(parent) = self.nodes.requiring(by) {
+                    self.edge(parent, node, EdgeKind::Requires);
+                }
             }
             if !taken.contains(&node) {
                 self.ask(node, Source::Installation(index));

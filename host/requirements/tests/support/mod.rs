@@ -68,12 +68,28 @@ pub(crate) fn after(before: &Resolution) -> Said {
     Said { installed: Some(before.installed()), before: before.said.clone(), ..Said::default() }
 }
 
+/// The resolution of resources whose definitions require bundles: each a key, and `requires` and `inputs` of the
+/// definition's `spec`.
+pub(crate) fn required_by(catalog: &Folders, resources: &[(&str, &str)], said: &Said) -> Resolution {
+    let one = |(key, spec): &(&str, &str)| {
+        let head = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: d}\n";
+        let text = format!("{head}spec:\n  type: x\n  driver: purlin/echo\n  criteria: [{{}}]\n  {spec}\n");
+        let loaded = purlin_documents::load(&[Input::Text { name: "platform.yaml".into(), text }]);
+        assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+        let recipe = loaded.definitions.into_iter().next().expect("a definition").recipe;
+        (purlin_model::Key::parse(key).expect("a key"), recipe)
+    };
+    let requirers: Vec<_> = resources.iter().map(one).collect();
+    let resolving = resolve_requirements(&[], &requirers, Arc::from("dev"), catalog, said);
+    futures::executor::block_on(resolving).expect("answers")
+}
+
 /// The resolution of a deployment that requires bundles under names, with parameters.
 pub(crate) fn deployed(catalog: &Folders, requires: &[&str], said: &Said) -> Resolution {
     let requires: String = requires.iter().map(|one| format!("    - {one}\n")).collect();
     let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n{requires}");
     let loaded = purlin_documents::load(&[Input::Text { name: "app.yaml".into(), text }]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
-    let resolving = resolve_requirements(&loaded.deployment.requires, Arc::from("dev"), catalog, said);
+    let resolving = resolve_requirements(&loaded.deployment.requires, &[], Arc::from("dev"), catalog, said);
     futures::executor::block_on(resolving).expect("answers")
 }
