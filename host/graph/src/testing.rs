@@ -64,6 +64,7 @@ pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition
                 location: Location::new(id, 2, 1),
             })
             .collect(),
+        requires: Vec::new(),
         lifecycle: lifecycle(id, &spec),
         location: location.clone(),
     };

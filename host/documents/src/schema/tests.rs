@@ -126,6 +126,11 @@ fn definitions() {
         [
             good.clone(),
             with(&good, "/spec/criteria", json!({})),
+            with(
+                &good,
+                "/spec/requires",
+                json!([{"name": "db", "bundle": "a", "parameters": {"x": "${params.y}"}}]),
+            ),
             with(&with(&good, "/spec/criteria", Value::Null), "/criteria", json!([{}])),
         ],
     );
@@ -168,7 +173,8 @@ fn definitions() {
             with(&good, "/spec/lifecycle/aliases", json!([])),
             with(&good, "/spec/lifecycle/import", json!("i-1")),
             with(&good, "/spec/lifecycle/observe", json!("i-1")),
-            with(&good, "/spec/requires", json!([])),
+            with(&good, "/spec/requires", json!([{"name": "db"}])),
+            with(&good, "/spec/requires", json!([{"name": "db", "bundle": "a", "outputs": {}}])),
         ],
     );
 }
