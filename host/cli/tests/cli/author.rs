@@ -210,6 +210,14 @@ fn a_request_that_is_wrong_is_told() {
         &project.run(&["driver", "run", "none.wasm", "describe"]).status(2),
         &["`none.wasm` cannot be read"],
     );
+    // Without its id, a deletion could mean something else.
+    for (words, said) in [
+        (&["delete", "--id", "a"][..], &["`delete` does not take `--id`", "pass what `create`"][..]),
+        (&["create", "--id", "a"], &["`create` does not take `--id`", "only `read` takes an id"]),
+        (&["describe", "--key", "a#b"], &["`describe` does not take `--key`"]),
+    ] {
+        says(&project.run(&[&["driver", "run", "echo.wasm"], words].concat()).status(2), said);
+    }
 }
 
 #[test]

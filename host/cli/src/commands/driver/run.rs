@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use clap::ValueEnum as _;
 use purlin_host::model::driver::{Failure as Failed, Observed};
 use purlin_host::model::{Label, Workspace};
 use purlin_host::sandbox::{CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink};
@@ -69,7 +70,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// The provider's id, for `read`.
+    /// The provider's id. Only `read` takes it.
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
@@ -94,7 +95,43 @@ enum Function {
     Delete,
 }
 
+impl Function {
+    /// The name that a person gives it.
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+/// Rejects options that the function does not take: a call without them may do more than was meant.
+fn reject_options(args: &Args) -> Result<(), Failure> {
+    let given = [
+        ("a request", args.request.is_some()),
+        ("`--values`", args.values.is_some()),
+        ("`--secrets`", args.secrets.is_some()),
+        ("`--params`", args.params.is_some()),
+        ("`--key`", args.key.is_some()),
+        ("`--id`", args.id.is_some()),
+    ];
+    let is_taken = |option: &str| match args.function {
+        Function::Describe => false,
+        Function::Read => true,
+        _ => option != "`--id`",
+    };
+    let Some((option, _)) = given.into_iter().find(|(option, given)| *given && !is_taken(option)) else {
+        return Ok(());
+    };
+    let hint = match args.function {
+        Function::Delete | Function::Update | Function::UpdateImpact => {
+            "it takes the resource from the request: pass what `create` or `read` returned"
+        }
+        Function::Describe => "it takes nothing but the driver",
+        _ => "only `read` takes an id",
+    };
+    Err(Failure::input(format!("`{}` does not take {option}", args.function.name())).hint(hint))
+}
+
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    reject_options(args)?;
     let (workspace, sources) = args.workspace.read(app)?.unwrap_or_else(|| {
         (Workspace { folder: app.folder.clone(), ..Workspace::default() }, Default::default())
     });
