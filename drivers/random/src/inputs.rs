@@ -4,6 +4,12 @@ use purlin_sdk::{Failure, Faults, Json, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+/// The signs of a password. They mean nothing in a URL, so that a password can stand in one as it is.
+pub(crate) const SPECIAL: &str = "-_.~";
+
+/// The signs of passwords that version 0.1.0 drew.
+pub(crate) const FORMER_SPECIAL: &str = "!#$%&*()-_=+[]{}<>:?";
+
 /// What the driver is given.
 #[derive(Deserialize)]
 pub struct Inputs {
@@ -69,7 +75,7 @@ impl Default for Values {
             upper: true,
             digits: true,
             special: true,
-            special_characters: "!#$%&*()-_=+[]{}<>:?".to_owned(),
+            special_characters: SPECIAL.to_owned(),
             min_lower: 0,
             min_upper: 0,
             min_digits: 0,

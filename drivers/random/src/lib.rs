@@ -56,12 +56,23 @@ fn purpose(values: &Values) -> Result<String, Failure> {
     Ok(data_encoding::HEXLOWER.encode(&Sha256::digest(document.to_string())))
 }
 
+/// Whether a value was drawn for these inputs.
+fn is_kept(cookie: Option<&str>, values: &Values) -> Result<bool, Failure> {
+    if cookie == Some(&*purpose(values)?) {
+        return Ok(true);
+    }
+    // Passwords that were drawn when other signs were the default stay.
+    let is_default = values.special_characters == inputs::SPECIAL;
+    let former = Values { special_characters: inputs::FORMER_SPECIAL.to_owned(), ..values.clone() };
+    Ok(is_default && cookie == Some(&*purpose(&former)?))
+}
+
 impl UpdateImpact for Random {
     fn update_impact(request: ImpactRequest<Inputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
         let kept = request.state.read_cookie::<String>()?;
         if let Some(after) = request.after.known()?
-            && kept == Some(purpose(&after.values)?)
+            && is_kept(kept.as_deref(), &after.values)?
         {
             impact.stable_outputs =
                 request.state.outputs.keys().chain(request.state.secrets.keys()).cloned().collect();
@@ -74,7 +85,7 @@ impl Update for Random {
     fn update(request: UpdateRequest<Inputs>) -> Result<State, Failure> {
         let values = &request.after.values;
         values.validate()?;
-        if request.state.read_cookie::<String>()? == Some(purpose(values)?) {
+        if is_kept(request.state.read_cookie::<String>()?.as_deref(), values)? {
             return Ok(request.state);
         }
         state(&request.state.id, values, draw::draw(values, &mut System)?)

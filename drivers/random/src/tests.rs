@@ -28,6 +28,26 @@ fn a_password_is_secret_and_has_what_is_asked_for() {
 }
 
 #[test]
+fn a_password_can_stand_in_a_url_as_it_is() {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.~".contains(c);
+    for _ in 0..200 {
+        let state = made(&json!({"min_special": 6}));
+        let text = value(&state).as_str().expect("text");
+        assert!(text.chars().all(is_plain), "{text}");
+    }
+}
+
+/// What was drawn with the default signs of version 0.1.0 is somebody's password.
+#[test]
+fn a_password_with_the_former_signs_stays() {
+    let former = json!({"values": {"special_characters": "!#$%&*()-_=+[]{}<>:?"}});
+    let state = testing::create::<Random>(inputs(&former)).expect("made");
+    let kept =
+        testing::update::<Random>(inputs(&former), inputs(&json!({"values": {}})), &state).expect("kept");
+    assert_eq!(value(&kept), value(&state));
+}
+
+#[test]
 fn every_kind_has_its_shape() {
     let text = |values: Json| value(&made(&values)).as_str().map(str::to_owned).unwrap_or_default();
     let id = text(json!({"kind": "id", "length": 5, "prefix": "x-"}));
