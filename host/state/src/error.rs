@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Environment, Holder};
+use crate::{Environment, Holder, Vacancy};
 
 /// What went wrong with a store.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,14 @@ pub enum Error {
     Locked {
         /// What is locked.
         environment: Environment,
+        /// By whom, since when and from where, where that could be read.
+        holder: Option<Box<Holder>>,
+    },
+    /// Another deployment makes an installation that both would share.
+    #[error("{vacancy} is being installed by {}; wait until it is done", by(holder.as_deref()))]
+    Reserved {
+        /// What is reserved.
+        vacancy: Vacancy,
         /// By whom, since when and from where, where that could be read.
         holder: Option<Box<Holder>>,
     },

@@ -55,7 +55,8 @@ pub(crate) fn place(environment: &Environment) -> Place {
     shortened(environment.urn_prefix().as_bytes())
 }
 
-fn shortened(bytes: &[u8]) -> [u8; 16] {
+/// A digest of 16 bytes.
+pub(crate) fn shortened(bytes: &[u8]) -> [u8; 16] {
     let mut short = [0; 16];
     short.copy_from_slice(&Sha256::digest(bytes)[..16]);
     short

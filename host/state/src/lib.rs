@@ -27,6 +27,7 @@ mod record;
 mod snapshot;
 mod store;
 mod table;
+mod vacancy;
 
 pub use change::{Change, Doubt, Known, Revision, Snapshot, Unmet};
 pub use codec::{decode_changes, encode_changes};
@@ -42,3 +43,4 @@ pub use pool::Pool;
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
 pub use store::{Claim, Durable, Holder, Lock, Store, Writer};
+pub use vacancy::{Reserved, Vacancy};

@@ -12,8 +12,8 @@ use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::table::Table;
 use crate::{
-    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Listing, Lock, Record, Snapshot,
-    Store, Writer, codec, snapshot,
+    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Listing, Lock, Record, Reserved,
+    Snapshot, Store, Vacancy, Writer, codec, snapshot,
 };
 
 /// A store in memory.
@@ -32,6 +32,8 @@ struct Tables {
     /// Who holds which environment, by the same, and under which number.
     held: HashMap<String, (Holder, u64)>,
     fence: u64,
+    /// Who fills what.
+    reserved: HashMap<Vacancy, Holder>,
 }
 
 impl MemoryStore {
@@ -140,9 +142,35 @@ impl Store for MemoryStore {
         Ok(Lock::new(environment.clone(), Arc::new(claim)))
     }
 
+    async fn reserve(&self, vacancy: &Vacancy, holder: Holder) -> Result<Reserved, Error> {
+        let mut tables = self.0.tables();
+        let tables = tables.as_mut().ok_or(Error::Closed)?;
+        if let Some(holder) = tables.reserved.get(vacancy) {
+            let holder = Some(Box::new(holder.clone()));
+            return Err(Error::Reserved { vacancy: vacancy.clone(), holder });
+        }
+        tables.reserved.insert(vacancy.clone(), holder);
+        let filling = Filling { store: Arc::clone(&self.0), vacancy: vacancy.clone() };
+        Ok(Reserved::new(vacancy.clone(), filling))
+    }
+
     async fn close(&self) -> Result<(), Error> {
         *self.0.tables() = None;
         Ok(())
+    }
+}
+
+/// A vacancy that is reserved.
+struct Filling {
+    store: Arc<Inner>,
+    vacancy: Vacancy,
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        if let Some(tables) = self.store.tables().as_mut() {
+            tables.reserved.remove(&self.vacancy);
+        }
     }
 }
 

@@ -9,7 +9,9 @@ use purlin_model::Urn;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{Change, Deployment, Environment, Error, Known, Listing, Record, RecordId, Snapshot};
+use crate::{
+    Change, Deployment, Environment, Error, Known, Listing, Record, RecordId, Reserved, Snapshot, Vacancy,
+};
 
 /// Resolves once what was submitted survives a crash of the program and of the machine.
 pub type Durable = BoxFuture<'static, Result<(), Error>>;
@@ -90,8 +92,15 @@ pub trait Store: Send + Sync {
     /// [`Error::Locked`] when somebody has it, with who, since when and from where.
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error>;
 
-    /// Lets go of the store. Later calls give [`Error::Closed`]. Locks that are held stay valid until they
-    /// are released.
+    /// Reserves what nobody has installed yet for one who installs it, at once or not at all. That is apart from the
+    /// locks of environments: a holder may have both.
+    ///
+    /// # Errors
+    /// [`Error::Reserved`] when somebody has it, with who, since when and from where.
+    async fn reserve(&self, vacancy: &Vacancy, holder: Holder) -> Result<Reserved, Error>;
+
+    /// Lets go of the store. Later calls give [`Error::Closed`]. Locks and vacancies that are held
+    /// stay valid until they are released.
     ///
     /// # Errors
     /// When the disk fails.

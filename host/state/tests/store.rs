@@ -6,13 +6,14 @@ mod common;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::*;
 use purlin_model::{Offered, Share, Urn, Use, Value};
 use purlin_state::{
     Change, Doubt, Environment, Error, KeyProvider, Listing, MemoryStore, OpenOptions, Record, RecordId,
-    Status, Store,
+    Status, Store, Vacancy,
 };
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -92,10 +93,33 @@ fn keeps(store: &dyn Store) {
         again.release().await.expect("writes");
         there.release().await.expect("writes");
 
+        let vacancy = |bundle: Option<&str>| Vacancy {
+            namespace: "dev".into(),
+            group: "".into(),
+            bundle: bundle.map(Into::into),
+        };
+        let (db, any) = (vacancy(Some("acme/db")), vacancy(None));
+        let reserved = store.reserve(&db, holder()).await.expect("free");
+        let beside = store.reserve(&any, holder()).await.expect("another one is free");
+        let error = store.reserve(&db, holder()).await.expect_err("taken");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`acme/db` in the namespace `dev` is being installed by ada on build-7 (`purlin up`, process {}) since 2026-09-21T14:13:20Z; wait until it is done",
+                std::process::id()
+            )
+        );
+        drop(reserved);
+        let again = store.reserve(&db, holder()).await.expect("free again");
+        assert!(matches!(store.reserve(&any, holder()).await, Err(Error::Reserved { .. })));
+        assert_eq!(names(None, 10).await, [(environment(), 39)]);
+        drop((again, beside));
+
         store.close().await.expect("closes");
         store.close().await.expect("closes again");
         assert!(matches!(store.lock(&environment(), holder()).await, Err(Error::Closed)));
         assert!(matches!(store.load(&environment()).await, Err(Error::Closed)));
+        assert!(matches!(store.reserve(&db, holder()).await, Err(Error::Closed)));
     });
 }
 
@@ -139,6 +163,51 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     waiting.join().expect("no panic").expect("its turn came");
     assert_eq!(run(other.load(&environment())).expect("loads").records.len(), 3);
     assert!(!place(folder.path(), &environment()).join("holder.json").exists());
+}
+
+/// Of many threads that reserve the same at once, one at a time has it, whoever takes the file away meanwhile.
+#[test]
+fn a_vacancy_has_one_holder_at_a_time_and_leaves_no_trace() {
+    let folder = temporary();
+    let vacancies = folder.path().join("vacancies");
+    let vacancy = Vacancy { namespace: "dev".into(), group: "".into(), bundle: None };
+    let (inside, times) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let store = open(folder.path()).expect("opens");
+                let mut taken = 0;
+                while taken < 50 {
+                    match run(store.reserve(&vacancy, holder())) {
+                        Ok(reserved) => {
+                            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                            std::thread::yield_now();
+                            assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+                            drop(reserved);
+                            taken += 1;
+                            times.fetch_add(1, Ordering::SeqCst);
+                        }
+                        Err(Error::Reserved { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(times.into_inner(), 200);
+    assert_eq!(fs::read_dir(&vacancies).expect("a folder").count(), 0);
+    // A file that a killed process left is nobody's.
+    let store = open(folder.path()).expect("opens");
+    let reserved = run(store.reserve(&vacancy, holder())).expect("free");
+    let file = fs::read_dir(&vacancies).expect("a folder").next().expect("a file").expect("a file").path();
+    drop(reserved);
+    fs::write(&file, "{\"user\":\"a much longer name of somebody who is gone\"").expect("written");
+    let reserved = run(store.reserve(&vacancy, holder())).expect("free");
+    let Err(Error::Reserved { holder: Some(held), .. }) = run(store.reserve(&vacancy, holder())) else {
+        panic!("it is taken, and says by whom");
+    };
+    assert_eq!(*held, holder());
+    drop(reserved);
 }
 
 /// Whoever still has what a lock gave sees what others wrote since, and writes nothing any more.

@@ -11,6 +11,7 @@
 //!     journal/                     everything, in the order in which it was written: see `journal`
 //!     head                         up to where the journal went: whoever reads less has lost its end
 //!     stale/                       what was broken, moved out of the way
+//! <folder>/vacancies/            each a file, locked by the process that fills it; who that is
 //! <folder>/index/                sled: a summary of each environment, for questions about all of them
 //! <folder>/stale/                what an earlier format left
 //! ```
@@ -29,9 +30,11 @@ mod place;
 mod queue;
 mod root;
 mod shared;
+mod vacancies;
 mod writer;
 
 pub(crate) use place::{Claimed, LockFile, Place};
 pub(crate) use root::{FORMAT, Found, Root};
 pub(crate) use shared::Shared;
+pub(crate) use vacancies::Filling;
 pub(crate) use writer::{Writer, Writing};

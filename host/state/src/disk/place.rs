@@ -17,7 +17,7 @@ use crate::{Environment, Error, Holder, keyspace};
 const READABLE: usize = 48;
 
 /// How long a holder may take to write down who it is.
-const HESITATION: Duration = Duration::from_millis(50);
+pub(super) const HESITATION: Duration = Duration::from_millis(50);
 
 /// Where an environment lies.
 #[derive(Clone, Debug)]
@@ -105,8 +105,7 @@ impl Claimed {
             if !root::take(&lock, &path, Hold::Alone, wait)? {
                 return Err(locked(&place));
             }
-            let file = LockFile { path: path.clone(), identity: lock.metadata().map(identity).ok() };
-            if !file.is_there() {
+            if !LockFile::of(&path, &lock).is_there() {
                 continue;
             }
             // The last holder was killed. What it wrote may not be durable yet, and everything that is
@@ -143,7 +142,7 @@ impl Claimed {
 
     /// The file that is locked.
     pub(crate) fn file(&self) -> LockFile {
-        LockFile { path: self.place.folder.join("lock"), identity: self.lock.metadata().map(identity).ok() }
+        LockFile::of(&self.place.folder.join("lock"), &self.lock)
     }
 
     /// Whether the folder is gone, or is another one now.
@@ -159,6 +158,10 @@ pub(crate) struct LockFile {
 }
 
 impl LockFile {
+    pub(super) fn of(path: &Path, lock: &File) -> Self {
+        Self { path: path.into(), identity: lock.metadata().map(identity).ok() }
+    }
+
     /// Whether it is still the one at its path. Where it was removed, another process may have a lock of its
     /// own there.
     pub(crate) fn is_there(&self) -> bool {

@@ -66,6 +66,11 @@ impl Root {
         self.path.join("environments")
     }
 
+    /// Where vacancies are reserved.
+    pub(crate) fn vacancies(&self) -> PathBuf {
+        self.path.join("vacancies")
+    }
+
     /// What is in the folder. Writes nothing.
     pub(crate) fn look(&self) -> Result<Found, Error> {
         let path = self.path.join("format");

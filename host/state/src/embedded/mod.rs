@@ -21,13 +21,13 @@ use zeroize::Zeroizing;
 use self::claim::Held;
 pub use self::repair::Report;
 use crate::disk::journal::{Position, Reading};
-use crate::disk::{Claimed, Found, Place, Root, Writing, index};
+use crate::disk::{Claimed, Filling, Found, Place, Root, Writing, index};
 use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
     Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock, Probe,
-    Record, Snapshot, Store, codec, snapshot,
+    Record, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
 };
 
 /// How to open a store.
@@ -376,6 +376,16 @@ impl Store for EmbeddedStore {
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
         let (inner, environment) = (Arc::clone(&self.0), environment.clone());
         blocking("purlin-state-lock", move || inner.lock(&environment, &holder)).await?
+    }
+
+    async fn reserve(&self, vacancy: &Vacancy, holder: Holder) -> Result<Reserved, Error> {
+        let (inner, vacancy) = (Arc::clone(&self.0), vacancy.clone());
+        let reserve = move || {
+            inner.with(|_| ())?;
+            let filling = Filling::take(&inner.root, &vacancy, &holder)?;
+            Ok(Reserved::new(vacancy, filling))
+        };
+        blocking("purlin-state-reserve", reserve).await?
     }
 
     async fn close(&self) -> Result<(), Error> {
