@@ -9,6 +9,7 @@ use semver::Version;
 
 use crate::choose::Lost;
 use crate::fit::fits;
+use crate::resolve::LookedFor;
 
 /// The installations that a resolution sees.
 pub(crate) struct Seen<'a> {
@@ -154,6 +155,13 @@ pub(crate) fn suits(
         Some(output) => Err(Lost::LacksOutput(Arc::clone(output))),
         None => Ok(()),
     }
+}
+
+/// What an installation that is used for a requirement has to be.
+pub(crate) fn looked_for(requirement: &Requirement) -> LookedFor {
+    let Interface { id, reference, outputs } = &requirement.interface;
+    let by_bundle = id.is_none() && reference.is_none() && outputs.is_empty();
+    if by_bundle { LookedFor::Bundle } else { LookedFor::Interface }
 }
 
 fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Lost> {

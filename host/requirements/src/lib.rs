@@ -20,5 +20,6 @@ pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Lost, Why, choose};
 pub use compile::{compile, requirers, unsaid};
 pub use resolve::{
-    Given, Installation, Offer, Requirer, Resolution, Root, Unmapped, resolve, resolve_requirements,
+    Given, Installation, LookedFor, Offer, Requirer, Resolution, Root, Unmapped, resolve,
+    resolve_requirements,
 };

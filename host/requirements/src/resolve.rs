@@ -13,7 +13,7 @@ use purlin_model::{
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why, candidates, choose};
-use crate::existing::Seen;
+use crate::existing::{Seen, looked_for};
 use crate::fit::{Used, fits, offered, used};
 use crate::names::Names;
 use crate::there::There;
@@ -59,6 +59,8 @@ pub struct Installation {
     pub lost: Vec<(BundleReference, Lost)>,
     /// Installations that are there and were not used, by namespace and name, and why.
     pub passed_over: Vec<(Arc<str>, Lost)>,
+    /// What an installation of others would have to be to be used in its place; none where nobody looked for one.
+    pub looked_for: Option<LookedFor>,
     /// The installation of another environment that it stands for, and what is needed of that.
     pub uses: Option<Box<(Existing, Use)>>,
     /// The group that shares it; none where nobody may.
@@ -71,6 +73,15 @@ pub struct Installation {
     pub outputs: BTreeMap<Arc<str>, Arc<str>>,
     /// Where it was asked for.
     pub location: Location,
+}
+
+/// What is looked for among the installations of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookedFor {
+    /// One of the same bundle.
+    Bundle,
+    /// Any that has the interface.
+    Interface,
 }
 
 /// A value that an installation gets from whoever requires it.
@@ -159,6 +170,7 @@ impl Installation {
             why: Why::Root,
             lost: Vec::new(),
             passed_over: Vec::new(),
+            looked_for: None,
             uses: None,
             group: None,
             given: Vec::new(),
@@ -477,7 +489,9 @@ impl Work<'_> {
             There::Wrong => None,
             There::Nothing(passed_over) => {
                 let chosen = self.choose(parent, requirement, &name).await?;
-                chosen.map(|chosen| Installation { passed_over, ..chosen })
+                let looked_for = passed_over.is_some().then(|| looked_for(requirement));
+                let passed_over = passed_over.unwrap_or_default();
+                chosen.map(|chosen| Installation { passed_over, looked_for, ..chosen })
             }
         };
         let Some(chosen) = chosen else { return Ok(None) };
@@ -591,6 +605,7 @@ impl Work<'_> {
                         why,
                         lost: Vec::new(),
                         passed_over: Vec::new(),
+                        looked_for: None,
                         uses: None,
                         group: None,
                         given: Vec::new(),

@@ -16,8 +16,8 @@ use crate::resolve::{Installation, Parent, Work};
 pub(crate) enum There {
     /// An installation that it uses.
     Uses(Box<Installation>),
-    /// Nothing that fits. Beside it those that were looked at.
-    Nothing(PassedOver),
+    /// Nothing that fits. Beside it those that were looked at; none where nobody looked.
+    Nothing(Option<PassedOver>),
     /// What somebody named cannot be used; that is told.
     Wrong,
 }
@@ -46,6 +46,7 @@ impl There {
             why: if by_hand { Why::Named } else { Why::There(id(one)) },
             lost: Vec::new(),
             passed_over: Vec::new(),
+            looked_for: None,
             uses: Some(Box::new((one.clone(), needs))),
             group: None,
             given: Vec::new(),
@@ -75,7 +76,7 @@ impl<'a> Work<'a> {
         if let Some(named) = &named {
             let one = match self.named(&named.wish, requirement) {
                 Ok(Some(one)) => one,
-                Ok(None) => return Ok(There::Nothing(Vec::new())),
+                Ok(None) => return Ok(There::Nothing(None)),
                 Err(fault) => {
                     self.done.diagnostics.push(*fault);
                     return Ok(There::Wrong);
@@ -108,7 +109,7 @@ impl<'a> Work<'a> {
         };
         let is_made = before.is_some_and(Option::is_none);
         let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
-            return Ok(There::Nothing(Vec::new()));
+            return Ok(There::Nothing(None));
         };
         let mut passed_over = Vec::new();
         if !self.answers.takes_back(name, &requirement.name) {
@@ -122,7 +123,7 @@ impl<'a> Work<'a> {
         }
         // What nobody can look at cannot be held against an interface.
         if requirement.interface.reference.is_some() && by_reference.is_none() {
-            return Ok(There::Nothing(passed_over));
+            return Ok(There::Nothing(Some(passed_over)));
         }
         let (found, lost) = self.seen.fitting(group, wanted);
         passed_over.extend(lost);
@@ -131,7 +132,7 @@ impl<'a> Work<'a> {
                 There::Uses(chosen) => There::Uses(Box::new(Installation { passed_over, ..*chosen })),
                 other => other,
             },
-            None => There::Nothing(passed_over),
+            None => There::Nothing(Some(passed_over)),
         })
     }
 
