@@ -160,6 +160,9 @@ impl Failure {
             state::Error::Locked { .. } | state::Error::Busy { .. } => failure.hint(
                 "only one deployment at a time may change an environment; nothing was changed by this one",
             ),
+            state::Error::Reserved { .. } => failure.hint(
+                "what it installs is shared with this deployment afterwards; nothing was changed by this one",
+            ),
             state::Error::Io { .. } => failure.hint("`--state DIR` names another folder for the state"),
             state::Error::Newer { .. } => failure.hint("nothing was changed"),
             state::Error::WrongKey { .. } => failure
@@ -171,6 +174,14 @@ impl Failure {
             ),
             _ => failure,
         }
+    }
+
+    /// Whether others have deployed since the documents were read, and nothing else is wrong: the same command again
+    /// plans with what they made.
+    pub(crate) fn is_outdated(&self) -> bool {
+        let Self::Documents { faults, .. } = self else { return false };
+        let mut errors = faults.iter().filter(|fault| fault.is_error()).peekable();
+        errors.peek().is_some() && errors.all(|fault| fault.code == "deployed-meanwhile")
     }
 
     /// The exit status.

@@ -29,6 +29,10 @@ const STDIN_LIMIT: u64 = 64 << 20;
 /// How long another process may have the state open: long enough for one that only looks.
 const WAIT: Duration = Duration::from_millis(300);
 
+/// How long to wait for another deployment that installs what both would share. The person is told whom for, and may
+/// give up sooner.
+const PATIENCE: Duration = Duration::from_mins(10);
+
 /// Documents that were found right, and the texts to show what is wrong with them after all.
 pub(crate) struct Given {
     pub(crate) documents: Documents,
@@ -275,7 +279,8 @@ pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, F
         .variables(surroundings::variables())
         .holder(surroundings::holder(app.command))
         .compiler(Arc::new(worker::compiler()))
-        .wait(WAIT);
+        .wait(WAIT)
+        .wait_for_others(PATIENCE);
     if let Some(folder) = &app.global.state {
         if folder.is_file() {
             return Err(Failure::input(format!(

@@ -29,6 +29,7 @@ pub struct Builder {
     workspace: Workspace,
     holder: Option<Holder>,
     wait: Duration,
+    patience: Duration,
     state_folder: Option<PathBuf>,
     store: Option<Arc<dyn Store>>,
     cache_folder: Option<PathBuf>,
@@ -120,6 +121,15 @@ impl Builder {
         self
     }
 
+    /// How long a deployment waits for another one that installs what both would share; not at all by default. For one
+    /// that deploys where something is to be used it waits some seconds of that. Whom it waits for is told as
+    /// [`Self::on_note`] says.
+    #[must_use]
+    pub fn wait_for_others(mut self, wait: Duration) -> Self {
+        self.patience = wait;
+        self
+    }
+
     /// Driver calls at the same time; 32 when nothing is given here or in the workspace.
     #[must_use]
     pub fn parallelism(mut self, calls: usize) -> Self {
@@ -135,7 +145,7 @@ impl Builder {
     }
 
     /// Is told, in a sentence, what is done to the state that nobody asked for, such as converting what an
-    /// earlier version wrote. Without it nobody is told.
+    /// earlier version wrote, and whom a deployment waits for. Without it nobody is told.
     #[must_use]
     pub fn on_note(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.tell = Some(Arc::new(tell));
@@ -172,6 +182,7 @@ impl Builder {
                 since: 0,
             }),
             wait: self.wait,
+            patience: self.patience,
             is_system_clock: self.clock.is_none(),
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::steady())),
             probe: self.probe,
@@ -195,6 +206,7 @@ pub struct Purlin {
     pub(crate) key: Option<KeyProvider>,
     holder: Holder,
     pub(crate) wait: Duration,
+    pub(crate) patience: Duration,
     clock: Clock,
     is_system_clock: bool,
     pub(crate) probe: Option<Probe>,
@@ -415,8 +427,8 @@ impl Purlin {
             clock::now()?;
         }
         let lock = self.store().await?.lock(environment, self.holder()).await?;
-        let (read, current, claimed) = Default::default();
-        Ok(Session { purlin: self, lock, read, current, claimed })
+        let (read, current, claims, reserved) = Default::default();
+        Ok(Session { purlin: self, lock, read, current, claims, reserved })
     }
 
     /// The drivers that can be used: built in, or named by the workspace.

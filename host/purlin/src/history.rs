@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
 use crate::losses::mentions_losses;
+use crate::sharing::Claims;
 use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 impl Session<'_> {
@@ -26,7 +27,9 @@ impl Session<'_> {
     /// [`purlin_engine::Error::DataLoss`] when it loses data that nobody allowed to be lost
     /// ([`Plan::allow_losses`]).
     /// [`Error::DeploymentExists`] when the environment has a deployment with this id, and the plan does
-    /// not go on with it.
+    /// not go on with it; [`Error::Documents`] when others have installed meanwhile what the plan installs because
+    /// nobody has it; [`Error::State`] when somebody does so now and is not done in time
+    /// ([`Builder::wait_for_others`](crate::Builder::wait_for_others)).
     pub async fn deploy(
         &self,
         plan: Plan,
@@ -72,7 +75,7 @@ impl Session<'_> {
             documents: archive.as_ref().map(|bytes| Sha256::digest(bytes).into()),
             rollback_of: documents.and_then(|documents| documents.rollback_of),
         };
-        let run = self.apply(plan, cancel).await?;
+        let run = self.apply_of(documents, plan, cancel).await?;
         if counted {
             let change = Change::Deployed { deployment: Box::new(entry.clone()), documents: archive };
             // Whatever the run writes comes behind it.
@@ -80,6 +83,7 @@ impl Session<'_> {
         }
         Ok(Deploying {
             run,
+            claims: self.claims.clone(),
             entry: counted.then_some(entry),
             only_done: false,
             urns,
@@ -126,9 +130,10 @@ impl Session<'_> {
             }
         };
         let urns = plan.steps.iter().map(|step| (step.key.clone(), step.urn.clone())).collect();
-        let run = self.apply(plan, cancel).await?;
+        let run = self.apply_of(Some(documents), plan, cancel).await?;
         Ok(Deploying {
             run,
+            claims: self.claims.clone(),
             entry: Some(entry),
             only_done: true,
             urns,
@@ -268,6 +273,7 @@ pub(crate) fn latest(history: &[Deployment]) -> Option<&Deployment> {
 /// the history is written.
 pub struct Deploying {
     run: Run,
+    claims: Claims,
     entry: Option<Deployment>,
     /// Whether the entry is written only where something was done.
     only_done: bool,
@@ -360,6 +366,7 @@ impl Stream for Deploying {
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Ready(Some(Event::Summary(summary))) => this.end(summary),
                 Poll::Ready(Some(event)) => {
+                    this.claims.note(&event);
                     this.note(&event);
                     return Poll::Ready(Some(event));
                 }

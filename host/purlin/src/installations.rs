@@ -7,11 +7,11 @@ use futures::FutureExt as _;
 use purlin_documents::Loaded;
 use purlin_engine::{Action, Plan};
 use purlin_graph::Catalogue;
-use purlin_model::{Context, ContextDefaults, Diagnostic, Key, Recipe, Workspace};
+use purlin_model::{Bundle, Context, ContextDefaults, Deployment, Diagnostic, Key, Recipe, Said, Workspace};
 use purlin_requirements::{Folders, Resolution, Unmapped, compile, resolve_requirements};
 
-use crate::Error;
 use crate::settle::settle;
+use crate::{Documents, Error};
 
 /// Resolves what the Deployments, and the definitions that provision their resources, require among the bundles that
 /// were read, and adds the installations to the deployment. What is worth a remark stands among the diagnostics of the
@@ -32,7 +32,7 @@ pub(crate) fn install(
     loop {
         let known: Vec<_> =
             requirers.iter().map(|(key, recipe)| (Key::clone(key), Arc::clone(recipe))).collect();
-        let resolution = resolved(loaded, context, &known)?;
+        let resolution = resolved(&loaded.deployment, &known, &loaded.bundles, &loaded.said, context)?;
         if resolution.has_errors() {
             return Err(resolution.diagnostics);
         }
@@ -79,15 +79,29 @@ pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Wor
     resolution.map(|resolution| resolution.unmapped).unwrap_or_default()
 }
 
+/// What documents require, resolved with what others have installed by now.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub(crate) fn resolve_again(documents: &Documents, said: &Said) -> Result<Resolution, Vec<Diagnostic>> {
+    let known = documents.resolution.requirers.iter().map(|one| (one.key.clone(), Arc::clone(&one.recipe)));
+    let known: Vec<_> = known.collect();
+    let resolution =
+        resolved(&documents.deployment, &known, &documents.loaded.bundles, said, &documents.context)?;
+    if resolution.has_errors() { Err(resolution.diagnostics) } else { Ok(resolution) }
+}
+
 fn resolved(
-    loaded: &Loaded,
-    context: &Context,
+    deployment: &Deployment,
     requirers: &[(Key, Arc<Recipe>)],
+    bundles: &[Bundle],
+    said: &Said,
+    context: &Context,
 ) -> Result<Resolution, Vec<Diagnostic>> {
     // Each name and version was read once.
-    let (catalog, _) = Folders::new(loaded.bundles.iter().cloned());
-    let (requires, namespace) = (&loaded.deployment.requires, Arc::clone(&context.namespace));
-    let resolving = resolve_requirements(requires, requirers, namespace, &catalog, &loaded.said);
+    let (catalog, _) = Folders::new(bundles.iter().cloned());
+    let (requires, namespace) = (&deployment.requires, Arc::clone(&context.namespace));
+    let resolving = resolve_requirements(requires, requirers, namespace, &catalog, said);
     // Bundles that were read are there without waiting.
     match resolving.now_or_never() {
         Some(Ok(resolution)) => Ok(resolution),

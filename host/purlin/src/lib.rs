@@ -53,8 +53,10 @@ mod session;
 mod settle;
 mod sharing;
 mod stored;
+mod vacancies;
 mod values;
 mod vanished;
+mod waiting;
 mod written;
 
 pub use builder::{Builder, Purlin};

@@ -8,8 +8,9 @@ use purlin_engine::{
     Summary,
 };
 use purlin_model::{Context, Key, Urn};
-use purlin_state::{Change, Doubt, Environment, Lock, Record, Snapshot};
+use purlin_state::{Change, Doubt, Environment, Lock, Record, Reserved, Snapshot};
 
+use crate::sharing::Claims;
 use crate::{Documents, Error, Purlin};
 
 /// A deployment under way. It holds the environment's lock until it is dropped, so that what it
@@ -22,7 +23,9 @@ pub struct Session<'a> {
     /// What the current documents give resources.
     pub(crate) current: Mutex<Option<CurrentInputs>>,
     /// The locks of environments of which this one begins to use something.
-    pub(crate) claimed: Mutex<Vec<Lock>>,
+    pub(crate) claims: Claims,
+    /// What it installs because nobody else has it. It comes behind the lock, so that it is given back later.
+    pub(crate) reserved: Mutex<Vec<Reserved>>,
 }
 
 impl Session<'_> {
@@ -201,7 +204,8 @@ impl Session<'_> {
         self.purlin.allow_as_recorded(plan, self.environment()).await
     }
 
-    /// Carries out a plan that this session made. The stream ends with the summary; nothing
+    /// Carries out a plan that this session made, without a word in the history; a plan of documents is for
+    /// [`Self::deploy`], which also sees to it that others do not install the same meanwhile. The stream ends with the summary; nothing
     /// happens while nobody polls it.
     ///
     /// # Errors
@@ -210,8 +214,21 @@ impl Session<'_> {
     /// another tool can provision, or takes away what others use in other environments; [`Error::State`] when
     /// somebody has the lock of an environment of which it begins to use something.
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
+        self.apply_of(None, plan, cancel).await
+    }
+
+    /// The same of a plan that was made from documents, if any.
+    pub(crate) async fn apply_of(
+        &self,
+        documents: Option<&Documents>,
+        plan: Plan,
+        cancel: CancelToken,
+    ) -> Result<Run, Error> {
         crate::installations::check_drivers(&plan)?;
-        self.claim(&plan).await?;
+        if let Some(documents) = documents {
+            self.reserve(&plan, documents, &cancel).await?;
+        }
+        self.claim(&plan, &cancel).await?;
         let options = self.purlin.apply_options(cancel)?;
         self.forget_read();
         Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)

@@ -4,17 +4,19 @@
 //! outputs are those that are recorded there. So whoever wants to know who uses something reads the records of the
 //! others. Two rules make that safe. Whoever begins to use an installation holds the lock of its environment from the
 //! moment when it was looked at until the use is recorded; and whoever deletes or replaces one holds that lock, too,
-//! and looks for uses once more before it begins.
+//! and looks for uses once more before it begins. How of two who need the same thing only one makes it is told in
+//! `vacancies`.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use purlin_engine::{Action, Base, CancelToken, DestroyOptions, Plan, Summary, Users, Warning};
+use purlin_engine::{Action, Base, CancelToken, DestroyOptions, Event, Phase, Plan, Summary, Users, Warning};
 use purlin_model::{
     BundleReference, Context, Deployment, Diagnostic, EnvironmentId, Existing, InstallationRequest, Key,
     Recipe, Template, Urn, User, Value,
 };
-use purlin_state::{Environment, Listed, Listing, Operation, Record, Snapshot, Status};
+use purlin_state::{Environment, Listed, Listing, Lock, Operation, Record, Snapshot, Status};
 
 use crate::{Error, Purlin, Session};
 
@@ -38,6 +40,41 @@ pub struct Collected {
     pub summary: Summary,
     /// The resources that were to go.
     pub keys: Vec<Key>,
+}
+
+/// How long to wait for the lock of an environment of which something is used. Two may want something of each other,
+/// each with the lock of its own.
+const MOST_CLAIM: Duration = Duration::from_secs(10);
+
+/// The locks of environments of which a run begins to use something.
+#[derive(Clone, Default)]
+pub(crate) struct Claims(Arc<Mutex<Vec<Claimed>>>);
+
+struct Claimed {
+    lock: Lock,
+    /// What stands for something there, of which nothing is recorded yet.
+    open: BTreeSet<Key>,
+}
+
+impl Claims {
+    fn with<T>(&self, call: impl FnOnce(&mut Vec<Claimed>) -> T) -> T {
+        call(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Gives a lock up once all that needed it is recorded.
+    pub(crate) fn note(&self, event: &Event) {
+        // Of what is replaced, the end of the old one is told in the same way.
+        let Event::Resource { key, action: Action::Create | Action::Update, phase: Phase::Succeeded { .. } } =
+            event
+        else {
+            return;
+        };
+        let done: Vec<Claimed> = self.with(|claims| {
+            let is_over = |claimed: &mut Claimed| claimed.open.remove(key) && claimed.open.is_empty();
+            claims.extract_if(.., is_over).collect()
+        });
+        drop(done);
+    }
 }
 
 impl Purlin {
@@ -267,10 +304,10 @@ impl Session<'_> {
     /// # Errors
     /// [`Error::Documents`] where it does; [`Error::State`] where somebody else has the environment of what it begins
     /// to use.
-    pub(crate) async fn claim(&self, plan: &Plan) -> Result<(), Error> {
+    pub(crate) async fn claim(&self, plan: &Plan, cancel: &CancelToken) -> Result<(), Error> {
         self.spare(plan).await?;
         let Some(graph) = plan.graph() else { return Ok(()) };
-        let mut begun: Vec<(Urn, &InstallationRequest)> = Vec::new();
+        let mut begun: Vec<(Urn, &Key, &InstallationRequest)> = Vec::new();
         for step in &plan.steps {
             if !matches!(step.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
                 continue;
@@ -281,18 +318,25 @@ impl Session<'_> {
             let before = plan.recorded(&step.urn).and_then(|record| record.share.as_deref());
             let used_before = before.and_then(|share| share.uses.as_ref());
             if used_before.is_none_or(|before| before.installation != uses.installation) {
-                begun.push((uses.installation.clone(), request));
+                begun.push((uses.installation.clone(), &step.key, request));
             }
         }
         // Always in the same order, so that of two who want the same one gets both.
         begun.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut claimed: Option<Environment> = None;
-        for (urn, request) in begun {
+        let store = self.purlin.store().await?;
+        for (urn, key, request) in begun {
             let Some(environment) = Environment::of_urn(&urn) else { continue };
-            if claimed.as_ref() != Some(&environment) {
-                let lock = self.purlin.store().await?.lock(&environment, self.purlin.holder()).await?;
-                self.claimed.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
-                claimed = Some(environment.clone());
+            let is_claimed = self.claims.with(|claims| {
+                let mut of_it =
+                    claims.iter_mut().filter(|claimed| *claimed.lock.environment() == environment);
+                of_it.next().map(|claimed| claimed.open.insert(key.clone())).is_some()
+            });
+            if !is_claimed {
+                let most = self.purlin.patience.min(MOST_CLAIM);
+                let told = format!("who deploys {environment}");
+                let try_it = || store.lock(&environment, self.purlin.holder());
+                let lock = self.purlin.patiently(most, &told, cancel, try_it).await?;
+                self.claims.with(|claims| claims.push(Claimed { lock, open: [key.clone()].into() }));
             }
             let Some(record) = self.purlin.find(&urn).await? else {
                 return Err(Error::Documents(vec![is_gone(&urn, &environment).at(&request.location)]));
@@ -319,8 +363,7 @@ impl Session<'_> {
         deployment_id: &(dyn Fn() -> String + Sync),
         cancel: &CancelToken,
     ) -> Result<Vec<Collected>, Error> {
-        let claimed = std::mem::take(&mut *self.claimed.lock().unwrap_or_else(PoisonError::into_inner));
-        for lock in claimed {
+        for Claimed { lock, .. } in self.claims.with(std::mem::take) {
             lock.release().await?;
         }
         self.purlin.collect_beside(Some(self), deployment_id, cancel).await
@@ -347,7 +390,7 @@ impl Session<'_> {
         }
         let mut run = self.deploy(plan, None, cancel.clone()).await?;
         while let Some(event) = run.next().await {
-            if let purlin_engine::Event::Summary(summary) = event {
+            if let Event::Summary(summary) = event {
                 return Ok(Some(Collected { environment, summary, keys }));
             }
         }

@@ -107,6 +107,7 @@ struct World {
     runs: u32,
     folder: Arc<tempfile::TempDir>,
     is_on_disk: bool,
+    patience: Duration,
 }
 
 fn context(app: usize) -> ContextDefaults {
@@ -130,8 +131,9 @@ fn on_disk(folder: &Path) -> Arc<dyn Store> {
     Arc::new(EmbeddedStore::open(&folder.join("state"), options).expect("opens"))
 }
 
-fn purlin(store: &Arc<dyn Store>, folder: &Path) -> Purlin {
+fn purlin(store: &Arc<dyn Store>, folder: &Path, patience: Duration) -> Purlin {
     Purlin::builder()
+        .wait_for_others(patience)
         .store(Arc::clone(store))
         .state_folder(folder.join("state"))
         .cache_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
@@ -140,14 +142,14 @@ fn purlin(store: &Arc<dyn Store>, folder: &Path) -> Purlin {
 }
 
 impl World {
-    fn new(is_on_disk: bool) -> Self {
+    fn new(is_on_disk: bool, patience: Duration) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         let store: Arc<dyn Store> = match is_on_disk {
             true => on_disk(folder.path()),
             false => Arc::new(MemoryStore::new()),
         };
-        let purlin = purlin(&store, folder.path());
-        Self { purlin, store, runs: 0, folder, is_on_disk }
+        let purlin = purlin(&store, folder.path(), patience);
+        Self { purlin, store, runs: 0, folder, is_on_disk, patience }
     }
 
     /// Another process with the same state.
@@ -156,7 +158,7 @@ impl World {
             true => on_disk(self.folder.path()),
             false => Arc::clone(&self.store),
         };
-        let purlin = purlin(&store, self.folder.path());
+        let purlin = purlin(&store, self.folder.path(), self.patience);
         Self { purlin, store, runs: self.runs + 500_000, folder: Arc::clone(&self.folder), ..*self }
     }
 
@@ -372,7 +374,9 @@ fn is_refusal(error: &Error) -> bool {
         Error::Engine(purlin_host::engine::Error::Documents(faults)) => {
             faults.iter().all(|fault| RIGHT.contains(&fault.code))
         }
-        Error::State(purlin_host::state::Error::Locked { .. }) => true,
+        Error::State(
+            purlin_host::state::Error::Locked { .. } | purlin_host::state::Error::Reserved { .. },
+        ) => true,
         _ => false,
     }
 }
@@ -417,7 +421,7 @@ impl fmt::Display for Broken {
 async fn live(seed: u64) -> Result<(), Broken> {
     let mut rng = Rng::mixed(seed, 15);
     // The state on the disk has an index beside it, and takes longer.
-    let mut world = World::new(seed.is_multiple_of(4));
+    let mut world = World::new(seed.is_multiple_of(4), Duration::ZERO);
     let tell = std::env::var_os("PURLIN_TELL").is_some();
     for step in 0..14 {
         let deed = deed(&mut rng);
@@ -485,4 +489,75 @@ async fn nothing_used_is_deleted_and_nothing_unused_is_left() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// What is installed of a bundle in a namespace, by those who deployed it.
+async fn installed(world: &World, bundle: &str, namespace: &str) -> usize {
+    let all = world.purlin.installations().await.expect("installations");
+    let of = |one: &&purlin_host::InstallationState| {
+        let is_it = one.listed.definition.as_ref().is_some_and(|definition| definition.starts_with(bundle));
+        is_it && *one.listed.share.namespace == *namespace
+    };
+    all.iter().filter(of).count()
+}
+
+/// All deploy for the first time at once. Whoever is refused comes again, and so does whoever is killed.
+async fn begin_together(seed: u64) -> Result<(), Broken> {
+    let mut rng = Rng::mixed(seed, 16);
+    let patience = if rng.chance(50) { Duration::from_mins(10) } else { Duration::ZERO };
+    let world = World::new(seed.is_multiple_of(3), patience);
+    // Stores of one process do not make the folder at the same time; processes do in the tests of the program.
+    world.store.seal(b"").await.expect("sealed");
+    let (wish, bundle) = *rng.pick(&[(0, "acme/db"), (5, "acme/disk"), (7, "acme/db")]);
+    let mut killed = 0;
+    let mut all = Vec::new();
+    for app in 0..APPS.len() {
+        let killed_after = rng.chance(20).then(|| rng.below(11) as usize + 1);
+        killed += usize::from(killed_after.is_some() && APPS[app].1 == "dev");
+        let mut one = world.another();
+        all.push(async move {
+            let command = Command::Up { app, wishes: vec![wish], hand_over: false };
+            let mut deed = Deed { command, killed_after, meanwhile: None };
+            loop {
+                match one.run(&deed).await {
+                    Ok(true) => return Ok(()),
+                    Ok(false) if deed.killed_after.is_none() => return Err("it failed".to_owned()),
+                    Err(error) if !is_refusal(&error) => return Err(format!("{error:?}")),
+                    result => {
+                        if result.is_ok() {
+                            deed.killed_after = None;
+                        }
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
+                }
+            }
+        });
+    }
+    let at = |what: String| Broken(format!("seed {seed}, at once: {what}"));
+    for result in futures::future::join_all(all).await {
+        result.map_err(at)?;
+    }
+    for namespace in ["dev", "qa", ""] {
+        let made = installed(&world, bundle, namespace).await;
+        // What somebody had begun who was killed stays his.
+        let most = if namespace == "dev" { 1 + killed } else { 1 };
+        if made > most {
+            return Err(at(format!("{made} of {bundle} are in the namespace `{namespace}`")));
+        }
+    }
+    match world.wrong().await {
+        Some(wrong) => Err(at(wrong)),
+        None => Ok(()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_first_deployments_at_once_one_makes_what_all_use() {
+    let from: u64 = std::env::var("PURLIN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    let lives: u64 = std::env::var("PURLIN_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(40);
+    for seed in from..from + lives {
+        if let Err(wrong) = begin_together(seed).await {
+            panic!("{wrong}");
+        }
+    }
 }

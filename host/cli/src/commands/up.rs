@@ -48,9 +48,26 @@ pub(crate) struct Args {
     pub(super) format: FormatArg,
 }
 
+/// How often a plan is made again because others have deployed meanwhile.
+const MOST_REPEATED: usize = 8;
+
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
+    // What was agreed to beforehand holds for the next plan, too. Standard input cannot be read again.
+    let may_repeat = !consent.asks() && args.documents.named().iter().all(|path| path.as_os_str() != "-");
+    let mut left = MOST_REPEATED;
+    loop {
+        match once(args, &consent, app).await {
+            Err(failure) if may_repeat && left > 0 && failure.is_outdated() => left -= 1,
+            result => return result,
+        }
+        app.ui.note("others have deployed since the documents were read; planning again");
+    }
+}
+
+async fn once(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failure> {
+    let json = args.format.format == Format::Json;
     let mut given = input::given_or_asked(&args.documents, consent.asks(), app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
@@ -58,7 +75,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let shown = Shown::new(json, app);
     let (options, refresh) = (args.plan.options(), args.plan.refresh);
     let status =
-        deploy::up(&purlin, &given.documents, options, refresh, (&shown, &consent), app, &fail).await?;
+        deploy::up(&purlin, &given.documents, options, refresh, (&shown, consent), app, &fail).await?;
     deploy::close(purlin, app).await?;
     Ok(status)
 }

@@ -1,6 +1,9 @@
 //! Installations that several deployments share, as people meet them.
 
-use crate::project::{Project, Ran};
+use std::collections::BTreeSet;
+use std::process::Child;
+
+use crate::project::{Project, Ran, ran_with};
 
 const BUNDLES: &str = "apiVersion: purlin.dev/v1
 kind: Bundle
@@ -242,4 +245,93 @@ fn a_plan_that_was_saved_uses_only_what_is_still_there() {
     let back = project.run(&["rollback", "1", "--yes", "--app", "two", "--env", "dev"]);
     assert_eq!(back.status, 0, "{}", back.err);
     assert!(listed(&project).contains(&one("dev/one/db", 1, false)), "{:?}", listed(&project));
+}
+
+/// A first deployment of an application that requires a database.
+fn start(project: &Project, name: &str, namespace: &str) -> Child {
+    let all = ["up", "--yes", "--bundle", "acme/blog", "--name", name, "--namespace", namespace];
+    project.start(&[&all[..], &["--app", name, "--env", "dev"]].concat())
+}
+
+/// Deploys again what was refused because somebody else was at work, or killed.
+fn settle(project: &Project, name: &str, namespace: &str, mut ran: Ran) -> Ran {
+    while ran.status == 1 && ran.err.contains("is locked by") || ran.status == -1 {
+        ran = ran_with(start(project, name, namespace));
+    }
+    assert_eq!(ran.status, 0, "{name}: {}", ran.err);
+    ran
+}
+
+fn databases(project: &Project) -> Vec<(String, usize, bool)> {
+    listed(project).into_iter().filter(|(id, ..)| id.ends_with("/db")).collect()
+}
+
+/// Neither finds what the other is making, so the second waits. Which one that is, and whether they meet at all, is
+/// left to the machine: it comes to the same.
+#[test]
+fn first_deployments_at_the_same_moment_share_one_installation() {
+    let mut repeated = 0;
+    for round in 0..8 {
+        let project = with_workspace(project());
+        let names: &[&str] = if round % 2 == 0 { &["one", "two"] } else { &["one", "two", "three", "four"] };
+        let begun: Vec<Child> = names.iter().map(|name| start(&project, name, "dev")).collect();
+        for (name, child) in names.iter().zip(begun) {
+            let ran = settle(&project, name, "dev", ran_with(child));
+            repeated += usize::from(ran.err.contains("planning again"));
+        }
+        let databases = databases(&project);
+        assert_eq!(databases.len(), 1, "round {round}: {databases:?}");
+        assert_eq!(databases[0].1, names.len() - 1, "round {round}: {databases:?}");
+        // What waited for each other is no environment, and leaves nothing.
+        let known = project.run(&["env", "list", "--format", "json"]).status(0).json();
+        assert_eq!(known["environments"].as_array().map(Vec::len), Some(names.len()), "{known}");
+        assert_eq!(
+            std::fs::read_dir(project.path().join(".purlin/vacancies")).map(Iterator::count).unwrap_or(0),
+            0
+        );
+    }
+    println!("{repeated} runs planned again");
+}
+
+/// Whoever was killed holds nobody up. What it had begun may be there besides what the other one made, as if it had
+/// been deployed after it; two that are whole never make two.
+#[test]
+fn whoever_is_killed_first_holds_nobody_up() {
+    for round in 0..6u64 {
+        let project = with_workspace(project());
+        let (mut first, second) = (start(&project, "one", "dev"), start(&project, "two", "dev"));
+        std::thread::sleep(std::time::Duration::from_millis(round * 120));
+        let _ = first.kill();
+        let _ = first.wait();
+        settle(&project, "two", "dev", ran_with(second));
+        let made: BTreeSet<String> = databases(&project).into_iter().map(|(id, ..)| id).collect();
+        assert!(!made.is_empty(), "round {round}");
+        let again = ran_with(start(&project, "one", "dev"));
+        let was_begun = made.contains("dev/one/db") || again.err.contains("interrupted");
+        settle(&project, "one", "dev", again);
+        let now = databases(&project);
+        assert!(now.len() == 1 || was_begun && now.len() == 2, "round {round}: {made:?}, then {now:?}");
+        for name in ["two", "one"] {
+            destroy(&project, name, "dev", &["--orphan-shared"]).status(0);
+        }
+        assert_eq!(listed(&project), [], "round {round}");
+    }
+}
+
+/// The global namespace looks at nobody else, and others use what it has.
+#[test]
+fn one_of_the_global_namespace_waits_for_nobody_and_is_found_once_it_is_made() {
+    for round in 0..4 {
+        let project = with_workspace(project());
+        let all = [("everywhere", ""), ("one", "dev"), ("two", "dev")];
+        let begun: Vec<Child> =
+            all.iter().map(|(name, namespace)| start(&project, name, namespace)).collect();
+        for ((name, namespace), child) in all.iter().zip(begun) {
+            settle(&project, name, namespace, ran_with(child));
+        }
+        let made: Vec<String> = databases(&project).into_iter().map(|(id, ..)| id).collect();
+        let own = made.iter().filter(|id| id.starts_with("dev/")).count();
+        assert!(made.contains(&"/everywhere/db".to_owned()) && own <= 1, "round {round}: {made:?}");
+        assert_eq!(made.len(), own + 1, "round {round}: {made:?}");
+    }
 }

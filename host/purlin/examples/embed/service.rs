@@ -49,7 +49,9 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match &self.0 {
             error if error.is_input() => StatusCode::UNPROCESSABLE_ENTITY,
-            Error::State(purlin_host::state::Error::Locked { .. }) => StatusCode::CONFLICT,
+            Error::State(
+                purlin_host::state::Error::Locked { .. } | purlin_host::state::Error::Reserved { .. },
+            ) => StatusCode::CONFLICT,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let faults: Vec<Value> = self.0.diagnostics().iter().map(fault).collect();
