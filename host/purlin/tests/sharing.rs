@@ -511,9 +511,9 @@ async fn begin_together(seed: u64) -> Result<(), Broken> {
     let (wish, bundle) = *rng.pick(&[(0, "acme/db"), (5, "acme/disk"), (7, "acme/db")]);
     let mut killed = 0;
     let mut all = Vec::new();
-    for app in 0..APPS.len() {
+    for (app, (_, namespace)) in APPS.iter().enumerate() {
         let killed_after = rng.chance(20).then(|| rng.below(11) as usize + 1);
-        killed += usize::from(killed_after.is_some() && APPS[app].1 == "dev");
+        killed += usize::from(killed_after.is_some() && *namespace == "dev");
         let mut one = world.another();
         all.push(async move {
             let command = Command::Up { app, wishes: vec![wish], hand_over: false };
