@@ -219,6 +219,21 @@ impl Recorded {
         }
     }
 
+    /// What has to stay for something, of what may go: what it depends on and what it may live in, where that is
+    /// an old copy, lives in one, or `goes` in this run.
+    pub(crate) fn needs<'a>(
+        &'a self,
+        record: &'a Record,
+        goes: impl Fn(&Urn) -> bool,
+    ) -> Vec<&'a Arc<Record>> {
+        let is_old = |record: &Record| record.superseded.is_some();
+        // What lives in an old copy is replaced once that goes.
+        let lives_in_one = |record: &Record| self.homes_of(record).0.into_iter().any(|home| is_old(home));
+        let all = |urn| self.copies(urn).chain(self.current(urn));
+        let needed = record.dependencies.iter().flat_map(all).chain(self.homes_of(record).0);
+        needed.filter(|other| is_old(other) || goes(&other.urn) || lives_in_one(other)).collect()
+    }
+
     /// The record of a URN that was the newest at a time, of those that are still recorded.
     pub(crate) fn at(&self, urn: &Urn, time: u64) -> Option<RecordId> {
         let then = self.copies(urn).chain(self.current(urn)).filter(|record| record.created <= time);

@@ -325,6 +325,29 @@ async fn what_is_retained_in_vain_stays_recorded_until_its_host_goes() {
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
+/// The old `a` becomes an old copy in the run that replaces `b`, which is retained, and stays for `c`: so does the
+/// old `b`, in which that lives.
+#[tokio::test]
+async fn what_is_retained_in_what_becomes_an_old_copy_stays_recorded_with_that() {
+    let platform = Platform::new();
+    let of = |fixed: &str| {
+        let wishes = [("b", "retain: true, deleted_with: <a>"), ("c", "deleted_with: <b>")];
+        documents(&[("a", fixed), ("b", "fixed: <a.id>"), ("c", "v: c")], &wishes)
+    };
+    platform.deploys(&of("fixed: 1")).await;
+    platform.done();
+    // The second run must not delete the old `a` either: `c` would go with it.
+    for expected in [&["create a~2", "create b~2"][..], &[]] {
+        let scope = Scope { targets: vec!["a".into(), "b".into()], ..Scope::default() };
+        let options = PlanOptions { scope, ..PlanOptions::default() };
+        assert!(platform.up_with(&of("fixed: 2"), options).await.is_success());
+        assert_eq!(platform.done(), expected);
+        assert_eq!(platform.copies().await, 2);
+    }
+    assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create c~2", "delete a"]);
+    assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
+}
+
 /// A damaged journal may leave two records of one real thing; what becomes of that is true of both.
 #[tokio::test]
 async fn what_goes_with_its_host_is_gone_under_every_record_of_it() {

@@ -75,6 +75,7 @@ pub(super) fn build(
         dependents: HashMap::new(),
         may_need: HashMap::new(),
         needed: BTreeMap::new(),
+        made_old: HashSet::new(),
         errors: Vec::new(),
         blocked: Vec::new(),
     };
@@ -175,6 +176,8 @@ struct Building<'a> {
     may_need: HashMap<Urn, Vec<Urn>>,
     /// What something that stays needs, each with the key of that.
     needed: BTreeMap<RecordId, Key>,
+    /// What this run replaces, the new one first: what is recorded now becomes an old copy.
+    made_old: HashSet<Urn>,
     errors: Vec<Diagnostic>,
     blocked: Vec<(Urn, Key)>,
 }
@@ -265,13 +268,20 @@ impl Building<'_> {
         self.dependents(urn).iter().filter(stays).filter_map(|dependent| dependent.urn.key())
     }
 
+    /// Whether the documents want the old one of a resource retained.
+    fn is_retained(&self, urn: &Urn) -> bool {
+        let operation = self.provisions.get(urn).and_then(|own| self.operations.get(*own as usize));
+        let node = operation.and_then(|operation| self.graph?.node(operation.node?));
+        node.is_some_and(|node| node.lifecycle.retain)
+    }
+
     fn urn(&self, index: u32) -> Option<&Urn> {
         Some(&self.steps.get(index as usize)?.urn)
     }
 
     /// What is recorded and needed by something that stays as it is, each with the key of that:
     /// what this run is not about stays, and so do the old ones that it needs, and what those need
-    /// in turn.
+    /// and live in, in turn.
     fn needed(&self, replaced: &[(u32, bool)], in_scope: Option<&HashSet<Urn>>) -> BTreeMap<RecordId, Key> {
         let replaced: HashSet<&Urn> = replaced.iter().filter_map(|(index, _)| self.urn(*index)).collect();
         let stays = |record: &&Arc<Record>| match record.superseded {
@@ -287,17 +297,14 @@ impl Building<'_> {
         staying.extend(self.recorded.perhaps_made().filter(is_left_alone));
         // Records come in no order; of several reasons the first is told.
         staying.sort_by_cached_key(|record| std::cmp::Reverse(record.id()));
+        let goes = |urn: &Urn| replaced.contains(urn) || self.going.contains(urn);
         let mut needed = BTreeMap::new();
         while let Some(record) = staying.pop() {
             let Some(key) = record.urn.key() else { continue };
-            for urn in &record.dependencies {
-                let current = self.recorded.current(urn);
-                let current = current.filter(|_| replaced.contains(urn) || self.going.contains(urn));
-                for old in current.into_iter().chain(self.recorded.copies(urn)) {
-                    if let Entry::Vacant(entry) = needed.entry(old.id()) {
-                        entry.insert(key.clone());
-                        staying.push(old);
-                    }
+            for old in self.recorded.needs(record, goes) {
+                if let Entry::Vacant(entry) = needed.entry(old.id()) {
+                    entry.insert(key.clone());
+                    staying.push(old);
                 }
             }
         }

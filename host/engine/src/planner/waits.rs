@@ -138,17 +138,17 @@ pub(super) fn needed<'a>(
         there(urn).into_iter().chain(perhaps_made).filter_map(key)
     });
     let mut open: Vec<(&Record, Key)> = records.collect();
-    let mut copies = HashSet::new();
+    let mut seen = HashSet::new();
     while let Some((record, by)) = open.pop() {
-        for dependency in &record.dependencies {
-            if going.contains(dependency) && !needed.contains_key(dependency) {
-                needed.insert(dependency.clone(), by.clone());
-                open.extend(there(dependency).map(|record| (record, by.clone())));
+        // Old copies of what it depends on stay as long as it does.
+        for old in recorded.needs(record, |urn| going.contains(urn) || replaced.contains(urn)) {
+            if !seen.insert(old.id()) {
+                continue;
             }
-            // Old copies of what it depends on stay as long as it does.
-            let old = recorded.current(dependency).filter(|_| replaced.contains(dependency));
-            let new = recorded.copies(dependency).chain(old).filter(|copy| copies.insert(copy.id()));
-            open.extend(new.map(|copy| (&**copy, by.clone())));
+            if old.superseded.is_none() && going.contains(&old.urn) {
+                needed.insert(old.urn.clone(), by.clone());
+            }
+            open.push((old, by.clone()));
         }
     }
     needed

@@ -286,16 +286,18 @@ impl Building<'_> {
         true
     }
 
-    /// Where something that is retained lives in an old copy that stays for now: for whom that stays. It goes
-    /// with the old copy one day, and is recorded until then.
+    /// Where something that is retained lives in an old copy that stays for now, or in what becomes one in this
+    /// run: for whom that stays. It goes with the old copy one day, and is recorded until then.
     pub(super) fn home_stays_for(&self, retained: &Record, in_scope: Option<&HashSet<Urn>>) -> Option<Key> {
         let mut seen = HashSet::from([retained.id()]);
         let mut home = self.recorded.home_of(retained)?;
-        while home.superseded.is_some() && seen.insert(home.id()) {
+        while (home.superseded.is_some() || self.made_old.contains(&home.urn)) && seen.insert(home.id()) {
             if in_scope.is_some_and(|scope| !scope.contains(&home.urn)) {
                 return home.urn.key();
             }
-            if let Some(other) = self.needed.get(&home.id()) {
+            // What is retained itself stays recorded only where what it lives in does.
+            let is_let_go = home.superseded.is_none() && self.is_retained(&home.urn);
+            if let Some(other) = self.needed.get(&home.id()).filter(|_| !is_let_go) {
                 return Some(other.clone());
             }
             home = self.recorded.home_of(home)?;

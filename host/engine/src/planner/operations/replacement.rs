@@ -17,13 +17,13 @@ impl Building<'_> {
     ) {
         let first = self.delete_first(replaced, warnings);
         self.needed = self.needed(replaced, in_scope);
+        let made_old = replaced.iter().filter(|(index, _)| !first.contains(index));
+        self.made_old = made_old.filter_map(|(index, _)| self.urn(*index).cloned()).collect();
         for (index, _) in replaced {
-            let Some(step) = self.steps.get_mut(*index as usize) else { continue };
-            let urn = step.urn.clone();
+            let Some(urn) = self.urn(*index).cloned() else { continue };
             let before = first.contains(index);
-            let node = self.operations.get(*index as usize).and_then(|operation| operation.node);
-            let node = node.and_then(|node| self.graph?.node(node));
-            let retain = node.is_some_and(|node| node.lifecycle.retain);
+            let retain = self.is_retained(&urn);
+            let Some(step) = self.steps.get_mut(*index as usize) else { continue };
             step.delete_before_replace = before && !retain;
             let current = RecordId::current(urn.clone());
             let home_stays_for = || self.home_stays_for(self.recorded.get(&current)?, in_scope);
