@@ -40,6 +40,9 @@ use std::time::Instant;
 use life::{Fault, Life};
 use scenario::{Scenario, Step};
 
+/// After so many lives a long run says how far it is.
+const PROGRESS: u64 = 10_000;
+
 /// What happened in a life.
 #[derive(Default)]
 struct Story {
@@ -127,7 +130,11 @@ fn simulated_lives_keep_every_promise() {
                         total.fetch_add(count, Ordering::Relaxed);
                     }
                     totals[3].fetch_max(u64::from(story.runs_to_rest), Ordering::Relaxed);
+                    if (number + 1).is_multiple_of(PROGRESS) {
+                        eprintln!("{} lives, {:.0} s", number + 1, begun.elapsed().as_secs_f64());
+                    }
                     if let Err(fault) = result {
+                        eprintln!("seed {seed}: {}", fault.lines().next().unwrap_or_default());
                         let mut failed = failed.lock().expect("nobody panicked with it");
                         failed.push((seed, fault));
                         if failed.len() as u64 >= from_environment("PURLIN_SIMULATE_FAULTS", 1) {
@@ -146,9 +153,6 @@ fn simulated_lives_keep_every_promise() {
     );
     let mut failed = failed.into_inner().expect("nobody panicked with it");
     failed.sort_unstable();
-    for (seed, fault) in &failed {
-        eprintln!("seed {seed}: {}", fault.lines().next().unwrap_or_default());
-    }
     if let Some((seed, fault)) = failed.first() {
         let explained = explain(*seed, &generate::scenario(*seed), fault);
         let _ = std::panic::take_hook();
