@@ -169,6 +169,31 @@ impl Value {
         }
     }
 
+    /// Takes the maps and lists of another value in the place of its own where the two are the same to the last
+    /// detail, the order of entries too: equal values are then held once.
+    pub fn share_with(&mut self, other: &Self) {
+        if self.is_same(other) {
+            self.clone_from(other);
+        }
+    }
+
+    /// Whether two values are equal, have their entries in the same order and their numbers in the same form.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Map(one), Self::Map(other)) => {
+                let mut both = one.iter().zip(other.iter());
+                one.len() == other.len()
+                    && both.all(|(one, other)| one.0 == other.0 && one.1.is_same(other.1))
+            }
+            (Self::List(one), Self::List(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_same(other))
+            }
+            (Self::Number(one), Self::Number(other)) => one == other && one.to_string() == other.to_string(),
+            (Self::Secret(one), Self::Secret(other)) => one.0.is_same(&other.0),
+            _ => self == other,
+        }
+    }
+
     /// The text of a string that is not secret.
     pub fn as_str(&self) -> Option<&str> {
         match self {

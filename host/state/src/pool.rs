@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use purlin_model::Urn;
+use purlin_model::driver::Inputs;
 
 use crate::Record;
 
@@ -16,7 +17,8 @@ pub struct Pool {
 
 impl Pool {
     /// Has a record share what others have too: the names of what made it, the resources it depends on, and the
-    /// names of its inputs and outputs. Their values may be secret, and stay its own.
+    /// names of its inputs and outputs. Their values may be secret, and stay its own; what is the same in its inputs,
+    /// params and outputs is held once.
     pub fn share(&mut self, record: &mut Record) {
         let driver = &mut record.driver;
         for text in [&mut driver.name, &mut driver.version, &mut driver.digest, &mut record.deployment] {
@@ -42,6 +44,10 @@ impl Pool {
         for value in [&mut inputs.values, &mut inputs.params, &mut record.state.outputs] {
             value.share_names(&mut |name| self.text(name));
         }
+        // Inputs are most often the params, and outputs often repeat them.
+        let Inputs { values, params, .. } = inputs;
+        params.share_with(values);
+        record.state.outputs.share_with(values);
     }
 
     fn text(&mut self, text: &mut Arc<str>) {

@@ -1,0 +1,53 @@
+//! What records have in common is held once, and nothing of it changes.
+#![allow(missing_docs, clippy::expect_used)]
+
+mod common;
+
+use common::record;
+use purlin_model::Value;
+use purlin_state::{Pool, Record};
+use serde_json::json;
+
+/// Where the first entry of a map lies in memory.
+fn place(value: &Value) -> *const Value {
+    let Value::Map(map) = value else { return std::ptr::null() };
+    map.first().map_or(std::ptr::null(), |(_, value)| std::ptr::from_ref(value))
+}
+
+/// A record with these values, params and outputs, after it was given to a pool.
+fn shared(values: &Value, params: &Value, outputs: &Value) -> Record {
+    let mut record = record(1);
+    record.inputs.values = values.clone();
+    record.inputs.params = params.clone();
+    record.state.outputs = outputs.clone();
+    let before = record.clone();
+    Pool::default().share(&mut record);
+    assert_eq!(record, before);
+    record
+}
+
+/// The same value, in memory of its own.
+fn again(value: &Value) -> Value {
+    Value::from(value.reveal().expect("JSON"))
+}
+
+#[test]
+fn inputs_params_and_outputs_that_are_the_same_are_held_once() {
+    let values = Value::from(json!({"a": "1", "b": [1, {"c": null}]}));
+    let record = shared(&values, &again(&values), &again(&values));
+    assert_eq!(place(&record.inputs.params), place(&record.inputs.values));
+    assert_eq!(place(&record.state.outputs), place(&record.inputs.values));
+}
+
+#[test]
+fn what_differs_in_any_detail_stays_as_it_is() {
+    let (one, two) = (|| Value::from("1"), || Value::from("2"));
+    let values = Value::Map([("a".into(), one()), ("b".into(), two())].into());
+    let turned = Value::Map([("b".into(), two()), ("a".into(), one())].into());
+    let secret = Value::Map([("a".into(), one()), ("b".into(), two().into_secret())].into());
+    let record = shared(&values, &turned, &secret);
+    // Maps are equal in whatever order their entries are, so that `==` does not tell.
+    assert_eq!(place(&record.inputs.params), place(&turned));
+    assert_eq!(place(&record.state.outputs), place(&secret));
+    assert_eq!(place(&record.inputs.values), place(&values));
+}
