@@ -7,6 +7,7 @@
 mod aliases;
 mod base;
 mod decide;
+mod decisions;
 mod destroy;
 pub(crate) mod drivers;
 pub(crate) mod look;
@@ -47,6 +48,7 @@ use crate::secrets::{self, NoStores, SecretStores, Vault};
 use crate::workload;
 
 pub use base::{Base, Scratch};
+use decisions::{Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find};
 pub use scope::{Scope, fits};
@@ -182,7 +184,7 @@ pub async fn plan(
             drivers: &available,
             total: Arc::new(Total::new(graph.len())),
             vault: &vault,
-            decided: Vec::with_capacity(graph.len()),
+            decided: Decisions::with_capacity(graph.len()),
             drafts: HashMap::new(),
             step_of: vec![u32::MAX; graph.len()],
             errors: Vec::new(),
@@ -211,20 +213,26 @@ pub async fn plan(
         if !planner.errors.is_empty() {
             return Err(Error::Documents(rules::once(planner.errors)));
         }
-        let Planner { decided, step_of, drafts, mut warnings, .. } = planner;
+        let Planner { decided, step_of, drafts, mut warnings, board, .. } = planner;
+        // Nobody reads the values of resources any more, and there are many.
+        drop(board);
         warnings.extend(undecided(&recorded));
         warnings.extend(kept.iter().cloned());
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
-        let left_alone = decided.iter().filter(|one| matches!(one.work, Work::Pass) && !one.step.left_out);
-        let left_alone = left_alone.map(|one| &one.step.urn);
+        let left_alone = decided.iter().filter(|(step, work)| matches!(work, Work::Pass) && !step.left_out);
+        let left_alone = left_alone.map(|(step, _)| &step.urn);
         // What may have been made needs what it was made from, wherever this run does not see to it.
-        let seen_to: HashSet<&Urn> =
-            decided.iter().filter(|one| !matches!(one.work, Work::Pass)).map(|one| &one.step.urn).collect();
+        let seen_to: HashSet<&Urn> = decided
+            .iter()
+            .filter(|(_, work)| !matches!(work, Work::Pass))
+            .map(|(step, _)| &step.urn)
+            .collect();
         let perhaps_made = recorded.perhaps_made().map(|made| &made.urn);
         let left_alone = left_alone.chain(perhaps_made.filter(|urn| !seen_to.contains(urn)));
-        let is_replaced = |one: &&Decided| one.step.action == crate::plan::Action::Replace;
-        let replaced: HashSet<&Urn> = decided.iter().filter(is_replaced).map(|one| &one.step.urn).collect();
+        let is_replaced = |step: &&Step| step.action == crate::plan::Action::Replace;
+        let replaced: HashSet<&Urn> =
+            decided.steps.iter().filter(is_replaced).map(|step| &step.urn).collect();
         let needed = waits::needed(&recorded, left_alone, &replaced, &removed);
         let mut removed = removed.clone();
         removed.retain(|urn| !needed.contains_key(urn));
@@ -451,17 +459,6 @@ type Likeness = (Arc<str>, [u8; 32]);
 /// Of more pairs than these of what goes and comes and is alike, the others are left to themselves.
 const MANY_ALIKE: usize = 1_000;
 
-/// What was decided about a node.
-pub(crate) struct Decided {
-    pub node: NodeId,
-    pub step: Step,
-    pub work: Work,
-    /// Done before `work`: what exists is recorded as ours.
-    pub adopt: Option<Box<purlin_state::Record>>,
-    /// Whether the driver says that a replacement has to delete first.
-    pub forced_order: bool,
-}
-
 /// A plan in the making.
 struct Planner<'a> {
     graph: Arc<Graph>,
@@ -481,7 +478,7 @@ struct Planner<'a> {
     /// What the answers of drivers came to.
     total: Arc<Total>,
     vault: &'a Vault,
-    decided: Vec<Decided>,
+    decided: Decisions,
     drafts: HashMap<NodeId, Prepared>,
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
@@ -565,10 +562,11 @@ impl Planner<'_> {
     }
 
     fn push(&mut self, decided: Decided) {
-        if let Some(slot) = self.step_of.get_mut(decided.node.index()) {
-            *slot = self.decided.len() as u32;
+        let node = decided.node;
+        let step = self.decided.push(decided);
+        if let Some(slot) = self.step_of.get_mut(node.index()) {
+            *slot = step;
         }
-        self.decided.push(decided);
     }
 
     /// Records a decision without adoption or order.

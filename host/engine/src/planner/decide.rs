@@ -163,8 +163,8 @@ impl Planner<'_> {
         if self.recorded.home_of(record).is_some_and(|home| home.superseded.is_some()) {
             return None;
         }
-        let is_it = |decided: &&Decided| decided.step.key == *other && decided.step.action == Action::Replace;
-        self.decided.iter().find(is_it).map(|decided| decided.step.urn.clone())
+        let is_it = |step: &&Step| step.key == *other && step.action == Action::Replace;
+        self.decided.steps.iter().find(is_it).map(|step| step.urn.clone())
     }
 
     fn why_create(&self, urn: &Urn) -> Reason {
@@ -270,7 +270,7 @@ impl Planner<'_> {
 
     /// Whether something is ours already, by another name: it must not become two resources.
     fn is_held_elsewhere(&mut self, node: Node<'_>, record: &Record) -> bool {
-        let taken_over = self.decided.iter().filter_map(|decided| decided.adopt.as_deref());
+        let taken_over = self.decided.adopted.iter().map(|(_, record)| &**record);
         let taken_over = taken_over.filter(|other| other.urn != record.urn && are_one(other, record));
         let recorded = self.recorded.holders_elsewhere(record).map(|other| &**other);
         let ours = recorded.chain(taken_over).filter(|other| !other.external);

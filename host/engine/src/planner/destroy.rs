@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use purlin_model::{Context, Diagnostic, Obstacle, Reason, Urn};
 
-use super::{Base, Role, Scope, drivers, losses, operations, protection, to_delete, undecided, used};
+use super::{
+    Base, Decisions, Role, Scope, drivers, losses, operations, protection, to_delete, undecided, used,
+};
 use crate::driver::Drivers;
 use crate::error::Error;
 use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
@@ -55,7 +57,7 @@ pub async fn destroy(
     let mut going: Vec<Urn> = going.into_iter().collect();
     prelude.extend(used::keep(&mut recorded, &mut going, (&users, options.orphan_shared), &mut warnings)?);
     let operations::Built { mut steps, mut operations, .. } =
-        operations::build(None, &recorded, scope.as_ref(), Vec::new(), &[], &going, &mut warnings)?;
+        operations::build(None, &recorded, scope.as_ref(), Decisions::default(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
     undecided_creations(&recorded, scope.as_ref(), &mut steps, &mut operations);
     let mut set = DriverSet::default();

@@ -20,8 +20,12 @@ impl Planner<'_> {
     pub(super) fn look(&mut self, id: NodeId) -> Option<Question> {
         let graph = Arc::clone(&self.graph);
         let node = graph.node(id)?;
-        let urn = Urn::new(self.context, node.key);
+        let mut urn = Urn::new(self.context, node.key);
         let record = self.recorded.current(&urn).filter(|record| exists(record)).cloned();
+        if let Some(record) = &record {
+            // The plan holds it beside the record.
+            urn.clone_from(&record.urn);
+        }
         if !self.is_in_scope(&urn) {
             // What may be gone gives nobody its outputs.
             if let Some(record) = &record
@@ -277,9 +281,8 @@ impl Planner<'_> {
         }
         self.graph.replace_with(id).iter().find_map(|other| {
             let step = *self.step_of.get(other.index())?;
-            let decided = self.decided.get(step as usize)?;
-            (decided.step.action == Action::Replace)
-                .then(|| Reason::ReplacedWith { other: decided.step.key.clone() })
+            let step = self.decided.steps.get(step as usize)?;
+            (step.action == Action::Replace).then(|| Reason::ReplacedWith { other: step.key.clone() })
         })
     }
 

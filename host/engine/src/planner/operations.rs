@@ -21,7 +21,7 @@ use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Key, Urn};
 use purlin_state::{Record, RecordId};
 
-use super::Decided;
+use super::Decisions;
 use crate::error::Error;
 use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::{Recorded, exists};
@@ -58,14 +58,21 @@ pub(super) fn build(
     graph: Option<&Graph>,
     recorded: &Recorded,
     in_scope: Option<&HashSet<Urn>>,
-    decided: Vec<Decided>,
+    decided: Decisions,
     step_of: &[u32],
     removed: &[Urn],
     warnings: &mut Vec<Warning>,
 ) -> Result<Built, Error> {
+    let Decisions { steps, operations, adopted, forced_order } = decided;
+    let is_replaced = |(step, operation): &(&Step, &Operation)| {
+        step.action == Action::Replace && matches!(operation.work, Work::Create { .. })
+    };
+    let replaced = steps.iter().zip(&operations).filter(is_replaced);
+    let replaced = replaced.map(|(_, operation)| (operation.step, forced_order.contains(&operation.step)));
+    let replaced: Vec<(u32, bool)> = replaced.collect();
     let mut building = Building {
-        steps: Vec::with_capacity(decided.len()),
-        operations: Vec::with_capacity(decided.len()),
+        steps,
+        operations,
         provisions: HashMap::new(),
         deletions: BTreeMap::new(),
         edges: Edges::default(),
@@ -79,19 +86,6 @@ pub(super) fn build(
         errors: Vec::new(),
         blocked: Vec::new(),
     };
-    let mut replaced = Vec::new();
-    let mut adopted = Vec::new();
-    for (index, decided) in (0u32..).zip(decided) {
-        let Decided { node, step, work, adopt, forced_order } = decided;
-        if step.action == Action::Replace && matches!(work, Work::Create { .. }) {
-            replaced.push((index, forced_order));
-        }
-        if let Some(record) = adopt {
-            adopted.push((index, record));
-        }
-        building.operations.push(Operation { step: index, node: Some(node), work, after: Vec::new() });
-        building.steps.push(step);
-    }
     if let Some(graph) = graph {
         edges::dependencies_first(graph, step_of, &mut building.operations);
     }

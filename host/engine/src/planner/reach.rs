@@ -83,8 +83,8 @@ impl Planner<'_> {
     /// where it makes something: what is observed, say, needs no more than reading.
     fn counts(&self, wanted: &Wanted) -> bool {
         let step = self.step_of.get(wanted.node.index());
-        let decided = step.and_then(|step| self.decided.get(*step as usize));
-        decided.is_some_and(|decided| match decided.step.action {
+        let step = step.and_then(|step| self.decided.steps.get(*step as usize));
+        step.is_some_and(|step| match step.action {
             Action::None => false,
             Action::Create | Action::Replace => true,
             _ => wanted.methods.is_empty(),

@@ -9,7 +9,7 @@ use purlin_model::driver::Inputs;
 use purlin_model::{Context, Definition, Diagnostic, Map, Value};
 use purlin_state::Snapshot;
 
-use super::{Base, PlanOptions, Planner, drivers};
+use super::{Base, Decisions, PlanOptions, Planner, drivers};
 use crate::answers::Total;
 use crate::circles::Turned;
 use crate::driver::{Drivers, Needed};
@@ -44,7 +44,7 @@ pub async fn validate(
         board: Board::new(graph.len()),
         drivers: &available,
         vault: &vault,
-        decided: Vec::with_capacity(graph.len()),
+        decided: Decisions::with_capacity(graph.len()),
         drafts: std::collections::HashMap::new(),
         step_of: vec![u32::MAX; graph.len()],
         errors: Vec::new(),
