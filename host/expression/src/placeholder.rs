@@ -25,14 +25,14 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
     let path = |from: usize| path::parse(text, from, end, dialect);
     match root {
         "context" => context(text, root_end, end, dialect),
-        "values" => Ok(Reference::Value(Path(path(root_end)?))),
-        "params" => Ok(Reference::Param(Path(path(root_end)?))),
-        "manifest" => Ok(Reference::Manifest(Path(path(root_end)?))),
-        "metadata" => Ok(Reference::Metadata(Path(path(root_end)?))),
+        "values" => Ok(Reference::Value(exact(path(root_end)?))),
+        "params" => Ok(Reference::Param(exact(path(root_end)?))),
+        "manifest" => Ok(Reference::Manifest(exact(path(root_end)?))),
+        "metadata" => Ok(Reference::Metadata(exact(path(root_end)?))),
         "bundle" => bundle(text, root_end, end, dialect),
         "installation" => installation(text, root_end, end, dialect),
         // Whoever reads it knows what is required here.
-        "outputs" => Ok(Reference::Named(Arc::default(), Path(path(root_end)?))),
+        "outputs" => Ok(Reference::Named(Arc::default(), exact(path(root_end)?))),
         "resources" if matches!(dialect, Dialect::Definition | Dialect::Requiring) => {
             resource(text, root_end, end, dialect)
         }
@@ -48,7 +48,7 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
                     format!("name one, as in `{example}`"),
                 ));
             };
-            let rest = Path(segments.collect());
+            let rest = exact(segments.collect());
             Ok(if root == "shared" { Reference::Shared(name, rest) } else { Reference::Named(name, rest) })
         }
     }
@@ -109,6 +109,12 @@ fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Ref
     }
 }
 
+/// A path without memory to spare: documents hold many.
+fn exact(mut segments: Vec<Arc<str>>) -> Path {
+    segments.shrink_to_fit();
+    Path(segments)
+}
+
 /// What is read from a bundle, from behind the word `bundle`.
 fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
     const KNOWN: [&str; 4] = ["parameters", "credentials", "dependencies", "outputs"];
@@ -121,11 +127,11 @@ fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Refe
             "read `${params.NAME}`, or an output of a requirement: `${bundle.dependencies.NAME.outputs.OUTPUT}`"
                 .to_owned(),
         )),
-        "parameters" | "credentials" if segments.len() > 1 => Ok(Reference::Param(Path(segments))),
+        "parameters" | "credentials" if segments.len() > 1 => Ok(Reference::Param(exact(segments))),
         "dependencies" => match segments.get(2).map(|word| &**word) {
             Some("outputs") if segments.len() > 3 => {
                 let rest = segments.split_off(3);
-                Ok(Reference::Named(segments.swap_remove(1), Path(rest)))
+                Ok(Reference::Named(segments.swap_remove(1), exact(rest)))
             }
             _ => Err(fault(
                 "this reads no output of what is required".to_owned(),
@@ -214,7 +220,7 @@ fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Re
 fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Access, Fault> {
     let mut segments = path::parse(text, start, end, dialect)?.into_iter();
     let word: Arc<str> = segments.next().unwrap_or_default();
-    let rest = Path(segments.collect());
+    let rest = exact(segments.collect());
     let known = match &*word {
         "outputs" => return Ok(Access::Outputs(rest)),
         "values" => return Ok(Access::Values(rest)),

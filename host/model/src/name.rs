@@ -1,7 +1,7 @@
 //! The three parts of a descriptor, each a type that cannot be malformed (SPEC §2, Names).
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// A name that breaks the rules of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,7 +116,8 @@ impl TypeName {
 impl Class {
     /// The class of a resource that asks for none.
     pub fn default_class() -> Self {
-        Self("default".into())
+        static DEFAULT: LazyLock<Arc<str>> = LazyLock::new(|| "default".into());
+        Self(Arc::clone(&DEFAULT))
     }
 }
 
