@@ -74,7 +74,7 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
     let help = match near {
         Some(near) => format!("did you mean `{near}`? {escape}"),
         None if root == "bundle" && dialect == Dialect::Definition => {
-            format!("a definition reads it only where it has `requires`; {escape}")
+            format!("only a bundle, or a definition with `requires`, reads it; {escape}")
         }
         None => {
             let known = dialect.roots().iter().map(|(_, example)| format!("`{example}`"));

@@ -28,25 +28,28 @@ pub(crate) fn install(
     if !is_requiring && loaded.deployment.requires.is_empty() && loaded.said.now.is_empty() {
         return Ok(Resolution::default());
     }
-    let mut requirers = BTreeMap::new();
+    let (mut requirers, mut round) = (BTreeMap::new(), 0);
     loop {
+        // What is required may read resources that were not there before, which may require something in turn. There
+        // are only as many as there are types, classes and ids in the documents.
+        let before = requirers.len();
+        if is_requiring {
+            requirers.extend(who_requires(loaded, context, catalogue));
+        }
         let known: Vec<_> =
             requirers.iter().map(|(key, recipe)| (Key::clone(key), Arc::clone(recipe))).collect();
         let resolution = resolved(&loaded.deployment, &known, &loaded.bundles, &loaded.said, context)?;
+        let is_last = !is_requiring || (round > 0 && requirers.len() == before);
+        let resolution = if is_last { resolution.finished() } else { resolution };
         if resolution.has_errors() {
             return Err(resolution.diagnostics);
         }
         loaded.deployment.installations = compile(&resolution)?;
         loaded.deployment.requirers = purlin_requirements::requirers(&resolution)?;
-        if !is_requiring {
+        if is_last {
             return Ok(resolution);
         }
-        // What is required may read resources that were not there before, which may require something in turn. There
-        // are only as many as there are types, classes and ids in the documents.
-        requirers.extend(who_requires(loaded, context, catalogue));
-        if requirers.len() == known.len() {
-            return Ok(resolution);
-        }
+        round += 1;
     }
 }
 
@@ -87,7 +90,8 @@ pub(crate) fn resolve_again(documents: &Documents, said: &Said) -> Result<Resolu
     let known = documents.resolution.requirers.iter().map(|one| (one.key.clone(), Arc::clone(&one.recipe)));
     let known: Vec<_> = known.collect();
     let resolution =
-        resolved(&documents.deployment, &known, &documents.loaded.bundles, said, &documents.context)?;
+        resolved(&documents.deployment, &known, &documents.loaded.bundles, said, &documents.context)?
+            .finished();
     if resolution.has_errors() { Err(resolution.diagnostics) } else { Ok(resolution) }
 }
 

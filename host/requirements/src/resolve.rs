@@ -152,6 +152,8 @@ pub struct Resolution {
     pub offers: Vec<Offer>,
     /// What of all that was said counts, by full names: what later runs are to be told again.
     pub said: Choices,
+    /// A fault for each thing that was said of nothing. They count once all that requires something is known.
+    pub(crate) unused: Vec<Diagnostic>,
     /// Faults and notes. Where one of them is an error, the rest is not complete.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -213,6 +215,13 @@ impl Resolution {
         self.installations.last()
     }
 
+    /// The same, once nothing else requires anything: what was said of nothing is a fault.
+    #[must_use]
+    pub fn finished(mut self) -> Self {
+        self.diagnostics.append(&mut self.unused);
+        self
+    }
+
     /// Whether something is wrong, so that nothing may be made.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
@@ -224,7 +233,7 @@ impl Resolution {
 /// # Errors
 /// When the catalog cannot be asked. Whatever is wrong with the bundles is in [`Resolution::diagnostics`].
 pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<Resolution, CatalogError> {
-    resolve_all(root, &[], catalog, said).await
+    Ok(resolve_all(root, &[], catalog, said).await?.finished())
 }
 
 async fn resolve_all(
@@ -299,7 +308,7 @@ async fn resolve_with(
     let nested = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
     let (counting, faults) = answers.finish(written.chain(nested));
     done.said = counting;
-    done.diagnostics.extend(faults);
+    done.unused = faults;
     // Each resource of a definition finds the same faults in it.
     let mut told = BTreeSet::new();
     done.diagnostics.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
@@ -315,7 +324,8 @@ fn requiring(recipe: &Recipe) -> Bundle {
 }
 
 /// Resolves the requirements of a deployment, each of which ends in an installation that is called as it is, and those
-/// of the definitions that provision its resources.
+/// of the definitions that provision its resources. Where these are all, the resolution is to be
+/// [finished](Resolution::finished).
 ///
 /// # Errors
 /// As [`resolve`].
@@ -330,6 +340,9 @@ pub async fn resolve_requirements(
     // The deployment itself is none.
     resolve_all(Root { bundle, name: Arc::default(), namespace }, requirers, catalog, said).await
 }
+
+/// What something requires: the name, and the installation by its place in [`Resolution::installations`].
+type Places = Vec<(Arc<str>, usize)>;
 
 type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Send + 'a>>;
 
@@ -390,7 +403,7 @@ impl Work<'_> {
         own: &'s Installation,
         way: &'s mut Vec<(BundleReference, Arc<str>)>,
         meaning: &'s Meanings,
-    ) -> Resolved<'s, Option<Vec<(Arc<str>, usize)>>> {
+    ) -> Resolved<'s, Option<Places>> {
         Box::pin(async move {
             let bundle = Arc::clone(&own.bundle);
             let order = match wires::order(&bundle.requires) {
@@ -718,11 +731,15 @@ impl Work<'_> {
         best.lost.push((best.reference.clone(), Lost::Newer));
         // Who uses it has to be able to do with a newer one.
         if self.unsuited(&best.name, &best).is_none() {
-            self.done.offers.push(Offer {
+            let offer = Offer {
                 installation: Arc::clone(&best.name),
                 installed: before.reference.clone(),
                 newer: best.reference.clone(),
-            });
+            };
+            // Whoever shares it gets to the same.
+            if !self.done.offers.contains(&offer) {
+                self.done.offers.push(offer);
+            }
         }
         Ok(Installation { bundle, reference: before.reference.clone(), why: Why::Installed, outputs, ..best })
     }
@@ -738,6 +755,10 @@ impl Work<'_> {
     ) -> (Vec<Given>, Meanings) {
         let bundle = &*chosen.bundle;
         let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
+        if chosen.uses.is_some() {
+            // What is there was given its values by whoever made it.
+            return (given, meaning);
+        }
         let parts = [
             (Setting::Parameter, &requirement.parameters, &bundle.parameters),
             (Setting::Credential, &requirement.credentials, &bundle.credentials),

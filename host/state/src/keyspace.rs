@@ -103,6 +103,11 @@ pub(crate) fn name(environment: &str, id: &RecordId) -> Option<Vec<u8>> {
     Some(key)
 }
 
+/// Whether the key of what belongs to a record has only the beginning of its name.
+pub(crate) fn is_shortened(key: &[u8]) -> bool {
+    key.get(17 + NAME_START) == Some(&LONG)
+}
+
 /// The key of what belongs to a record; `None` for a URN that lies in no environment.
 pub(crate) fn of(kind: Kind, id: &RecordId) -> Option<Vec<u8>> {
     let environment = Environment::of_urn(&id.urn)?;

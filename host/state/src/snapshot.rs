@@ -75,8 +75,11 @@ fn held(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Opti
     held.transpose()
 }
 
-/// What the rest of the URN of an installation begins with.
-const INSTALLATION: &[u8] = b"shared::installation.";
+/// Whether a key may be that of an installation, whatever its module: only whoever reads the entry knows.
+fn may_be_installation(key: &[u8]) -> bool {
+    const TYPE: &[u8] = b"::installation.";
+    keyspace::is_shortened(key) || key.windows(TYPE.len()).any(|part| part == TYPE)
+}
 
 /// An environment as a list of all shows it.
 pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Known, Error> {
@@ -84,7 +87,10 @@ pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) ->
     let records = table.range(&keyspace::prefix(Kind::Record, &place)).count();
     let installations = [Kind::Record, Kind::Intent]
         .into_iter()
-        .map(|kind| table.range(&[&keyspace::prefix(kind, &place)[..], INSTALLATION].concat()).count())
+        .map(|kind| {
+            let prefix = keyspace::prefix(kind, &place);
+            table.range(&prefix).filter(|(key, _)| may_be_installation(key)).count()
+        })
         .sum();
     let prefix = keyspace::prefix(Kind::Deployment, &place);
     let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
@@ -96,9 +102,10 @@ pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) ->
 /// What other environments need to know. Only what is recorded of installations is read.
 pub(crate) fn listing(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Listing, Error> {
     let place = keyspace::place(environment);
-    let of = |kind| [&keyspace::prefix(kind, &place)[..], INSTALLATION].concat();
-    let records = read_records(&table.range(&of(Kind::Record)).collect::<Vec<_>>(), environment, keys)?;
-    let pending = read_intents(table, &of(Kind::Intent), environment, keys)?;
+    let prefix = keyspace::prefix(Kind::Record, &place);
+    let stored: Vec<_> = table.range(&prefix).filter(|(key, _)| may_be_installation(key)).collect();
+    let records = read_records(&stored, environment, keys)?;
+    let pending = read_intents(table, &keyspace::prefix(Kind::Intent, &place), environment, keys)?;
     Ok(Listing::read(environment, records.iter().map(|record| &**record), &pending))
 }
 

@@ -576,7 +576,7 @@ fn what_definitions_require_is_installed_for_their_resources() {
     let up = project.run(&["up", "--yes"]).status(0);
     assert!(up.err.contains("Nothing to change"), "{}", up.err);
     // What is not required any more goes, behind what required it.
-    project.write("all.yaml", &REQUIRING.replace("    b: {type: database, params: {size: big}}\n", ""));
+    project.write("all.yaml", REQUIRING.replace("    b: {type: database, params: {size: big}}\n", ""));
     let up = project.run(&["up", "--yes"]).status(0);
     let deleted = |key: &str| up.err.find(&format!("deleted {key}"));
     let (database, server) =
@@ -610,4 +610,69 @@ fn what_is_wrong_with_requirements_of_definitions_is_told_before_anything_runs()
         told.push_str(&format!("{from} → {to}\n{err}\n"));
     }
     insta::assert_snapshot!(told);
+}
+
+/// The router is required by a resource that only the server's requirement brings into the graph.
+#[test]
+fn a_person_can_say_what_definitions_leave_open() {
+    let documents = REQUIRING
+        .replace("size: \"${params.size ?? 'small'}\", ", "")
+        .replace(", parameters: {zone: '${values.zone}'}}]", "}]");
+    let project = Project::with(&[("all.yaml", &documents)]);
+    let open = project.run(&["plan"]).status(2).err;
+    for name in ["main/router.zone", "shared.a/server.size", "shared.b/server.size"] {
+        assert!(open.contains(&format!("`--param {name}=VALUE`")), "{open}");
+    }
+    let said = ["main/router.zone=east", "shared.a/server.size=big", "shared.b/server.size=small"];
+    let words: Vec<&str> = said.iter().flat_map(|one| ["--param", one]).collect();
+    project.run(&[&["up", "--yes"][..], &words].concat()).status(0);
+    let outputs = project.run(&["outputs"]).status(0).out;
+    assert!(outputs.contains("db://big.net-of-router-east/shared.a"), "{outputs}");
+    assert!(project.run(&["up", "--yes"]).status(0).err.contains("Nothing to change"), "it is remembered");
+    let wrong = project.run(&["plan", "--param", "shared.a/server.sise=big"]).status(2).err;
+    assert_eq!(wrong.matches("error[").count(), 1, "{wrong}");
+    assert!(wrong.contains("unknown-answer") && wrong.contains("shared.a/server.size"), "{wrong}");
+}
+
+/// What is required for a workload's own resource is shared like everything else.
+#[test]
+fn what_a_definition_requires_for_a_workload_is_shared_with_other_applications() {
+    let documents = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: database}
+spec:
+  type: database
+  driver: purlin/echo
+  requires: [{name: server, bundle: 'acme/server:v1.0.0', parameters: {zone: north}}]
+  inputs: {values: {url: 'db://${bundle.dependencies.server.outputs.host}'}}
+  criteria: [{}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/server, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  parameters: [{name: zone, type: string}]
+  inputs: {values: {host: '${bundle.parameters.zone}'}}
+  outputs: [{name: host, type: string}]
+---
+apiVersion: score.dev/v1b1
+metadata: {name: web}
+containers: {main: {image: x, variables: {URL: '${resources.db.url}'}}}
+resources: {db: {type: database}}
+";
+    let project = Project::with(&[("all.yaml", documents)]);
+    let of = |app: &str, words: &[&str]| project.run(&[words, &["--app", app, "--env", "dev"]].concat());
+    of("one", &["up", "--yes"]).status(0);
+    let second = of("two", &["up", "--yes", "--new-environment"]).status(0);
+    assert!(!second.err.contains("left-out"), "{}", second.err);
+    let listed = project.run(&["installations", "list", "--format", "json"]).status(0).out;
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    let installations = listed["installations"].as_array().expect("a list");
+    let users = |one: &serde_json::Value| one["users"].as_array().map(Vec::len);
+    assert_eq!(installations.iter().map(users).collect::<Vec<_>>(), [Some(1)], "{listed}");
+    let refused = of("one", &["destroy", "--yes"]);
+    assert!(refused.status == 2 && refused.err.contains("in-use"), "{}", refused.err);
+    of("two", &["destroy", "--yes"]).status(0);
+    of("one", &["destroy", "--yes"]).status(0);
 }

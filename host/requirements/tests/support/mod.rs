@@ -81,7 +81,7 @@ pub(crate) fn required_by(catalog: &Folders, resources: &[(&str, &str)], said: &
     };
     let requirers: Vec<_> = resources.iter().map(one).collect();
     let resolving = resolve_requirements(&[], &requirers, Arc::from("dev"), catalog, said);
-    futures::executor::block_on(resolving).expect("answers")
+    futures::executor::block_on(resolving).expect("answers").finished()
 }
 
 /// The resolution of a deployment that requires bundles under names, with parameters.
@@ -91,5 +91,5 @@ pub(crate) fn deployed(catalog: &Folders, requires: &[&str], said: &Said) -> Res
     let loaded = purlin_documents::load(&[Input::Text { name: "app.yaml".into(), text }]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
     let resolving = resolve_requirements(&loaded.deployment.requires, &[], Arc::from("dev"), catalog, said);
-    futures::executor::block_on(resolving).expect("answers")
+    futures::executor::block_on(resolving).expect("answers").finished()
 }
