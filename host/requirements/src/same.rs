@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Diagnostic, InstallationField, Piece, Reference, Requirement, Setting, Template, Value, Wire,
+    Descriptor, Diagnostic, InstallationField, Part, Piece, Reference, Requirement, Setting, Template, Value,
+    Wire,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -111,7 +112,10 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
         Reference::Installation(InstallationField::Namespace) => "namespace".to_owned(),
         Reference::Context(field) if !field.path().starts_with("res.") => field.path().to_owned(),
         Reference::Value(_) => format!("{reference:?}"),
-        Reference::Resource(named, _) if named.absolute().is_some() => format!("{reference:?}"),
+        // A class that is left out is that of the resource which requires it.
+        Reference::Resource(Descriptor { class: Part::Named(_), id: Part::Named(_), .. }, _) => {
+            format!("{reference:?}")
+        }
         other => format!("{other:?} of {}", parent.name),
     }
 }

@@ -585,6 +585,7 @@ fn what_definitions_require_is_shared_by_resources_where_it_is_the_same() {
         (", parameters: {size: '${context.env.id}'}", &one),
         (", parameters: {size: \"${resources['net.default#net'].outputs.size}\"}", &one),
         (", parameters: {size: \"${resources.net.outputs.size}\"}", &each),
+        (", parameters: {size: \"${resources['net#net'].outputs.size}\"}", &each),
         (", parameters: {size: '${params.size}'}", &each),
         (", parameters: {size: '${context.res.id}'}", &each),
         (", sharing: {mode: none}", &each),
