@@ -11,6 +11,7 @@ mod compile;
 mod existing;
 mod fit;
 mod names;
+mod pick;
 mod resolve;
 mod same;
 mod there;

@@ -12,9 +12,9 @@ use purlin_model::{
 
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
-use crate::choose::{Lost, Why, candidates, choose};
+use crate::choose::{Lost, Why};
 use crate::existing::{Seen, looked_for};
-use crate::fit::{Used, fits, offered, used};
+use crate::fit::{Used, used};
 use crate::names::Names;
 use crate::there::There;
 use crate::{same, wires};
@@ -161,15 +161,21 @@ pub struct Resolution {
 impl Installation {
     /// What others are required by, and nothing requires.
     fn root(name: Arc<str>, bundle: Arc<Bundle>) -> Self {
+        let reference = bundle.reference();
+        Self::new(name, bundle, reference, Why::Root)
+    }
+
+    /// One that is made from a bundle, with nothing said of it yet.
+    pub(crate) fn new(name: Arc<str>, bundle: Arc<Bundle>, reference: BundleReference, why: Why) -> Self {
         Self {
             made_for: Arc::clone(&name),
             root: Arc::clone(&name),
             identity: None,
             name,
-            reference: bundle.reference(),
+            reference,
             location: bundle.location.clone(),
             bundle,
-            why: Why::Root,
+            why,
             lost: Vec::new(),
             passed_over: Vec::new(),
             looked_for: None,
@@ -558,192 +564,6 @@ impl Work<'_> {
         Ok(place)
     }
 
-    /// The best bundle that offers what is asked for.
-    async fn choose(
-        &mut self,
-        parent: Parent<'_>,
-        requirement: &Requirement,
-        name: &Arc<str>,
-    ) -> Result<Option<Installation>, CatalogError> {
-        let named = self.answers.with(name, &requirement.name);
-        let (named, is_before) = (
-            named.as_ref().and_then(|named| named.wish.bundle()),
-            named.as_ref().is_some_and(|named| named.is_before),
-        );
-        let Some(asked) = named.or(requirement.reference.as_ref()) else {
-            let fault = self.nobody_says(parent, requirement).await?;
-            self.done.diagnostics.push(fault);
-            return Ok(None);
-        };
-        let tags = self.catalog.tags(&asked.repository).await?;
-        let found = candidates(requirement, named, &tags);
-        let mut lost = found.lost;
-        let by_reference = match &requirement.interface.reference {
-            // Whoever cannot be asked asks for nothing.
-            Some(reference) => self.catalog.bundle(reference).await?,
-            None => None,
-        };
-        if let (Some(reference), None) = (&requirement.interface.reference, &by_reference) {
-            let message = format!(
-                "`{reference}`, whose outputs `{}` is to have, is not in the catalog",
-                requirement.name
-            );
-            let fault = Diagnostic::warning("unknown-bundle", message).at(&requirement.location);
-            self.done.diagnostics.push(fault.help("only what is used of it counts"));
-        }
-        let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
-        let mut chosen: Option<Installation> = None;
-        for (reference, why) in found.fitting {
-            if chosen.is_some() {
-                // Whether the catalog has what nobody needs was not asked.
-                if !matches!(why, Why::NoneInRange(_)) {
-                    lost.push((reference, Lost::Lower));
-                }
-                continue;
-            }
-            let Some(bundle) = self.catalog.bundle(&reference).await? else {
-                lost.push((reference, Lost::NotFound));
-                continue;
-            };
-            match fits(&offered(&bundle), requirement, &used, by_reference.as_deref()) {
-                Ok(outputs) => {
-                    let why = if is_before && why == Why::Named { Why::NamedBefore } else { why };
-                    chosen = Some(Installation {
-                        name: Arc::clone(name),
-                        root: Arc::clone(name),
-                        made_for: Arc::clone(name),
-                        identity: None,
-                        bundle,
-                        reference,
-                        why,
-                        lost: Vec::new(),
-                        passed_over: Vec::new(),
-                        looked_for: None,
-                        uses: None,
-                        group: None,
-                        given: Vec::new(),
-                        requires: Vec::new(),
-                        outputs,
-                        location: requirement.location.clone(),
-                    });
-                }
-                Err(why) => lost.push((reference, why)),
-            }
-        }
-        match chosen {
-            Some(chosen) => {
-                let is_known =
-                    named.is_some_and(|named| self.is_open_to(requirement, named, &chosen.reference, &tags));
-                if is_known {
-                    self.answers.need_not_remember(name);
-                }
-                let asked = Asked { requirement, used: &used, by_reference: by_reference.as_deref() };
-                let chosen = Installation { lost, ..chosen };
-                self.keep_version(chosen, asked).await.map(Some)
-            }
-            None => {
-                let fault = match &*tags {
-                    [] => not_there(requirement, asked, self.catalog),
-                    tags => none_fits(requirement, (asked, named.is_some()), tags, &lost),
-                };
-                self.done.diagnostics.push(fault);
-                Ok(None)
-            }
-        }
-    }
-
-    /// A requirement of which only the interface is known, and the bundles of the catalog that offer it.
-    async fn nobody_says(
-        &self,
-        parent: Parent<'_>,
-        requirement: &Requirement,
-    ) -> Result<Diagnostic, CatalogError> {
-        const MOST_ASKED: usize = 1000;
-        const TOLD: usize = 5;
-        let name = &requirement.name;
-        let used = parent.used.get(name).cloned().unwrap_or_default();
-        let by_reference = match &requirement.interface.reference {
-            Some(reference) => self.catalog.bundle(reference).await?,
-            None => None,
-        };
-        let mut fitting: Vec<BundleReference> = Vec::new();
-        for repository in self.catalog.repositories().into_iter().take(MOST_ASKED) {
-            let asked = BundleReference { repository, tag: None, digest: None };
-            let tags = self.catalog.tags(&asked.repository).await?;
-            let Some((best, _)) = choose(&asked, &tags) else { continue };
-            let Some(bundle) = self.catalog.bundle(&best).await? else { continue };
-            if fits(&offered(&bundle), requirement, &used, by_reference.as_deref()).is_ok() {
-                fitting.push(best);
-            }
-        }
-        let message = format!("nothing says which bundle `{name}` is");
-        let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
-        for one in fitting.iter().take(TOLD) {
-            fault = fault.fact(format!("`{one}` offers what is asked for"));
-        }
-        if fitting.len() > TOLD {
-            fault = fault.fact(format!("and {} more do", fitting.len() - TOLD));
-        }
-        let help = match fitting.first() {
-            Some(one) => format!("name one of them, such as `--with {name}={one}`"),
-            None => format!("name one that offers what is asked for: `--with {name}=REPOSITORY:TAG`"),
-        };
-        Ok(fault.help(help))
-    }
-
-    /// Whether a requirement would have taken a bundle without being told to. Then what is installed is all that has to
-    /// be remembered, and newer versions are offered.
-    fn is_open_to(
-        &self,
-        requirement: &Requirement,
-        named: &BundleReference,
-        chosen: &BundleReference,
-        tags: &[Arc<str>],
-    ) -> bool {
-        let is_of_it = |asked: &BundleReference| asked.repository == named.repository;
-        let is_it = |(one, why): &(BundleReference, Why)| {
-            one == chosen && matches!(why, Why::HighestInRange(_) | Why::HighestRelease)
-        };
-        requirement.reference.as_ref().is_some_and(is_of_it)
-            && candidates(requirement, None, tags).fitting.iter().any(is_it)
-    }
-
-    /// What is installed stays at its version for as long as that fits: nobody wants a database to be changed because
-    /// a folder got a new file. What is better is offered.
-    async fn keep_version(
-        &mut self,
-        mut best: Installation,
-        asked: Asked<'_>,
-    ) -> Result<Installation, CatalogError> {
-        let before = self.names.installed(&best.name);
-        let is_open = matches!(best.why, Why::HighestInRange(_) | Why::HighestRelease);
-        let Some(before) = before.filter(|before| is_open && before.reference != best.reference) else {
-            return Ok(best);
-        };
-        // What was not looked at any more, as a better one was found, could be chosen.
-        let is_it = |(one, why): &(BundleReference, Lost)| *one == before.reference && *why == Lost::Lower;
-        let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };
-        let Some(bundle) = self.catalog.bundle(&before.reference).await? else { return Ok(best) };
-        let Ok(outputs) = fits(&offered(&bundle), asked.requirement, asked.used, asked.by_reference) else {
-            return Ok(best);
-        };
-        best.lost.swap_remove(at);
-        best.lost.push((best.reference.clone(), Lost::Newer));
-        // Who uses it has to be able to do with a newer one.
-        if self.unsuited(&best.name, &best).is_none() {
-            let offer = Offer {
-                installation: Arc::clone(&best.name),
-                installed: before.reference.clone(),
-                newer: best.reference.clone(),
-            };
-            // Whoever shares it gets to the same.
-            if !self.done.offers.contains(&offer) {
-                self.done.offers.push(offer);
-            }
-        }
-        Ok(Installation { bundle, reference: before.reference.clone(), why: Why::Installed, outputs, ..best })
-    }
-
     /// What sets the parameters and credentials of a bundle, and what each of them is the same as. What the bundle
     /// does not have is left out.
     fn wire(
@@ -792,14 +612,6 @@ impl Work<'_> {
     }
 }
 
-/// What a requirement asks of a bundle.
-#[derive(Clone, Copy)]
-struct Asked<'a> {
-    requirement: &'a Requirement,
-    used: &'a BTreeSet<Arc<str>>,
-    by_reference: Option<&'a Bundle>,
-}
-
 /// A value that somebody gave.
 fn answered(part: Setting, declared: &Declared, value: serde_json::Value, location: &Location) -> Given {
     let value = Template::Constant(Value::from(value));
@@ -817,44 +629,4 @@ fn looped(
     Diagnostic::error("requirement-loop", message)
         .at(&requirement.location)
         .help("one of them has to go without the next")
-}
-
-/// A repository of which nothing is there.
-fn not_there(requirement: &Requirement, asked: &BundleReference, catalog: &dyn Catalog) -> Diagnostic {
-    let message = format!("there is no bundle `{asked}`, which `{}` is to be", requirement.name);
-    let known = catalog.repositories();
-    let near = purlin_expression::nearest(&asked.repository, known.iter().map(|name| &**name));
-    let help = match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "none of that name was read: name the file or folder that it lies in".to_owned(),
-    };
-    Diagnostic::error("no-bundle", message).at(&requirement.location).help(help)
-}
-
-fn none_fits(
-    requirement: &Requirement,
-    (asked, is_named): (&BundleReference, bool),
-    tags: &[Arc<str>],
-    lost: &[(BundleReference, Lost)],
-) -> Diagnostic {
-    const TOLD: usize = 5;
-    let message = match &requirement.version {
-        Some(range) if !is_named => {
-            format!("no version of `{}` in `{range}` fits `{}`", asked.repository, requirement.name)
-        }
-        _ => format!("`{asked}` does not fit `{}`", requirement.name),
-    };
-    let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
-    for (one, why) in lost.iter().take(TOLD) {
-        fault = fault.fact(format!("`{one}`: {why}"));
-    }
-    if lost.len() > TOLD {
-        fault = fault.fact(format!("and {} more", lost.len() - TOLD));
-    }
-    let are_known = !tags.is_empty() && lost.iter().all(|(_, why)| *why == Lost::NotFound);
-    if are_known {
-        let tags: Vec<String> = tags.iter().map(|tag| format!("`{tag}`")).collect();
-        fault = fault.fact(format!("the catalog has {} of it", tags.join(", ")));
-    }
-    fault.help(format!("name another one: `--with {}=REPOSITORY:TAG`", requirement.name))
 }

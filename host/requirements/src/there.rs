@@ -36,24 +36,9 @@ impl There {
             ..Bundle::requiring(Vec::new())
         };
         let needs = needs(one, requirement, by_hand, &outputs);
-        Self::Uses(Box::new(Installation {
-            name: Arc::clone(name),
-            root: Arc::clone(name),
-            made_for: Arc::clone(name),
-            identity: None,
-            bundle: Arc::new(bundle),
-            reference: one.reference.clone(),
-            why: if by_hand { Why::Named } else { Why::There(id(one)) },
-            lost: Vec::new(),
-            passed_over: Vec::new(),
-            looked_for: None,
-            uses: Some(Box::new((one.clone(), needs))),
-            group: None,
-            given: Vec::new(),
-            requires: Vec::new(),
-            outputs,
-            location: requirement.location.clone(),
-        }))
+        let why = if by_hand { Why::Named } else { Why::There(id(one)) };
+        let made = Installation::new(Arc::clone(name), Arc::new(bundle), one.reference.clone(), why);
+        Self::Uses(Box::new(Installation { uses: Some(Box::new((one.clone(), needs))), outputs, ..made }))
     }
 }
 
