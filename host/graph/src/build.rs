@@ -99,7 +99,10 @@ pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
     let one = |node| {
         let NodeData { found: Match::Definition(row), .. } = builder.nodes.get(node)?.1 else { return None };
         let recipe = &builder.docs.catalogue.definition(row.definition)?.recipe;
-        (!recipe.requires.is_empty()).then(|| Some((builder.nodes.key(node)?.clone(), Arc::clone(recipe))))?
+        if recipe.requires.is_empty() {
+            return None;
+        }
+        Some((builder.nodes.key(node)?.clone(), Arc::clone(recipe)))
     };
     let mut found: Vec<_> = builder.nodes.ids().filter_map(one).collect();
     found.sort_by(|(a, _), (b, _)| a.cmp(b));

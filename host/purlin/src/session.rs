@@ -205,8 +205,8 @@ impl Session<'_> {
     }
 
     /// Carries out a plan that this session made, without a word in the history; a plan of documents is for
-    /// [`Self::deploy`], which also sees to it that others do not install the same meanwhile. The stream ends with the summary; nothing
-    /// happens while nobody polls it.
+    /// [`Self::deploy`], which also keeps others from installing the same meanwhile. The stream ends with the
+    /// summary; nothing happens while nobody polls it.
     ///
     /// # Errors
     /// When the plan was made offline, or loses data that nobody allowed to be lost

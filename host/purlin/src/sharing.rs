@@ -4,8 +4,7 @@
 //! outputs are those that are recorded there. So whoever wants to know who uses something reads the records of the
 //! others. Two rules make that safe. Whoever begins to use an installation holds the lock of its environment from the
 //! moment when it was looked at until the use is recorded; and whoever deletes or replaces one holds that lock, too,
-//! and looks for uses once more before it begins. How of two who need the same thing only one makes it is told in
-//! `vacancies`.
+//! and looks for uses once more before it begins. `vacancies` lets only one of two runs make what both need.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
