@@ -1,6 +1,6 @@
 //! Documents as a model that can be changed, and as the text that the engine gets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::generate::SLOTS;
@@ -82,17 +82,6 @@ pub(crate) enum Edit {
 }
 
 impl Link {
-    const ALL: [Self; 8] = [
-        Self::Value,
-        Self::Id,
-        Self::FixedValue,
-        Self::FixedId,
-        Self::DependsOn,
-        Self::ReplaceWith,
-        Self::Within,
-        Self::Inside,
-    ];
-
     /// The input that reads an output of the other, and that output.
     fn input(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
@@ -115,12 +104,10 @@ fn params(linked: &[(u8, Link)]) -> String {
     values
 }
 
-/// The type of all manifests, which says what their reference fields read.
-fn resource_type() -> String {
-    let inputs = Link::ALL.iter().filter_map(|link| link.input());
-    let fields = inputs.flat_map(|(name, output)| {
-        (0..SLOTS)
-            .map(move |slot| format!("{name}_{slot}: {{x-reference: {{type: thing, output: {output}}}}}"))
+/// The type of all manifests, which says what the reference fields that they have read.
+fn resource_type(fields: &BTreeSet<(u8, &str, &str)>) -> String {
+    let fields = fields.iter().map(|(slot, name, output)| {
+        format!("{name}_{slot}: {{x-reference: {{type: thing, output: {output}}}}}")
     });
     format!(
         "apiVersion: purlin.dev/v1\nkind: ResourceType\nspec:\n  type: thing\n  manifest: {{group: sim.test, kind: Thing}}\n  params: {{type: object, properties: {{{}}}}}\n---\n",
@@ -248,9 +235,7 @@ impl Documents {
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let (mut wishes, mut shared, mut manifests) = (String::new(), String::new(), String::new());
-        if self.manifests {
-            text.push_str(&resource_type());
-        }
+        let mut fields = BTreeSet::new();
         for (slot, resource) in &self.resources {
             let id = resource.id(*slot);
             let dependencies = self.dependencies(*slot);
@@ -258,6 +243,10 @@ impl Documents {
                 true => {
                     let linked = [&*dependencies, &self.missing(*slot)].concat();
                     manifests.push_str(&self.manifest(resource, &id, &linked));
+                    fields.extend(linked.iter().filter_map(|(slot, link)| {
+                        let (name, output) = link.input()?;
+                        Some((*slot, name, output))
+                    }));
                     params(&linked)
                 }
                 false => self.values(resource, &dependencies),
@@ -274,6 +263,9 @@ impl Documents {
             if !wish.is_empty() {
                 let _ = writeln!(wishes, "    'thing#shared.{id}': {{{}}}", wish.join(", "));
             }
+        }
+        if self.manifests {
+            text.push_str(&resource_type(&fields));
         }
         text.push_str("apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: simulated}\nspec:\n");
         if !wishes.is_empty() {

@@ -27,12 +27,14 @@ impl Life {
         Self::with(scenario, scenario.starts.iter().cloned().enumerate().collect())
     }
 
-    /// One of its environments, with other documents and alone in the world.
-    pub(crate) fn alone(scenario: &Scenario, number: usize, documents: &Documents) -> Self {
-        Self::with(
+    /// One of its environments, with the documents that it has now, alone in the world and without a history.
+    pub(crate) fn alone(scenario: &Scenario, place: &Place) -> Self {
+        let mut alone = Self::with(
             &Scenario { steps: Vec::new(), on_disk: false, ..scenario.clone() },
-            vec![(number, documents.clone())],
-        )
+            vec![(place.number, place.documents.clone())],
+        );
+        alone.places[0].reads_as(place);
+        alone
     }
 
     fn with(scenario: &Scenario, starts: Vec<(usize, Documents)>) -> Self {

@@ -115,7 +115,8 @@ fn simulated_lives_keep_every_promise() {
     let totals = [const { AtomicU64::new(0) }; 4];
     // A panic is reported with its seed, not by itself.
     std::panic::set_hook(Box::new(|_| {}));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // Lives in a folder wait for their store now and then.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

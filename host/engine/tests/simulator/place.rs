@@ -125,6 +125,11 @@ impl Place {
         wishing.filter_map(|(slot, _)| self.urn(*slot)).collect()
     }
 
+    /// Takes what the same documents of another place were read as.
+    pub(crate) fn reads_as(&mut self, other: &Self) {
+        self.graph.clone_from(&other.graph);
+    }
+
     fn graph(&mut self) -> Result<Arc<Graph>, Fault> {
         if let Some((of, graph)) = &self.graph
             && *of == self.documents

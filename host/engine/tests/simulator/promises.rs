@@ -180,7 +180,7 @@ fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, F
     let place = &life.places[number];
     let snapshot = place.snapshot()?;
     as_wanted(place, &snapshot)?;
-    let mut other = Life::alone(scenario, place.number, &place.documents);
+    let mut other = Life::alone(scenario, place);
     let ended = run(&mut other, 0, &Step::calm(Command::up()))?;
     if !ended.is_success() {
         return Err(format!("without any history it does not succeed: {ended:?}"));
