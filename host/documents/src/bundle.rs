@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use purlin_expression::Dialect;
 use purlin_model::{
-    Bundle, BundleReference, Declared, Diagnostic, Path, Piece, Placeholder, Reference, Template, Text, Value,
+    Bundle, BundleReference, Declared, Diagnostic, Path, Piece, Placeholder, Reference, Template, Value,
 };
 
 use crate::reader::{Fields, Reader};
@@ -367,13 +367,10 @@ fn source(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Template> {
     let output = fields.need(reader, "output", "NAME").and_then(|node| reader.text(node, "`output`"));
     fields.done(reader);
     let (of, output) = (of?, output?);
-    let placeholder = Placeholder {
-        source: format!("${{bundle.dependencies.{of}.outputs.{output}}}").into(),
-        reference: Reference::Named(of.into(), Path(vec![output.into()])),
-        modifiers: None,
-        location: reader.at(&node.span),
-    };
-    Some(Template::Text(Arc::new(Text { pieces: vec![Piece::Placeholder(placeholder)] })))
+    let source = format!("${{bundle.dependencies.{of}.outputs.{output}}}");
+    let reference = Reference::Named(of.into(), Path(vec![output.into()]));
+    let placeholder = Placeholder::new(reference, None, &source, reader.at(&node.span));
+    Some(Template::Text([Piece::Placeholder(placeholder)].into()))
 }
 
 fn provides(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {

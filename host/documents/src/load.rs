@@ -147,6 +147,10 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
     loaded.diagnostics.append(&mut faults);
     loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
     at_most(&mut loaded.diagnostics);
+    // They stay for as long as the run.
+    loaded.deployment.shared.shrink_to_fit();
+    loaded.deployment.workloads.shrink_to_fit();
+    loaded.deployment.manifests.shrink_to_fit();
     loaded
 }
 

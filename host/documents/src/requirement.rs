@@ -103,10 +103,10 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
 
 /// Has the outputs that are read without a name be those of the requirement of this name.
 fn named(value: Template, name: &Arc<str>) -> Template {
-    use purlin_model::{Piece, Reference, Text};
+    use purlin_model::{Piece, Reference};
     match value {
         Template::Text(text) => {
-            let pieces = text.pieces.iter().cloned().map(|piece| match piece {
+            let pieces = text.iter().cloned().map(|piece| match piece {
                 Piece::Placeholder(mut placeholder) => {
                     if let Reference::Named(of, _) = &mut placeholder.reference
                         && of.is_empty()
@@ -117,7 +117,7 @@ fn named(value: Template, name: &Arc<str>) -> Template {
                 }
                 piece => piece,
             });
-            Template::Text(Arc::new(Text { pieces: pieces.collect() }))
+            Template::Text(pieces.collect())
         }
         Template::List(items) => Template::List(items.into_iter().map(|item| named(item, name)).collect()),
         Template::Map(entries) => {

@@ -91,7 +91,7 @@ impl Names<'_> {
             faults.push(
                 Diagnostic::error("unknown-resource", format!("no resource `{name}` is declared"))
                     .at(&placeholder.location)
-                    .spanning(placeholder.source.chars().count())
+                    .spanning(placeholder.source().chars().count())
                     .help(did_you_mean(name, what, known.iter().copied())),
             );
         });

@@ -98,7 +98,8 @@ fn references(loaded: &Loaded) -> usize {
             let place = &placeholder.location;
             let line = loaded.sources.line(&place.file, place.line).expect("a line");
             let rest: String = line.chars().skip(place.column as usize - 1).collect();
-            let (_, name) = placeholder.source.split_once(": ").expect("a name");
+            let source = placeholder.source();
+            let (_, name) = source.split_once(": ").expect("a name");
             let name = name.rsplit('/').next().unwrap_or(name);
             let rest = rest.trim_start_matches(['"', '\'']);
             assert!(rest.starts_with(name) || name.contains('='), "{place}: {name} in {line}");
@@ -167,7 +168,11 @@ fn what_is_loaded_has_its_places_and_placeholders() {
                 let place = &placeholder.location;
                 let line = loaded.sources.line(&place.file, place.line).expect("a line");
                 let rest: String = line.chars().skip(place.column as usize - 1).collect();
-                assert!(rest.starts_with(&*placeholder.source), "{place}: {} in {line}", placeholder.source);
+                assert!(
+                    rest.starts_with(&*placeholder.source()),
+                    "{place}: {} in {line}",
+                    placeholder.source()
+                );
             });
         }
     }

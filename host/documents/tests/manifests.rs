@@ -27,7 +27,7 @@ fn manifests(text: &str) -> Vec<Manifest> {
 fn show(template: &Template) -> String {
     match template {
         Template::Constant(value) => value.redact().to_string(),
-        Template::Text(text) => text.pieces.iter().map(piece).collect(),
+        Template::Text(text) => text.iter().map(piece).collect(),
         Template::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(",")),
         Template::Map(entries) => {
             let entries = entries.iter().map(|(key, value)| format!("{key}: {}", show(value)));
@@ -167,7 +167,7 @@ fn what_errors_show_of_a_reference() {
     loaded.deployment.manifests[0].params.placeholders(&mut |placeholder| {
         let Some(Modifiers { .. }) = placeholder.modifiers.as_deref() else {
             seen.push((
-                placeholder.source.to_string(),
+                placeholder.source().to_string(),
                 placeholder.location.line,
                 placeholder.location.column,
             ));

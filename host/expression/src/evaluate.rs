@@ -1,6 +1,6 @@
 //! Filling in: a template and a scope make a value.
 
-use purlin_model::{Absent, Diagnostic, Map, Modifiers, Piece, Placeholder, Template, Text, Unknown, Value};
+use purlin_model::{Absent, Diagnostic, Map, Modifiers, Piece, Placeholder, Template, Unknown, Value};
 
 use crate::pipe;
 
@@ -82,10 +82,10 @@ fn read(placeholder: &Placeholder, scope: &dyn Scope) -> Result<Option<Value>, B
 }
 
 fn at(placeholder: &Placeholder, code: &'static str, message: String) -> Diagnostic {
-    Diagnostic::error(code, message).at(&placeholder.location).spanning(placeholder.source.chars().count())
+    Diagnostic::error(code, message).at(&placeholder.location).spanning(placeholder.source().chars().count())
 }
 
-fn fill_text(text: &Text, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Option<Value> {
+fn fill_text(pieces: &[Piece], scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Option<Value> {
     let mut read = |placeholder: &Placeholder| match read(placeholder, scope) {
         Ok(value) => value,
         Err(fault) => {
@@ -93,12 +93,12 @@ fn fill_text(text: &Text, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Op
             Some(Value::Null)
         }
     };
-    if let [Piece::Placeholder(placeholder)] = &*text.pieces {
+    if let [Piece::Placeholder(placeholder)] = pieces {
         return read(placeholder);
     }
     let mut out = String::new();
     let (mut secret, mut unknown, mut too_long, mut left_out) = (false, false, None, false);
-    for piece in &text.pieces {
+    for piece in pieces {
         match piece {
             Piece::Literal(literal) => out.push_str(literal),
             Piece::Placeholder(placeholder) => {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use purlin_model::short_text;
+
 use crate::dialect::Dialect;
 use crate::fault::Fault;
 
@@ -27,7 +29,7 @@ pub(crate) fn segment(
     let rest = &text[at..end];
     if let Some(bracket) = rest.strip_prefix('[') {
         let (inner, length) = bracketed(bracket, text, at, end)?;
-        Ok((inner.into(), length + 1))
+        Ok((short_text(inner), length + 1))
     } else if let Some(name) = rest.strip_prefix('.') {
         let (segment, length) = plain(name, at + 1, dialect)?;
         Ok((segment, length + 1))
@@ -110,5 +112,5 @@ fn plain(rest: &str, at: usize, dialect: Dialect) -> Result<(Arc<str>, usize), F
             "write a name between the dots",
         ));
     }
-    Ok((name.into(), end))
+    Ok((short_text(&name), end))
 }

@@ -1,8 +1,6 @@
 //! Text with placeholders in it: where they begin and end, and what is escaped.
 
-use std::sync::Arc;
-
-use purlin_model::{Diagnostic, Location, Modifiers, Piece, Placeholder, Reference, Template, Text, Value};
+use purlin_model::{Diagnostic, Location, Modifiers, Piece, Placeholder, Reference, Template, Value};
 
 use crate::dialect::Dialect;
 use crate::fault::Fault;
@@ -45,13 +43,8 @@ pub fn parse_text(
                     if !literal.is_empty() {
                         pieces.push(Piece::Literal(std::mem::take(&mut literal).into()));
                     }
-                    let source = Arc::from(&text[dollar..end]);
-                    pieces.push(Piece::Placeholder(Placeholder {
-                        reference,
-                        source,
-                        modifiers,
-                        location: locate(dollar),
-                    }));
+                    let (source, location) = (&text[dollar..end], locate(dollar));
+                    pieces.push(Piece::Placeholder(Placeholder::new(reference, modifiers, source, location)));
                 }
                 Err(fault) => faults.push(fault.diagnose(text, locate)),
             }
@@ -70,9 +63,7 @@ pub fn parse_text(
     if !literal.is_empty() {
         pieces.push(Piece::Literal(literal.into()));
     }
-    // Documents hold many of them, and most have one piece.
-    pieces.shrink_to_fit();
-    Ok(Template::Text(Arc::new(Text { pieces })))
+    Ok(Template::Text(pieces.into()))
 }
 
 /// What a placeholder reads, and what it does with that.

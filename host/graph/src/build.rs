@@ -134,7 +134,7 @@ struct Spot<'a> {
 
 impl<'a> From<&'a Placeholder> for Spot<'a> {
     fn from(placeholder: &'a Placeholder) -> Self {
-        Self { location: &placeholder.location, length: placeholder.source.chars().count() }
+        Self { location: &placeholder.location, length: placeholder.source().chars().count() }
     }
 }
 

@@ -336,7 +336,7 @@ impl NoKey {
 
 /// A diagnostic at a placeholder.
 pub(crate) fn at(placeholder: &Placeholder, fault: Diagnostic) -> Diagnostic {
-    fault.at(&placeholder.location).spanning(placeholder.source.chars().count())
+    fault.at(&placeholder.location).spanning(placeholder.source().chars().count())
 }
 
 /// That a resource was not written as a manifest.

@@ -501,7 +501,7 @@ impl Reader<'_> {
             Below::Template(template, rest) => self.filled(template, scope, &rest, placeholder),
             Below::Missing(names, _) => {
                 let fault =
-                    Diagnostic::error(code, format!("{} reads what is not there", placeholder.source))
+                    Diagnostic::error(code, format!("{} reads what is not there", placeholder.source()))
                         .help(purlin_expression::did_you_mean("", "names", names));
                 Err(Unread::Absent(Box::new(docs::at(placeholder, fault))))
             }

@@ -271,7 +271,7 @@ impl Graph {
                 _ => EdgeKind::Reference,
             };
             if named {
-                read.push((placeholder.location.clone(), placeholder.source.clone(), kind));
+                read.push((placeholder.location.clone(), Arc::from(&*placeholder.source()), kind));
             }
         });
         read.sort();

@@ -32,6 +32,7 @@ mod reason;
 mod recipe;
 mod secret_store;
 mod share;
+mod short;
 mod template;
 pub mod trouble;
 mod urn;
@@ -69,8 +70,9 @@ pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
 pub use recipe::{DriverRequirement, Provision, Recipe};
 pub use secret_store::{SecretCommand, SecretDriver, SecretStore, SecretStoreKind};
 pub use share::{Existing, Offered, Share, Use, User};
+pub use short::short_text;
 pub use template::{
-    Absent, Access, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template, Text,
+    Absent, Access, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template,
 };
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Secret, Unknown, Value};

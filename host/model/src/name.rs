@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use crate::short_text;
+
 /// A name that breaks the rules of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -24,7 +26,7 @@ pub enum NameError {
 }
 
 macro_rules! name {
-    ($(#[$doc:meta])* $name:ident, $error:ident, $valid:path) => {
+    ($(#[$doc:meta])* $name:ident, $error:ident, $valid:path, $kept:path) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(Arc<str>);
@@ -36,7 +38,7 @@ macro_rules! name {
             /// When the text breaks the rule of SPEC §2.
             pub fn new(text: impl AsRef<str>) -> Result<Self, NameError> {
                 let text = text.as_ref();
-                Self::check(text).map(|()| Self(text.into()))
+                Self::check(text).map(|()| Self($kept(text)))
             }
 
             /// Checks a text that is not kept as a name of its own.
@@ -91,19 +93,22 @@ name!(
     /// A resource type, such as `postgres` or `acme/queue`.
     TypeName,
     Type,
-    valid_type
+    valid_type,
+    short_text
 );
 name!(
     /// A resource class, such as `default`.
     Class,
     Class,
-    valid_class
+    valid_class,
+    short_text
 );
 name!(
     /// A resource id within an environment, such as `modules.web.externals.db`.
     ResourceId,
     Id,
-    valid_id
+    valid_id,
+    Arc::from
 );
 
 impl TypeName {

@@ -3,6 +3,7 @@
 //! The types live here because recipes and requests hold them; parsing, dependencies and
 //! evaluation live in `purlin-expression`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ pub enum Template {
     /// No placeholder anywhere below.
     Constant(Value),
     /// Text with at least one placeholder.
-    Text(Arc<Text>),
+    /// Literal text and placeholders in turn. A single placeholder alone takes the value's type.
+    Text(Arc<[Piece]>),
     /// A list with a placeholder somewhere below.
     List(Vec<Template>),
     /// A map with a placeholder somewhere below.
@@ -33,7 +35,7 @@ impl Template {
         match self {
             Self::Constant(_) => {}
             Self::Text(text) => {
-                for piece in &text.pieces {
+                for piece in text.iter() {
                     if let Piece::Placeholder(placeholder) = piece {
                         visit(placeholder);
                     }
@@ -43,13 +45,6 @@ impl Template {
             Self::Map(entries) => entries.values().for_each(|item| item.placeholders(visit)),
         }
     }
-}
-
-/// Text with placeholders in it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Text {
-    /// Literal text and placeholders in turn. A single placeholder alone takes the value's type.
-    pub pieces: Vec<Piece>,
 }
 
 /// A stretch of a text.
@@ -68,10 +63,52 @@ pub struct Placeholder {
     pub reference: Reference,
     /// `?`, `??` and pipes, where it has any.
     pub modifiers: Option<Box<Modifiers>>,
-    /// As written, with `${` and `}`.
-    pub source: Arc<str>,
+    /// As written, with `${` and `}`, where [`source`](Self::source) does not make that of the reference.
+    written: Option<Arc<str>>,
     /// Where it was written.
     pub location: Location,
+}
+
+impl Placeholder {
+    /// A placeholder that was written as `source`, with `${` and `}`.
+    pub fn new(
+        reference: Reference,
+        modifiers: Option<Box<Modifiers>>,
+        source: &str,
+        location: Location,
+    ) -> Self {
+        let is_usual = modifiers.is_none() && usual(&reference).is_some_and(|usual| usual == source);
+        let written = (!is_usual).then(|| source.into());
+        Self { reference, modifiers, written, location }
+    }
+
+    /// The same, as it was written, with another reference in its place.
+    #[must_use]
+    pub fn with_reference(&self, reference: Reference) -> Self {
+        let written = Some(self.source().into());
+        Self { reference, modifiers: self.modifiers.clone(), written, location: self.location.clone() }
+    }
+
+    /// As written, with `${` and `}`.
+    pub fn source(&self) -> Cow<'_, str> {
+        match &self.written {
+            Some(written) => Cow::Borrowed(written),
+            None => Cow::Owned(usual(&self.reference).unwrap_or_default()),
+        }
+    }
+}
+
+/// How most documents write a reference to an output of a resource, which is most of what large ones hold: nobody
+/// has to keep a text that can be made again.
+fn usual(reference: &Reference) -> Option<String> {
+    let Reference::Resource(descriptor, Access::Outputs(path)) = reference else { return None };
+    let mut source = format!("${{resources['{descriptor}'].outputs");
+    for segment in &path.0 {
+        source.push('.');
+        source.push_str(segment);
+    }
+    source.push('}');
+    Some(source)
 }
 
 /// What a placeholder does beside reading (SPEC §4 [+]).
@@ -147,7 +184,7 @@ pub enum Reference {
     /// `resources.DESCRIPTOR.…`: one resource, added to the graph if it is not there.
     Resource(Descriptor, Access),
     /// `resources.START<A>B.…`: every selected resource, as a list.
-    Selected(Selector, Access),
+    Selected(Box<Selector>, Access),
     /// `values.K`: a value of the deployment.
     Value(Path),
     /// `params.K`: what the developer gave this resource.

@@ -9,7 +9,7 @@ use purlin_model::{
     Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
     InstallationField, InstallationRequest, Lifecycle, Location, Map, NameError, Part, Path, Piece,
     Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement, ResourceId, Setting, Share, Template,
-    Text, TypeName, Use, Value, Wire,
+    TypeName, Use, Value, Wire,
 };
 use serde_json::json;
 
@@ -346,11 +346,10 @@ impl Compiler<'_> {
                 map(all)
             }
             Template::Text(text) => {
-                let pieces: Vec<Piece> =
-                    text.pieces.iter().flat_map(|piece| self.pieces(piece, of)).collect();
+                let pieces: Vec<Piece> = text.iter().flat_map(|piece| self.pieces(piece, of)).collect();
                 match &*pieces {
                     [Piece::Literal(text)] => Template::Constant(Value::from(&**text)),
-                    _ => Template::Text(Arc::new(Text { pieces })),
+                    _ => Template::Text(pieces.into()),
                 }
             }
         }
@@ -373,13 +372,13 @@ impl Compiler<'_> {
                 let (path, promoted) = output_of(required, path);
                 match promoted {
                     Some(Template::Text(text)) => {
-                        let pieces = text.pieces.iter().flat_map(|piece| self.pieces(piece, required));
+                        let pieces = text.iter().flat_map(|piece| self.pieces(piece, required));
                         pieces.collect()
                     }
                     Some(Template::Constant(Value::String(text))) => vec![Piece::Literal((**text).into())],
                     _ => {
                         let reference = reads_output(required, path);
-                        vec![Piece::Placeholder(Placeholder { reference, ..placeholder.clone() })]
+                        vec![Piece::Placeholder(placeholder.with_reference(reference))]
                     }
                 }
             }
@@ -428,13 +427,10 @@ fn reads_output(installation: &Installation, path: Path) -> Reference {
 }
 
 fn reads_parameter(name: &Arc<str>, location: &Location) -> Template {
-    let placeholder = Placeholder {
-        reference: Reference::Param(Path(vec!["parameters".into(), Arc::clone(name)])),
-        modifiers: None,
-        source: format!("bundle.parameters.{name}").into(),
-        location: location.clone(),
-    };
-    Template::Text(Arc::new(Text { pieces: vec![Piece::Placeholder(placeholder)] }))
+    let reference = Reference::Param(Path(vec!["parameters".into(), Arc::clone(name)]));
+    let source = format!("bundle.parameters.{name}");
+    let placeholder = Placeholder::new(reference, None, &source, location.clone());
+    Template::Text([Piece::Placeholder(placeholder)].into())
 }
 
 /// A map, which is constant where all of it is.

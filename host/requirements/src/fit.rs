@@ -83,7 +83,7 @@ pub(crate) fn placeholders(template: &Template) -> Vec<&Placeholder> {
 /// The pieces of a template that is a text.
 pub(crate) fn pieces(template: &Template) -> &[Piece] {
     match template {
-        Template::Text(text) => &text.pieces,
+        Template::Text(pieces) => pieces,
         _ => &[],
     }
 }

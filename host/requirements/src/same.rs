@@ -58,7 +58,7 @@ pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &Siblings)
         Template::Constant(value) => format!("={value:?}"),
         Template::Text(text) => {
             let mut said = String::new();
-            for piece in &text.pieces {
+            for piece in text.iter() {
                 match piece {
                     Piece::Literal(text) => said.push_str(&format!("={text:?}")),
                     Piece::Placeholder(placeholder) => {
@@ -147,7 +147,7 @@ pub(crate) fn group(
                     InstallationField::RootName => root.to_owned(),
                 }),
                 _ => {
-                    let message = format!("the name of a group cannot read `{}`", placeholder.source);
+                    let message = format!("the name of a group cannot read `{}`", placeholder.source());
                     let fault = Diagnostic::error("unknown-group", message).at(&placeholder.location);
                     let help =
                         "it can read `${installation.root.id}`, `${installation.namespace}` and the like";

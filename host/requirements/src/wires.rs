@@ -117,7 +117,7 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
 fn fault(bundle: &Bundle, names: &HashSet<&str>, placeholder: &Placeholder) -> Option<Diagnostic> {
     let unknown = |code, message: String, name: &str, what: &str, known: Vec<&str>| {
         let fault = Diagnostic::error(code, message).at(&placeholder.location);
-        let fault = fault.spanning(placeholder.source.chars().count());
+        let fault = fault.spanning(placeholder.source().chars().count());
         Some(fault.help(did_you_mean(name, what, known)))
     };
     match &placeholder.reference {

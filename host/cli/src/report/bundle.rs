@@ -145,7 +145,7 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
     });
     let given = one.given.iter().map(|given| {
         let mut reads = Vec::new();
-        given.wire.value.placeholders(&mut |placeholder| reads.push(placeholder.source.to_string()));
+        given.wire.value.placeholders(&mut |placeholder| reads.push(placeholder.source().to_string()));
         Given { part: given.part.to_string(), name: given.wire.name.to_string(), reads }
     });
     One {

@@ -1,5 +1,6 @@
 //! Environments, declared and recorded, as plain data.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use purlin_host::Documents;
@@ -170,12 +171,11 @@ pub(crate) fn values(documents: &Documents, show_secrets: bool) -> Vec<Value> {
 fn as_written(template: &Template) -> Json {
     match template {
         Template::Constant(value) => value.redact(),
-        Template::Text(text) => text
-            .pieces
+        Template::Text(pieces) => pieces
             .iter()
             .map(|piece| match piece {
-                Piece::Literal(text) => &**text,
-                Piece::Placeholder(placeholder) => &*placeholder.source,
+                Piece::Literal(text) => Cow::Borrowed(&**text),
+                Piece::Placeholder(placeholder) => placeholder.source(),
             })
             .collect::<String>()
             .into(),

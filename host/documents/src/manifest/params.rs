@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Absent, Attribute, FieldReference, Modifiers, Piece, Placeholder, Reference, Target, Template, Text,
-    Value, Which,
+    Absent, Attribute, FieldReference, Modifiers, Piece, Placeholder, Reference, Target, Template, Value,
+    Which,
 };
 
 use super::field::{self, Field, Form, Found, Labelled, Named};
@@ -319,17 +319,12 @@ fn reading(
     policy: Policy,
     location: &purlin_model::Location,
 ) -> Template {
-    let source: Arc<str> = source.into();
     let placeholder = |read: Attribute| {
         let modifiers = policy.optional.then(|| Modifiers { absent: Absent::LeftOut, pipes: Vec::new() });
-        Piece::Placeholder(Placeholder {
-            reference: Reference::Field(Arc::new(FieldReference { target: target.clone(), read })),
-            modifiers: modifiers.map(Box::new),
-            source: source.clone(),
-            location: location.clone(),
-        })
+        let reference = Reference::Field(Arc::new(FieldReference { target: target.clone(), read }));
+        Piece::Placeholder(Placeholder::new(reference, modifiers.map(Box::new), source, location.clone()))
     };
-    let pieces = match rule.map(|rule| &rule.read) {
+    let pieces: Vec<Piece> = match rule.map(|rule| &rule.read) {
         None => vec![placeholder(Attribute::Output(purlin_model::Path(vec!["id".into()])))],
         Some(Read::Output(path)) => vec![placeholder(Attribute::Output(path.clone()))],
         Some(Read::Build(parts)) => parts
@@ -340,5 +335,5 @@ fn reading(
             })
             .collect(),
     };
-    Template::Text(Arc::new(Text { pieces }))
+    Template::Text(pieces.into())
 }

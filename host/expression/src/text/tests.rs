@@ -14,7 +14,7 @@ fn parse(text: &str, dialect: Dialect) -> Result<Template, Vec<Diagnostic>> {
 
 fn reference(text: &str, dialect: Dialect) -> Reference {
     match parse(text, dialect).expect(text) {
-        Template::Text(text) => match &*text.pieces {
+        Template::Text(text) => match &*text {
             [Piece::Placeholder(placeholder)] => placeholder.reference.clone(),
             other => panic!("{other:?}"),
         },
@@ -89,7 +89,7 @@ fn every_form_of_a_selector_reads_alike() {
         let Reference::Selected(selector, access) = reference(text, Dialect::Definition) else {
             panic!("{text} is a selector")
         };
-        assert_eq!(selector, parse_selector(expected).expect(expected), "{text}");
+        assert_eq!(*selector, parse_selector(expected).expect(expected), "{text}");
         assert_eq!(access, Access::Outputs(path("path")));
     }
 }
@@ -140,8 +140,8 @@ fn escapes_differ_by_dialect() {
     else {
         panic!("it has a placeholder")
     };
-    assert_eq!(text.pieces.len(), 3);
-    assert_eq!(text.pieces[0], Piece::Literal("${replace(\"".into()));
+    assert_eq!(text.len(), 3);
+    assert_eq!(text[0], Piece::Literal("${replace(\"".into()));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn modifiers_are_told_from_paths() {
         let Ok(Template::Text(text)) = parse_text(text, Definition, &|_| Location::default()) else {
             panic!("{text}: a template")
         };
-        let [Piece::Placeholder(placeholder)] = &*text.pieces else { panic!("one placeholder") };
+        let [Piece::Placeholder(placeholder)] = &*text else { panic!("one placeholder") };
         (placeholder.reference.clone(), placeholder.modifiers.clone().map(|modifiers| *modifiers))
     };
     let (reference, modifiers) = parsed("${resources.db#what?|x.outputs.url? | urlencode | lower}");

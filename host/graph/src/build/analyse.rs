@@ -419,7 +419,7 @@ impl<'a> Builder<'a> {
                 fault = docs::at(last, fault);
             }
             for step in way {
-                fault.related.push((step.location.clone(), format!("by {}", step.source)));
+                fault.related.push((step.location.clone(), format!("by {}", step.source())));
             }
             self.faults.push(fault.help("write one of them out"));
         }
@@ -438,6 +438,7 @@ fn without_outputs(placeholder: &Placeholder) -> Option<String> {
         return None;
     };
     let (first, rest) = path.0.split_first()?;
-    let shorter = placeholder.source.replacen(".outputs", "", 1);
-    (&**first == "outputs" && !rest.is_empty() && shorter != *placeholder.source).then_some(shorter)
+    let source = placeholder.source();
+    let shorter = source.replacen(".outputs", "", 1);
+    (&**first == "outputs" && !rest.is_empty() && shorter != *source).then_some(shorter)
 }

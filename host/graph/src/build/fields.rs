@@ -77,7 +77,13 @@ impl<'a> Builder<'a> {
             let target = match (&*named, &field.target.which) {
                 ([], _) => {
                     if !may_be_absent(placeholder) {
-                        self.miss(owner, &field.target, &placeholder.source, &placeholder.location, true);
+                        self.miss(
+                            owner,
+                            &field.target,
+                            &placeholder.source().into(),
+                            &placeholder.location,
+                            true,
+                        );
                     }
                     Target::Missing
                 }
@@ -90,8 +96,8 @@ impl<'a> Builder<'a> {
                     Target::Node(*node)
                 }
                 (several, _) => {
-                    let length = placeholder.source.chars().count();
-                    let fault = self.ambiguous(&placeholder.source, several);
+                    let length = placeholder.source().chars().count();
+                    let fault = self.ambiguous(&placeholder.source(), several);
                     self.faults.push(fault.at(&placeholder.location).spanning(length));
                     Target::Missing
                 }

@@ -59,8 +59,8 @@ impl Same<'_> {
         match (a, b) {
             (Template::Constant(a), Template::Constant(b)) => a == b,
             (Template::Text(a), Template::Text(b)) => {
-                a.pieces.len() == b.pieces.len()
-                    && a.pieces.iter().zip(&b.pieces).all(|pieces| match pieces {
+                a.len() == b.len()
+                    && a.iter().zip(b.iter()).all(|pieces| match pieces {
                         (Piece::Literal(a), Piece::Literal(b)) => a == b,
                         (Piece::Placeholder(a), Piece::Placeholder(b)) => {
                             self.references((&a.reference, in_a), (&b.reference, in_b))

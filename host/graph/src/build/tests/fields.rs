@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use purlin_model::{
     Absent, Attribute, Definition, Dependency, Deployment, Entries, FieldReference, Location, Manifest,
-    Modifiers, Path, Piece, Placeholder, Reference, ResourceId, Target, Template, Text, TypeName, Value,
-    Which,
+    Modifiers, Path, Piece, Placeholder, Reference, ResourceId, Target, Template, TypeName, Value, Which,
 };
 use serde_json::json;
 
@@ -60,17 +59,13 @@ fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
         let modifiers = reference
             .optional
             .then(|| Box::new(Modifiers { absent: Absent::LeftOut, ..Modifiers::default() }));
-        let placeholder = Placeholder {
-            reference: Reference::Field(Arc::new(FieldReference {
-                target: target(id, reference.type_name, &reference.which),
-                read: reference.read.clone(),
-            })),
-            modifiers,
-            source: format!("{field}Ref").into(),
-            location: Location::new(id, line, 1),
-        };
-        let text = Text { pieces: vec![Piece::Placeholder(placeholder)] };
-        (Arc::from(*field), Template::Text(Arc::new(text)))
+        let field_reference = Reference::Field(Arc::new(FieldReference {
+            target: target(id, reference.type_name, &reference.which),
+            read: reference.read.clone(),
+        }));
+        let place = Location::new(id, line, 1);
+        let placeholder = Placeholder::new(field_reference, modifiers, &format!("{field}Ref"), place);
+        (Arc::from(*field), Template::Text([Piece::Placeholder(placeholder)].into()))
     });
     let (namespace, own) = id.split_once('/').map_or((None, id), |(ns, own)| (Some(ns.into()), own));
     Manifest {
