@@ -241,11 +241,11 @@ mod tests {
             urn: urn(id),
             superseded: None,
             status: Status::Ready,
-            driver: purlin_state::DriverVersion {
+            driver: Arc::new(purlin_state::DriverVersion {
                 name: "acme/thing".into(),
                 version: "1.0.0".into(),
                 digest: "".into(),
-            },
+            }),
             definition: None,
             name: id.into(),
             inputs: Default::default(),

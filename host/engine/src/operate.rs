@@ -334,10 +334,10 @@ pub(crate) fn named(node: Node<'_>, state: &ResourceState) -> Option<Arc<str>> {
     observe.as_ref().or(import.as_ref()).filter(|id| state.id.expose() != &***id).cloned()
 }
 
-fn version(driver: &dyn Driver) -> DriverVersion {
-    DriverVersion {
+fn version(driver: &dyn Driver) -> Arc<DriverVersion> {
+    Arc::new(DriverVersion {
         name: driver.known_as().into(),
         version: driver.manifest().version.to_string().into(),
         digest: driver.digest().into(),
-    }
+    })
 }

@@ -11,6 +11,7 @@ use purlin_model::{
 };
 use purlin_requirements::Installation;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::files::Files;
 use crate::{Documents, Error};
@@ -49,11 +50,21 @@ pub(crate) struct Archive {
     pub(crate) folder: Option<Arc<str>>,
 }
 
-/// The beginning of an archive: what is needed of it without the texts.
+/// The beginning of an archive: what is needed of it without the texts, which are by far the most of it.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
     context: Settled,
+    #[serde(default)]
+    values: Vec<Kept>,
+}
+
+impl Head {
+    fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let head: Self = serde_json::from_slice(bytes).map_err(|_| damaged())?;
+        current(head.format)?;
+        Ok(head)
+    }
 }
 
 impl Archive {
@@ -72,9 +83,7 @@ impl Archive {
     /// # Errors
     /// As [`Self::read`].
     pub(crate) fn context(bytes: &[u8], deployment: &Arc<str>) -> Result<Context, Error> {
-        let head: Head = serde_json::from_slice(bytes).map_err(|_| damaged())?;
-        current(head.format)?;
-        let Settled { org, app, env, env_type, namespace } = head.context;
+        let Settled { org, app, env, env_type, namespace } = Head::read(bytes)?.context;
         Ok(Context {
             org: org.into(),
             app: app.into(),
@@ -82,6 +91,25 @@ impl Archive {
             namespace: namespace.into(),
             deployment: deployment.clone(),
         })
+    }
+
+    /// The names of the values that options gave, each with the file that gave it, if it was one. Reads no text.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn given_by_option(bytes: &[u8]) -> Result<Vec<(String, Option<String>)>, Error> {
+        let mut names: Vec<(String, Option<String>)> = Vec::new();
+        for value in Head::read(bytes)?.values {
+            let file = match value.origin {
+                Origin::Environment => continue,
+                Origin::File => Some(value.file),
+                Origin::Option => None,
+            };
+            // The later one is the one that counted.
+            names.retain(|(name, _)| *name != value.name);
+            names.push((value.name, file));
+        }
+        Ok(names)
     }
 
     /// What a later run has to know of what was said and made of requirements. A bundle that cannot be named any
@@ -121,13 +149,13 @@ impl Archive {
         // Older archives have no paths, but names that most likely still lead to the files.
         let is_older = self.inputs.is_empty();
         let text = |text: Text| {
-            let name: Arc<str> = text.name.into();
+            let name = text.name;
             let path = text.path.or_else(|| Some(name.clone()).filter(|name| is_older && &**name != "-"));
             let source = SourceText {
                 name,
-                text: text.text.into(),
+                text: text.text,
                 named: text.named,
-                scores: text.scores.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
+                scores: text.scores,
                 files: text.files.map(|files| files.into_iter().map(file).collect()),
             };
             (source, path)
@@ -135,26 +163,9 @@ impl Archive {
         self.sources.into_iter().map(text).collect()
     }
 
-    /// The names of the values that were given by options, each with the file that gave it, if it
-    /// was one.
-    pub(crate) fn given_by_option(self) -> Vec<(String, Option<String>)> {
-        let mut names: Vec<(String, Option<String>)> = Vec::new();
-        for value in self.values {
-            let file = match value.origin {
-                Origin::Environment => continue,
-                Origin::File => Some(value.file),
-                Origin::Option => None,
-            };
-            // The later one is the one that counted.
-            names.retain(|(name, _)| *name != value.name);
-            names.push((value.name, file));
-        }
-        names
-    }
-
     /// Where the documents lay.
     fn files(&self) -> Files {
-        let path = |text: &Text| Some((text.name.as_str().into(), text.path.clone()?));
+        let path = |text: &Text| Some((text.name.clone(), text.path.clone()?));
         let paths = self.sources.iter().filter_map(path).collect();
         Files::kept(paths, self.workspace.clone(), self.inputs.clone(), self.folder.clone())
     }
@@ -311,10 +322,10 @@ impl Kept {
 
 #[derive(Serialize, Deserialize)]
 struct Text {
-    name: String,
-    text: String,
+    name: Arc<str>,
+    text: Arc<str>,
     named: bool,
-    scores: Vec<(String, String)>,
+    scores: Vec<(Arc<str>, Arc<str>)>,
     /// Where its file lies, counted from the workspace's folder; none for what is no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<Arc<str>>,
@@ -333,18 +344,33 @@ struct Attached {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Content {
-    Text(String),
-    Bytes(Vec<u8>),
+    Text(Arc<str>),
+    Bytes(Arc<[u8]>),
 }
 
 impl Documents {
     /// Everything that they were read from, as bytes. They hold what secrets the documents hold.
     pub fn archive(&self) -> Vec<u8> {
+        // Text and numbers always become JSON.
+        serde_json::to_vec(&self.to_archive()).unwrap_or_default()
+    }
+
+    /// The digest that an archive of them has, which takes no memory: a run in which nothing changed needs no more
+    /// than that of documents of any size.
+    pub(crate) fn archive_digest(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        match serde_json::to_writer(&mut digest, &self.to_archive()) {
+            Ok(()) => digest.finalize().into(),
+            Err(_) => Sha256::digest([]).into(),
+        }
+    }
+
+    fn to_archive(&self) -> Archive {
         let Context { org, app, env, namespace, .. } = &*self.context;
         let named =
             |(name, wish): (&Arc<str>, &Option<Wish>)| Some((name.to_string(), wish.as_ref()?.to_string()));
         let used = |one: &Installation| one.uses.as_ref().map(|uses| ExistingThen::new(&uses.0));
-        let archive = Archive {
+        Archive {
             format: FORMAT,
             context: Settled {
                 org: org.to_string(),
@@ -363,14 +389,10 @@ impl Documents {
                 .sources()
                 .iter()
                 .map(|source| Text {
-                    name: source.name.to_string(),
-                    text: source.text.to_string(),
+                    name: Arc::clone(&source.name),
+                    text: Arc::clone(&source.text),
                     named: source.named,
-                    scores: source
-                        .scores
-                        .iter()
-                        .map(|(name, text)| (name.to_string(), text.to_string()))
-                        .collect(),
+                    scores: source.scores.clone(),
                     files: source.files.as_ref().map(|files| files.iter().map(attached).collect()),
                     path: self.files.path(&source.name).cloned(),
                 })
@@ -378,9 +400,7 @@ impl Documents {
             workspace: self.files.workspace.clone(),
             inputs: self.files.inputs.clone(),
             folder: self.files.folder.clone(),
-        };
-        // Text and numbers always become JSON.
-        serde_json::to_vec(&archive).unwrap_or_default()
+        }
     }
 
     /// Documents from such bytes, in the context of then, for a deployment of now.
@@ -414,16 +434,16 @@ impl Documents {
 
 fn attached(file: &AttachedFile) -> Attached {
     let content = match &file.content {
-        FileContent::Text(text) => Content::Text(text.to_string()),
-        FileContent::Bytes(bytes) => Content::Bytes(bytes.to_vec()),
+        FileContent::Text(text) => Content::Text(Arc::clone(text)),
+        FileContent::Bytes(bytes) => Content::Bytes(Arc::clone(bytes)),
     };
     Attached { path: file.path.to_string(), content }
 }
 
 fn file(file: Attached) -> AttachedFile {
     let content = match file.content {
-        Content::Text(text) => FileContent::Text(text.into()),
-        Content::Bytes(bytes) => FileContent::Bytes(bytes.into()),
+        Content::Text(text) => FileContent::Text(text),
+        Content::Bytes(bytes) => FileContent::Bytes(bytes),
     };
     AttachedFile { path: file.path.into(), content }
 }

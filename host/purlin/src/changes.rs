@@ -226,7 +226,7 @@ impl Purlin {
 /// Values that the last deployment was given by an option, that placeholders still read, and that
 /// nobody gives now: documents would go back to what they say themselves.
 fn forgotten(documents: &Documents, last: &LastDeployed) -> Result<Vec<Diagnostic>, Error> {
-    let before = last.archive()?.given_by_option();
+    let before = last.given_by_option()?;
     if before.is_empty() {
         return Ok(Vec::new());
     }

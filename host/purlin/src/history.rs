@@ -111,8 +111,7 @@ impl Session<'_> {
         let entry = match entry {
             Some(entry) => entry,
             None => {
-                let archive = documents.archive();
-                let digest: [u8; 32] = Sha256::digest(&archive).into();
+                let digest = documents.archive_digest();
                 let last = self.purlin.store().await?.last_from_documents(&environment).await?;
                 if last.is_none_or(|last| last.documents != Some(digest)) {
                     return self.deploy(plan, Some(documents), cancel).await;

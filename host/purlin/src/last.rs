@@ -5,7 +5,6 @@ use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
 use purlin_model::{Context, ContextDefaults, Said, Workspace};
 use purlin_state::{Deployment, Environment, Known};
-use sha2::{Digest as _, Sha256};
 
 use crate::archive::Archive;
 use crate::settle::settle;
@@ -25,6 +24,14 @@ impl LastDeployed {
     /// [`Error::Archive`] when a newer program wrote it, or it is damaged.
     pub fn context(&self) -> Result<Context, Error> {
         Archive::context(&self.archive, &self.deployment.id)
+    }
+
+    /// The names of the values that options gave, each with the file that gave it, if it was one.
+    ///
+    /// # Errors
+    /// As [`Self::context`].
+    pub(crate) fn given_by_option(&self) -> Result<Vec<(String, Option<String>)>, Error> {
+        Archive::given_by_option(&self.archive)
     }
 
     /// What was kept of it.
@@ -74,7 +81,7 @@ impl Purlin {
         let deployment = store.last_from_documents(&documents.environment()).await?;
         let Some(deployment) = deployment else { return Ok(LastDocuments::Unknown) };
         let Some(digest) = deployment.documents else { return Ok(LastDocuments::Unknown) };
-        if digest == <[u8; 32]>::from(Sha256::digest(documents.archive())) {
+        if digest == documents.archive_digest() {
             return Ok(LastDocuments::Same);
         }
         Ok(match store.documents(&documents.environment(), &digest).await? {

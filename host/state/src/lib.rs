@@ -21,6 +21,7 @@ mod keys;
 mod keyspace;
 mod listing;
 mod memory;
+mod packed;
 mod pool;
 mod probe;
 mod record;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use purlin_model::Urn;
 use purlin_model::driver::Inputs;
 
-use crate::Record;
+use crate::{DriverVersion, Record};
 
 /// Texts that were seen so far, for records that have the same.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     texts: HashSet<Arc<str>>,
     urns: HashSet<Urn>,
+    drivers: HashSet<Arc<DriverVersion>>,
 }
 
 impl Pool {
@@ -20,10 +21,13 @@ impl Pool {
     /// names of its inputs and outputs. Their values may be secret, and stay its own; what is the same in its inputs,
     /// params and outputs is held once.
     pub fn share(&mut self, record: &mut Record) {
-        let driver = &mut record.driver;
-        for text in [&mut driver.name, &mut driver.version, &mut driver.digest, &mut record.deployment] {
-            self.text(text);
+        match self.drivers.get(&record.driver) {
+            Some(known) => record.driver = Arc::clone(known),
+            None => {
+                self.drivers.insert(Arc::clone(&record.driver));
+            }
         }
+        self.text(&mut record.deployment);
         for text in [&mut record.definition, &mut record.holds_data].into_iter().flatten() {
             self.text(text);
         }

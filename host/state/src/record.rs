@@ -20,7 +20,7 @@ pub enum Status {
 }
 
 /// The driver that made a resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DriverVersion {
     /// `ORG/NAME`.
     pub name: Arc<str>,
@@ -67,7 +67,7 @@ pub struct Record {
     /// Whether it is whole.
     pub status: Status,
     /// What made it.
-    pub driver: DriverVersion,
+    pub driver: Arc<DriverVersion>,
     /// Id of the definition (or reference of the bundle) it was made from, if any.
     pub definition: Option<Arc<str>>,
     /// What the driver's `name` said.

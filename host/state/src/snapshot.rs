@@ -8,7 +8,7 @@ use purlin_model::Urn;
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::pool::Pool;
-use crate::table::Table;
+use crate::table::{Entries, Table};
 use crate::{
     Deployment, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Revision, Snapshot,
     Unmet, codec,
@@ -17,17 +17,41 @@ use crate::{
 /// So many records are worth a thread.
 const SHARE: usize = 256;
 
-/// Everything that is recorded in an environment. Records come first out of their bytes and then
-/// out of their seals, which takes time, so all processors help.
+/// So many records are read at a time, so that stored records that nobody needs any more make room for them.
+const BATCH: usize = 4 << 10;
+
+/// Everything that is recorded in an environment.
 pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Snapshot, Error> {
+    let records = keyspace::prefix(Kind::Record, &keyspace::place(environment));
+    with_records(read_records(table.range(&records), environment, keys)?, table, environment, keys)
+}
+
+/// The same of a table whose stored records were taken out. They are let go of as they are read: stored and read
+/// at once they would take the most memory of a whole run.
+pub(crate) fn snapshot_of(
+    stored: Entries,
+    table: &Table,
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Snapshot, Error> {
+    let prefix = keyspace::prefix(Kind::Record, &keyspace::place(environment));
+    let stored = stored.into_iter().filter(|(key, _)| key.starts_with(&prefix));
+    with_records(read_records(stored, environment, keys)?, table, environment, keys)
+}
+
+fn with_records(
+    mut records: Vec<Arc<Record>>,
+    table: &Table,
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Snapshot, Error> {
     let place = keyspace::place(environment);
     let of = |kind| keyspace::prefix(kind, &place);
-    let (records, intents) = (of(Kind::Record), of(Kind::Intent));
-    let unmet = of(Kind::Unmet);
-    let mut records = read_records(&table.range(&records).collect::<Vec<_>>(), environment, keys)?;
     // Long names are not stored in this order.
     records.sort_by(|a, b| a.urn.cmp(&b.urn).then(a.superseded.cmp(&b.superseded)));
-    let pending = read_intents(table, &intents, environment, keys)?;
+    share_urns(&mut records);
+    let pending = read_intents(table, &of(Kind::Intent), environment, keys)?;
+    let unmet = of(Kind::Unmet);
     let unmet = table.range(&unmet).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
         let unmet = codec::decode_unmet(value, &name, keys)?;
@@ -103,8 +127,8 @@ pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) ->
 pub(crate) fn listing(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Listing, Error> {
     let place = keyspace::place(environment);
     let prefix = keyspace::prefix(Kind::Record, &place);
-    let stored: Vec<_> = table.range(&prefix).filter(|(key, _)| may_be_installation(key)).collect();
-    let records = read_records(&stored, environment, keys)?;
+    let stored = table.range(&prefix).filter(|(key, _)| may_be_installation(key));
+    let records = read_records(stored, environment, keys)?;
     let pending = read_intents(table, &keyspace::prefix(Kind::Intent, &place), environment, keys)?;
     Ok(Listing::read(environment, records.iter().map(|record| &**record), &pending))
 }
@@ -144,37 +168,72 @@ fn read_intents(
     Ok(pending)
 }
 
-fn read_records(
-    stored: &[(&[u8], &[u8])],
+/// Has dependencies be the URNs of the records that they are: the threads that read them know only their own.
+fn share_urns(records: &mut [Arc<Record>]) {
+    let urns: Vec<Urn> = records.iter().map(|record| record.urn.clone()).collect();
+    for record in records.iter_mut().filter_map(Arc::get_mut) {
+        for dependency in &mut record.dependencies {
+            if let Some(urn) = urns.binary_search(dependency).ok().and_then(|at| urns.get(at)) {
+                dependency.clone_from(urn);
+            }
+        }
+    }
+}
+
+/// Reads stored records. They come first out of their bytes and then out of their seals, which takes time, so all
+/// processors help.
+fn read_records<Bytes: AsRef<[u8]> + Sync>(
+    mut stored: impl Iterator<Item = (Bytes, Bytes)>,
     environment: &Environment,
     keys: &Keyring,
 ) -> Result<Vec<Arc<Record>>, Error> {
-    let shares = stored.len() / (SHARE / 2);
-    if shares < 2 {
-        return read_part(stored, environment, keys);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut pools = vec![Pool::default(); threads];
+    let mut records = Vec::new();
+    loop {
+        let batch: Vec<_> = stored.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            return Ok(records);
+        }
+        read_batch(&batch, environment, keys, &mut pools, &mut records)?;
     }
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(shares);
+}
+
+fn read_batch<Bytes: AsRef<[u8]> + Sync>(
+    stored: &[(Bytes, Bytes)],
+    environment: &Environment,
+    keys: &Keyring,
+    pools: &mut [Pool],
+    records: &mut Vec<Arc<Record>>,
+) -> Result<(), Error> {
+    let shares = (stored.len() / (SHARE / 2)).clamp(1, pools.len());
+    let parts = stored.chunks(stored.len().div_ceil(shares)).zip(pools);
+    if shares == 1 {
+        for (part, pool) in parts {
+            records.extend(read_part(part, environment, keys, pool)?);
+        }
+        return Ok(());
+    }
     let parts: Vec<_> = thread::scope(|scope| {
-        let parts = stored.chunks(stored.len().div_ceil(threads));
-        let threads: Vec<_> =
-            parts.map(|part| scope.spawn(move || read_part(part, environment, keys))).collect();
+        let read = |(part, pool)| scope.spawn(move || read_part(part, environment, keys, pool));
+        let threads: Vec<_> = parts.map(read).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Closed))).collect()
     });
-    let mut records = Vec::with_capacity(stored.len());
     for part in parts {
         records.extend(part?);
     }
-    Ok(records)
+    Ok(())
 }
 
-fn read_part(
-    part: &[(&[u8], &[u8])],
+fn read_part<Bytes: AsRef<[u8]>>(
+    part: &[(Bytes, Bytes)],
     environment: &Environment,
     keys: &Keyring,
+    pool: &mut Pool,
 ) -> Result<Vec<Arc<Record>>, Error> {
     let prefix = environment.urn_prefix();
-    let mut pool = Pool::default();
     let records = part.iter().map(|(key, value)| {
+        let (key, value) = (key.as_ref(), value.as_ref());
         let name = || keyspace::describe(key, Some(environment));
         // What to call it matters only where it does not read.
         let mut record = codec::decode(value, "", keys).or_else(|_| codec::decode(value, &name(), keys))?;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use bytes::Bytes;
+
 use crate::encode::{Deployed, Write};
 use crate::keyspace::{self, DeploymentKey, Kind};
 
@@ -52,17 +54,23 @@ fn mixed(key: &[u8], value: &[u8]) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
+/// Entries, by key.
+pub(crate) type Entries = BTreeMap<Bytes, Bytes>;
+
 /// The entries.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    entries: BTreeMap<Vec<u8>, Vec<u8>>,
+    entries: Entries,
     tally: Tally,
+    /// Whether entries may be parts of the frames that they were read from. An entry keeps its frame, so that is
+    /// for tables that nobody writes to.
+    of_frames: bool,
 }
 
 /// All entries, by key.
 impl IntoIterator for Table {
-    type Item = (Vec<u8>, Vec<u8>);
-    type IntoIter = std::collections::btree_map::IntoIter<Vec<u8>, Vec<u8>>;
+    type Item = (Bytes, Bytes);
+    type IntoIter = std::collections::btree_map::IntoIter<Bytes, Bytes>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()
@@ -70,52 +78,66 @@ impl IntoIterator for Table {
 }
 
 impl Table {
+    /// A table to be read, whose entries are parts of the frames that they were read from.
+    pub(crate) fn of_frames() -> Self {
+        Self { of_frames: true, ..Self::default() }
+    }
+
+    pub(crate) fn shares_frames(&self) -> bool {
+        self.of_frames
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.entries.get(key).map(Vec::as_slice)
+        self.entries.get(key).map(|value| &**value)
     }
 
     /// All entries, by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.entries.iter().map(|(key, value)| (key.as_slice(), value.as_slice()))
+        self.entries.iter().map(|(key, value)| (&**key, &**value))
     }
 
     /// The entries whose keys begin so.
     pub(crate) fn range<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         let from = (Bound::Included(prefix), Bound::Unbounded);
         let entries = self.entries.range::<[u8], _>(from);
-        entries
-            .take_while(move |(key, _)| key.starts_with(prefix))
-            .map(|(key, value)| (key.as_slice(), value.as_slice()))
+        entries.take_while(move |(key, _)| key.starts_with(prefix)).map(|(key, value)| (&**key, &**value))
     }
 
-    /// Lets go of the values whose keys begin so. The tally stays that of all entries.
-    pub(crate) fn let_go(&mut self, prefix: &[u8]) {
-        let from = (Bound::Included(prefix), Bound::Unbounded);
-        let entries = self.entries.range_mut::<[u8], _>(from);
-        entries.take_while(|(key, _)| key.starts_with(prefix)).for_each(|(_, value)| *value = Vec::new());
+    /// Takes out the entries whose keys begin with this byte. The tally stays that of all entries.
+    pub(crate) fn take(&mut self, first: u8) -> Entries {
+        let mut taken = self.entries.split_off(&[first][..]);
+        if let Some(next) = first.checked_add(1) {
+            let mut behind = taken.split_off(&[next][..]);
+            self.entries.append(&mut behind);
+        }
+        taken
     }
 
     /// Puts an entry, or removes it.
-    pub(crate) fn apply(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
+    pub(crate) fn apply(&mut self, mut key: Vec<u8>, value: Option<Vec<u8>>) {
+        key.shrink_to_fit();
+        self.apply_bytes(key.into(), value.map(Bytes::from));
+    }
+
+    /// The same of parts of a frame.
+    pub(crate) fn apply_bytes(&mut self, key: Bytes, value: Option<Bytes>) {
         let Some(value) = value else {
-            if let Some((key, old)) = self.entries.remove_entry(key.as_slice()) {
+            if let Some((key, old)) = self.entries.remove_entry(&key) {
                 self.tally.subtract(&key, &old);
             }
             return;
         };
         self.tally.add(&key, &value);
-        match self.entries.get_mut(key.as_slice()) {
+        match self.entries.get_mut(&key) {
             Some(slot) => {
                 let old = std::mem::replace(slot, value);
                 self.tally.subtract(&key, &old);
             }
             None => {
-                let mut key = key;
-                key.shrink_to_fit();
                 self.entries.insert(key, value);
             }
         }

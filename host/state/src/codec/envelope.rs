@@ -16,8 +16,8 @@ use super::{Fault, damaged};
 use crate::Error;
 use crate::keys::Keyring;
 
-/// The version that is written.
-pub(super) const VERSION: u8 = 4;
+/// The version that is written. The fifth differs from the fourth in documents, which are compressed.
+pub(super) const VERSION: u8 = 5;
 /// Version and checksum.
 const HEADER: usize = 5;
 

@@ -28,6 +28,7 @@ use self::envelope::{KIND, Stored, UNSEALED, VERSION, assemble};
 use self::value::Source;
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
+use crate::packed;
 use crate::{
     Change, Deployment, Doubt, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Unmet,
 };
@@ -95,7 +96,7 @@ pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u
         out.extend_from_slice(&Sha256::digest(documents));
         Ok(())
     };
-    seal(DOCUMENTS, "the documents", &*keys.data()?, place, documents)
+    seal(DOCUMENTS, "the documents", &*keys.data()?, place, &packed::pack(documents))
 }
 
 /// Writes what is in the way of a resource.
@@ -360,8 +361,12 @@ fn digested(stored: &Stored<'_>, name: &str, keys: &Keyring) -> Result<([u8; 32]
         0..=2 => stored
             .read_2(DOCUMENTS, name, keys, |source| Ok((source.clear.array()?, sealed_bytes_of_2(source)?))),
         _ if stored.sealed.is_empty() => Err(damaged(name, OPEN)),
-        _ => stored
+        3..=4 => stored
             .read(DOCUMENTS, name, keys, |place, body| Ok((place.array()?, body.sealed.rest().to_vec()))),
+        _ => stored.read(DOCUMENTS, name, keys, |place, body| {
+            let documents = packed::unpack(body.sealed.rest(), usize::MAX);
+            Ok((place.array()?, documents.ok_or("what was compressed makes no sense")?))
+        }),
     }
 }
 
@@ -469,7 +474,8 @@ fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
 pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> Result<Vec<u8>, Error> {
     let stored = Stored::open(bytes, name)?;
     let key = to.data()?;
-    if stored.version == VERSION {
+    let kind = if stored.version == 1 { Some(RECORD) } else { stored.clear.first().copied() };
+    if stored.version == VERSION || stored.version == 4 && kind != Some(DOCUMENTS) {
         let opened = stored.unsealed(name, from)?;
         let whole = || {
             let body = stored.head()?.body;
@@ -478,7 +484,6 @@ pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> 
         };
         return whole().map_err(|detail| unwritable(name, detail));
     }
-    let kind = if stored.version == 1 { Some(RECORD) } else { stored.clear.first().copied() };
     match kind {
         Some(RECORD) => encode(&decode(bytes, name, from)?, to),
         Some(INTENT) => encode_intent(&decode_intent(bytes, name, from)?, to),

@@ -76,7 +76,7 @@ prop_compose! {
                 (None, true) => Status::Absent,
                 (None, false) => Status::Ready,
             },
-            driver: DriverVersion { name: driver.into(), version: version.into(), digest: hex.into() },
+            driver: DriverVersion { name: driver.into(), version: version.into(), digest: hex.into() }.into(),
             definition: definition.map(Into::into),
             name,
             inputs: Inputs { values, secrets, params, account },
@@ -380,7 +380,8 @@ fn plain() -> Record {
         urn: Urn::parse("urn:purlin:dev/o::a::shared::dns.default::shared.x").expect("a URN"),
         superseded: None,
         status: Status::Ready,
-        driver: DriverVersion { name: "purlin/echo".into(), version: "1.0.0".into(), digest: "".into() },
+        driver: DriverVersion { name: "purlin/echo".into(), version: "1.0.0".into(), digest: "".into() }
+            .into(),
         definition: None,
         name: "n".into(),
         inputs: Inputs { values: Value::map(), secrets: Value::map(), params: Value::map(), account: None },
@@ -551,9 +552,9 @@ fn what_is_secret_is_nowhere_in_clear() {
 fn a_newer_record_is_refused_by_name() {
     let keys = Keyring::in_memory();
     let mut bytes = encode(&plain(), &keys).expect("writes");
-    bytes[0] = 5;
+    bytes[0] = VERSION + 1;
     let error = decode(&bytes, "urn:x", &keys).expect_err("newer");
-    assert!(matches!(error, Error::Newer { found: 5, supported: 4, .. }));
+    assert!(matches!(error, Error::Newer { found: 6, supported: 5, .. }));
     assert!(error.to_string().contains("urn:x"));
 }
 
@@ -583,7 +584,7 @@ fn sentences_of_version_3_are_read_as_data() {
         // A new key writes it as the current version does.
         let to = Keyring::in_memory();
         let resealed = reseal(&entry, "x", &keys, &to).expect("seals");
-        assert_eq!((resealed[0], decode(&resealed, "x", &to).expect("reads")), (4, record.clone()));
+        assert_eq!((resealed[0], decode(&resealed, "x", &to).expect("reads")), (VERSION, record.clone()));
         // In a plan that was saved by then.
         let mut change = vec![1];
         wire::put_id(&mut change, &record.id()).expect("writes");

@@ -61,7 +61,7 @@ pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fa
         urn,
         superseded: None,
         status,
-        driver,
+        driver: driver.into(),
         definition,
         name,
         inputs,

@@ -66,7 +66,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
         urn,
         superseded,
         status,
-        driver,
+        driver: driver.into(),
         definition,
         name,
         inputs,

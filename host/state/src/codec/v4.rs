@@ -189,7 +189,7 @@ pub(super) fn get_with(
         urn,
         superseded,
         status,
-        driver,
+        driver: driver.into(),
         definition,
         name,
         inputs,

@@ -136,7 +136,7 @@ fn by_environment(table: Table) -> Vec<(Environment, Table)> {
         if at == keyspace::DATA_KEY {
             key = Some(value);
         } else if let Some(place) = keyspace::place_of(&at) {
-            parts.entry(place.to_vec()).or_default().apply(at, Some(value));
+            parts.entry(place.to_vec()).or_default().apply_bytes(at, Some(value));
         }
     }
     let mut environments = Vec::new();
@@ -144,7 +144,7 @@ fn by_environment(table: Table) -> Vec<(Environment, Table)> {
         match environment_of(&table) {
             Some(environment) => {
                 if let Some(key) = &key {
-                    table.apply(keyspace::DATA_KEY.to_vec(), Some(key.clone()));
+                    table.apply_bytes(bytes::Bytes::from_static(keyspace::DATA_KEY), Some(key.clone()));
                 }
                 environments.push((environment, table));
             }

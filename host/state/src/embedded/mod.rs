@@ -63,8 +63,16 @@ struct Inner {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
-    /// Of records their keys alone.
+    /// All but the records.
     NoRecords,
+}
+
+/// Where an environment is read from.
+enum Source<'a> {
+    /// What this process writes.
+    Held(&'a Table),
+    /// Its journal, for as long as this read takes.
+    Journal(&'a mut Reading),
 }
 
 /// What is open of it.
@@ -73,7 +81,7 @@ struct Open {
     /// The environments that are locked by this process.
     held: HashMap<Environment, Weak<Held>>,
     /// What was read last of one that is not, so that reading on costs only what is new.
-    read: Option<(Environment, Arc<Reading>)>,
+    read: Option<(Environment, Reading)>,
 }
 
 impl EmbeddedStore {
@@ -137,61 +145,59 @@ impl Inner {
         open.as_mut().map(call).ok_or(Error::Closed)
     }
 
-    /// Reads an environment: what this process wrote, else what lies in its journal. Tells the caller
-    /// whether the files are copies.
+    /// Reads an environment. Tells the caller whether the files are copies.
     fn read<T: Default>(
         &self,
         environment: &Environment,
         part: Part,
         call: impl Fn(&Table, &Keyring, bool) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.read_from(environment, part, |source, keys| match source {
+            Source::Held(table) => call(table, keys, false),
+            Source::Journal(reading) => call(&reading.table, keys, !reading.original),
+        })
+    }
+
+    /// Reads an environment from where it is.
+    fn read_from<T: Default>(
+        &self,
+        environment: &Environment,
+        part: Part,
+        call: impl Fn(Source<'_>, &Keyring) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         // A lock that was given up may live on in somebody's hands.
         let held = self.with(|open| open.held.get(environment).and_then(Weak::upgrade))?;
         if let Some(held) = held.filter(|held| !held.is_lost()) {
-            return call(&held.shared().read().table, &self.keys, false);
+            return call(Source::Held(&held.shared().read().table), &self.keys);
         }
-        let Some(reading) = self.reading(environment, part)? else { return Ok(T::default()) };
-        let result = match call(&reading.table, &self.keys, !reading.original) {
-            // Another process may have changed the key since this one read it.
-            Err(Error::Damaged { .. }) if self.keys.refresh()? => {
-                self.with(|open| open.read = None)?;
-                let Some(reading) = self.reading(environment, part)? else { return Ok(T::default()) };
-                call(&reading.table, &self.keys, !reading.original)
-            }
-            result => result,
-        };
-        drop(reading);
+        let Some(mut reading) = self.reading(environment, part)? else { return Ok(T::default()) };
+        let mut result = call(Source::Journal(&mut reading), &self.keys);
+        // Another process may have changed the key since this one read it.
+        if matches!(result, Err(Error::Damaged { .. })) && self.keys.refresh()? {
+            let place = self.root.place(environment);
+            let Some(again) = Reading::open(&place.folder)? else { return Ok(T::default()) };
+            reading = again;
+            result = call(Source::Journal(&mut reading), &self.keys);
+        }
         if part == Part::All {
             // Who has read the records seldom reads them again, and they take the most memory.
-            self.with(|open| {
-                let reading = open.read.as_mut().and_then(|(_, reading)| Arc::get_mut(reading));
-                reading.into_iter().for_each(Reading::let_go_of_records);
-            })?;
+            drop(reading.take_records());
         }
+        self.with(|open| open.read = Some((environment.clone(), reading)))?;
         result
     }
 
     /// The journal of an environment, as it is now.
-    fn reading(&self, environment: &Environment, part: Part) -> Result<Option<Arc<Reading>>, Error> {
+    fn reading(&self, environment: &Environment, part: Part) -> Result<Option<Reading>, Error> {
         let place = self.root.place(environment);
         let last = self.with(|open| open.read.take())?;
-        let mut reading = None;
-        if let Some((_, last)) = last.filter(|(last, _)| last == environment)
-            && let Some(mut last) = Arc::into_inner(last)
+        if let Some((_, mut last)) = last.filter(|(last, _)| last == environment)
             && (last.has_records || part == Part::NoRecords)
             && last.go_on(&place.folder)?
         {
-            reading = Some(last);
+            return Ok(Some(last));
         }
-        let reading = match reading {
-            Some(reading) => Some(reading),
-            None => Reading::open(&place.folder)?,
-        };
-        let reading = reading.map(Arc::new);
-        if let Some(reading) = &reading {
-            self.with(|open| open.read = Some((environment.clone(), Arc::clone(reading))))?;
-        }
-        Ok(reading)
+        Reading::open(&place.folder)
     }
 
     fn lock(self: &Arc<Self>, environment: &Environment, holder: &Holder) -> Result<Lock, Error> {
@@ -252,7 +258,7 @@ impl Inner {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
         let environment = place.environment.clone();
-        self.read(&place.environment, Part::NoRecords, move |table, keys, _| {
+        self.read(&place.environment, Part::All, move |table, keys, _| {
             match snapshot::is_known(table, &environment) {
                 true => snapshot::known(table, &environment, keys).map(Some),
                 false => Ok(None),
@@ -306,10 +312,14 @@ impl Store for EmbeddedStore {
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
         let (inner, of) = (Arc::clone(&self.0), environment.clone());
         let load = move || {
-            inner.read(&of, Part::All, |table, keys, copied| {
-                let mut snapshot = snapshot::snapshot(table, &of, keys)?;
-                snapshot.doubt = snapshot.doubt.or(copied.then_some(Doubt::Copied));
-                Ok(snapshot)
+            inner.read_from(&of, Part::All, |source, keys| match source {
+                Source::Held(table) => snapshot::snapshot(table, &of, keys),
+                Source::Journal(reading) => {
+                    let stored = reading.take_records();
+                    let mut snapshot = snapshot::snapshot_of(stored, &reading.table, &of, keys)?;
+                    snapshot.doubt = snapshot.doubt.or((!reading.original).then_some(Doubt::Copied));
+                    Ok(snapshot)
+                }
             })
         };
         blocking("purlin-state-read", load).await?

@@ -135,11 +135,11 @@ pub fn record(number: usize) -> Record {
         urn: urn(number),
         superseded: None,
         status: Status::Ready,
-        driver: DriverVersion {
+        driver: Arc::new(DriverVersion {
             name: "purlin/echo".into(),
             version: "0.1.0".into(),
             digest: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03".into(),
-        },
+        }),
         definition: Some("terraform-data".into()),
         name: urn(number).guresid().as_str().into(),
         inputs: Inputs { values: values.clone(), secrets: Value::map(), params: Value::map(), account: None },

@@ -11,6 +11,7 @@
 //! together. Numbers are little-endian.
 
 use crate::codec::wire::{Reader, put_bytes};
+use crate::packed;
 use crate::table::{Entry, Tally};
 
 pub(super) const MAGIC: &[u8; 8] = b"PURLINJ\n";
@@ -156,21 +157,10 @@ pub(super) fn seal(frame: &mut [u8], at: usize, kind: Kind, before: u32, number:
 /// Compresses the payload of the frame that begins at a place.
 pub(super) fn pack(frame: &mut Vec<u8>, at: usize) {
     if let Some(payload) = frame.get(at + FRAME..) {
-        let packed = lz4_flex::compress_prepend_size(payload);
+        let packed = packed::pack(payload);
         frame.truncate(at + FRAME);
         frame.extend_from_slice(&packed);
     }
-}
-
-/// What was compressed; `None` where it cannot have been that.
-pub(super) fn unpack(payload: &[u8]) -> Option<Vec<u8>> {
-    let (length, packed) = payload.split_first_chunk()?;
-    // LZ4 makes nothing more than this much shorter, and no more is reserved.
-    let length = u32::from_le_bytes(*length) as usize;
-    if length > LONGEST || length > packed.len().saturating_mul(256) {
-        return None;
-    }
-    lz4_flex::decompress(packed, length).ok()
 }
 
 /// Appends an entry to a payload.
@@ -182,8 +172,16 @@ pub(super) fn put_entry(payload: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>)
     }
 }
 
+/// An entry within a payload.
+pub(super) type EntryOf<'a> = (&'a [u8], Option<&'a [u8]>);
+
+/// An entry, as it is without its payload.
+pub(super) fn owned((key, value): EntryOf<'_>) -> Entry {
+    (key.to_vec(), value.map(<[u8]>::to_vec))
+}
+
 /// Reads entries until there is none; the last is `None` where it makes no sense.
-pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Option<Entry>> + '_ {
+pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Option<EntryOf<'_>>> {
     let mut reader = Reader::new(payload);
     let mut broken = false;
     std::iter::from_fn(move || {
@@ -196,8 +194,8 @@ pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Option<Entry>> + '
                 PUT => true,
                 _ => return None,
             };
-            let key = reader.bytes().ok()?.to_vec();
-            let value = if put { Some(reader.bytes().ok()?.to_vec()) } else { None };
+            let key = reader.bytes().ok()?;
+            let value = if put { Some(reader.bytes().ok()?) } else { None };
             Some((key, value))
         };
         let entry = read();

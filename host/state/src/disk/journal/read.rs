@@ -10,8 +10,8 @@ use super::scan::{self, End, Fault};
 use super::{Position, newest};
 use crate::Error;
 use crate::disk::head;
-use crate::keyspace::{self, Kind};
-use crate::table::Table;
+use crate::keyspace::Kind;
+use crate::table::{Entries, Table};
 
 /// How often to look again at what makes no sense: the process that writes may be in the midst of it.
 const LOOKS: usize = 5;
@@ -26,7 +26,7 @@ pub(crate) struct Reading {
     pub(crate) table: Table,
     /// Whether the files are those that were written last, and no copy of them.
     pub(crate) original: bool,
-    /// Whether the table has the records, not only their keys.
+    /// Whether the table has the records.
     pub(crate) has_records: bool,
 }
 
@@ -48,10 +48,10 @@ impl Reading {
         })
     }
 
-    /// Lets go of the records, which are most of it. Whoever wants them again has to open the journal again.
-    pub(crate) fn let_go_of_records(&mut self) {
-        self.table.let_go(&keyspace::all(Kind::Record));
+    /// Takes out the stored records, which are most of it. Whoever wants them again has to open the journal again.
+    pub(crate) fn take_records(&mut self) -> Entries {
         self.has_records = false;
+        self.table.take(Kind::Record as u8)
     }
 
     /// Reads what was written since; `false` where it has to be read anew.
@@ -75,7 +75,7 @@ impl Reading {
     /// Reads a journal, whatever is noted of it elsewhere; `folder` is what messages are about.
     pub(crate) fn of(folder: &Path, path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::io("open", path))?;
-        let mut table = Table::default();
+        let mut table = Table::of_frames();
         let end = scan::scan(&file, &mut table).map_err(|fault| fault.into_error(folder, path))?;
         Ok(Self { file, path: path.to_owned(), end, table, original: true, has_records: true })
     }

@@ -1,7 +1,8 @@
 //! What can be saved of a journal that is damaged.
 
-use super::frame::{self, FRAME, HEADER, Head, Header, Kind};
+use super::frame::{self, FRAME, HEADER, Head, Header, Kind, LONGEST};
 use super::scan::whole_frame;
+use crate::packed;
 use crate::table::{Entry, Table};
 
 /// What was found in the bytes of a journal.
@@ -38,7 +39,9 @@ pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
             let Some(next) = whole_frame(rest, last) else { break };
             let behind = rest.get(next..).and_then(Head::parse).map_or(last, |head| head.number);
             // As if its head were the only thing that is wrong.
-            let entries = rest.get(FRAME..next).map(|payload| frame::entries(payload).flatten().collect());
+            let entries = rest
+                .get(FRAME..next)
+                .map(|payload| frame::entries(payload).flatten().map(frame::owned).collect());
             found.parts.push(Part {
                 last: behind.saturating_sub(1),
                 entries: entries.unwrap_or_default(),
@@ -49,10 +52,12 @@ pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
         };
         let mut entries = Vec::new();
         match head.kind {
-            Kind::Base | Kind::Changes => entries = frame::entries(payload).flatten().collect(),
+            Kind::Base | Kind::Changes => {
+                entries = frame::entries(payload).flatten().map(frame::owned).collect()
+            }
             Kind::Packed => {
-                let payload = frame::unpack(payload).unwrap_or_default();
-                entries = frame::entries(&payload).flatten().collect();
+                let payload = packed::unpack(payload, LONGEST).unwrap_or_default();
+                entries = frame::entries(&payload).flatten().map(frame::owned).collect();
             }
             Kind::End => found.base = frame::get_tally(payload) == Some(base.tally()),
             Kind::Closed => {}

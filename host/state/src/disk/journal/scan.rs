@@ -8,8 +8,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use bytes::Bytes;
+
 use super::frame::{self, FORMAT, FRAME, HEADER, Head, Header, Kind, LONGEST};
 use crate::Error;
+use crate::packed;
 use crate::table::Table;
 
 /// Where a journal ends.
@@ -94,6 +97,23 @@ fn begin(file: &File) -> Result<End, Fault> {
 
 /// Reads on from where a journal ended, into the table of all before.
 pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End, Fault> {
+    let mut looked_again = None;
+    loop {
+        let behind = read_on(file, &mut end, table)?;
+        end.torn = !behind.is_empty();
+        if !end.torn || whole_frame(&behind, end.number).is_none() {
+            return Ok(end);
+        }
+        // Who writes a journal may have been writing the frame when it was read; with a whole one behind it, it
+        // is written by now. One that is damaged stays so.
+        if looked_again.replace(end.number) == Some(end.number) {
+            return Err(Fault::Damaged { at: end.length, detail: "a frame is damaged" });
+        }
+    }
+}
+
+/// Reads on up to the first frame that is not whole. Returns what is there in its place.
+fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fault> {
     let size = file.metadata()?.len();
     let damaged = |at, detail| Err(Fault::Damaged { at, detail });
     if size < end.length {
@@ -106,7 +126,7 @@ pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End,
         if head.before != end.check || head.number != end.number + 1 {
             return damaged(end.length, "a frame is missing");
         }
-        take(head.kind, &payload, end.base != 0, table)
+        take(head.kind, &mut payload, end.base != 0, table)
             .map_err(|detail| Fault::Damaged { at: end.length, detail })?;
         end.number = head.number;
         end.closed = head.kind == Kind::Closed;
@@ -125,12 +145,7 @@ pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End,
         return damaged(end.length, "the file is longer than anything that is written to it");
     }
     reader.seek(SeekFrom::Start(end.length))?;
-    let rest = behind_zeros(&mut reader)?;
-    end.torn = !rest.is_empty();
-    if end.torn && whole_frame(&rest, end.number).is_some() {
-        return damaged(end.length, "a frame is damaged");
-    }
-    Ok(end)
+    Ok(behind_zeros(&mut reader)?)
 }
 
 /// What a reader still has, but for the zeros before it; a frame may begin with some.
@@ -171,18 +186,35 @@ fn next(reader: &mut impl Read, left: u64, payload: &mut Vec<u8>) -> Result<Opti
 }
 
 /// Applies a frame to a table.
-fn take(kind: Kind, payload: &[u8], after_base: bool, table: &mut Table) -> Result<(), &'static str> {
+fn take(kind: Kind, payload: &mut Vec<u8>, after_base: bool, table: &mut Table) -> Result<(), &'static str> {
     match kind {
-        Kind::Base | Kind::Changes if after_base == (kind == Kind::Changes) => {
+        Kind::Changes if after_base => {
             for entry in frame::entries(payload) {
+                let (key, value) = frame::owned(entry.ok_or("a frame makes no sense")?);
+                table.apply(key, value);
+            }
+            Ok(())
+        }
+        // A table that is only read lets go of the frames of the base as its records are taken out of it, and a
+        // frame is one piece of memory.
+        Kind::Base if !after_base && table.shares_frames() => {
+            let payload = Bytes::from(std::mem::take(payload));
+            for entry in frame::entries(&payload) {
                 let (key, value) = entry.ok_or("a frame makes no sense")?;
+                table.apply_bytes(payload.slice_ref(key), value.map(|value| payload.slice_ref(value)));
+            }
+            Ok(())
+        }
+        Kind::Base if !after_base => {
+            for entry in frame::entries(payload) {
+                let (key, value) = frame::owned(entry.ok_or("a frame makes no sense")?);
                 table.apply(key, value);
             }
             Ok(())
         }
         Kind::Packed if !after_base => {
-            let payload = frame::unpack(payload).ok_or("a frame makes no sense")?;
-            take(Kind::Base, &payload, after_base, table)
+            let mut payload = packed::unpack(payload, LONGEST).ok_or("a frame makes no sense")?;
+            take(Kind::Base, &mut payload, after_base, table)
         }
         Kind::End if !after_base => {
             let tally = frame::get_tally(payload);
