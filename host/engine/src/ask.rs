@@ -171,7 +171,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         let before = found_inputs(&answer.inputs, found);
         answer.impact = impact(driver, call, &found.state, &before, &answer.inputs, "", false).await?;
     }
-    if let Some(record) = &base {
+    if let Some(record) = base.as_ref().filter(|record| fate::made_it(driver, record)) {
         let replaced = fate::is_replaced_unchanged(record, driver, question.forced);
         let name = record.name.expose();
         answer.impact =

@@ -61,6 +61,12 @@ pub(crate) fn is_replaced_unchanged(record: &Record, driver: &dyn Driver, forced
     forced || record.tainted || cannot_be_finished
 }
 
+/// Whether a driver made what is recorded. No driver is asked what a change does to the resource of another one:
+/// that is a replacement, and only what documents say decides the order.
+pub(crate) fn made_it(driver: &dyn Driver, record: &Record) -> bool {
+    *record.driver.name == *driver.known_as()
+}
+
 /// That another definition makes it now: a letter in `criteria` is enough for that.
 fn redefined(case: &Case<'_>) -> Option<Reason> {
     let (before, now) = (case.record.definition.as_ref()?, case.definition?);
@@ -73,7 +79,7 @@ fn replacement(case: &Case<'_>, changes: &mut [Change]) -> Vec<Reason> {
     if record.tainted {
         reasons.push(Reason::Tainted);
     }
-    if *record.driver.name != *name {
+    if !made_it(case.driver, record) {
         reasons.push(Reason::DriverChanged { before: Arc::clone(&record.driver.name), now: name.into() });
     }
     for pointer in &case.impact.replaces {
@@ -138,7 +144,7 @@ pub(crate) fn because_of(changes: &[Change], alone: bool) -> Option<Reason> {
 fn is_as_wanted(record: &Record, inputs: &Inputs, driver: &dyn Driver) -> bool {
     record.status == Status::Ready
         && record.inputs == *inputs
-        && *record.driver.name == *driver.known_as()
+        && made_it(driver, record)
         && (*record.driver.digest == *driver.digest() || !driver.manifest().implements.update)
 }
 

@@ -227,3 +227,20 @@ async fn everything_is_provisioned_where_that_is_asked_for() {
     assert_eq!(platform.done(), ["update a", "update b"]);
     assert!(locked(&platform.driver.lost).is_empty());
 }
+
+/// No driver is asked about what another one made. Which order it would have asked for decided once whether a
+/// resource waited, and only where something else forced its replacement as well.
+#[tokio::test]
+async fn a_driver_is_not_asked_about_what_another_one_made() {
+    let mut platform = Platform::with(FULL);
+    let other = platform.add_driver("test/other", FULL);
+    let of = |a: &str| documents(&[("a", a), ("b", "fixed: <a.id>")], &[]);
+    platform.deploys(&of("fixed: 1, first: yes")).await;
+    platform.done();
+    // `first: yes` has a driver say that the old one has to go first.
+    let elsewhere = of("fixed: 2, first: yes").replace("test/scripted", "test/other");
+    let plan = platform.plan(&elsewhere).await.expect("a plan");
+    assert!(plan.steps.iter().all(|step| !step.delete_before_replace), "{:#?}", plan.steps);
+    assert_eq!(platform.deploys(&elsewhere).await, ["delete b", "delete a"]);
+    assert_eq!(platform.done_by(&other), ["create a", "create b"]);
+}

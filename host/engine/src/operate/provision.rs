@@ -257,7 +257,10 @@ impl Task<'_> {
         };
         // In which order it is replaced was decided with the plan.
         let name = record.name.expose();
-        let impact = ask::impact(driver, call, &record.state, &record.inputs, &inputs, name, false).await?;
+        let impact = match fate::made_it(driver, record) {
+            true => ask::impact(driver, call, &record.state, &record.inputs, &inputs, name, false).await?,
+            false => Impact::default(),
+        };
         let mut changes = diff::inputs(Some(&record.inputs), &inputs);
         let case = Case {
             record,
