@@ -10,7 +10,6 @@ use purlin_state::{Change, Record};
 use super::Recorded;
 use crate::error::Error;
 use crate::plan::{Action, Step, Warning, ends};
-use crate::recorded::exists;
 
 /// Who uses installations of an environment from other ones, in words for people, by the URN of the installation.
 pub type Users = HashMap<Urn, Vec<Arc<str>>>;
@@ -104,7 +103,8 @@ pub(super) fn check(steps: &[Step], graph: &Graph, users: &Users) -> Result<(), 
 /// What was handed over, and nobody uses any more, with what it depended on: all of it, but for what something that
 /// stays needs.
 pub(super) fn left(recorded: &Recorded, users: &Users) -> HashSet<Urn> {
-    let is_left = |record: &&Arc<Record>| record.abandoned && exists(record);
+    // One that an interrupted deletion left as absent goes too: only its place in the state is left to delete.
+    let is_left = |record: &&Arc<Record>| record.abandoned;
     let mut left: HashSet<Urn> =
         recorded.all_current().filter(is_left).map(|record| record.urn.clone()).collect();
     let stays = |record: &&Arc<Record>| !left.contains(&record.urn) || users.contains_key(&record.urn);
