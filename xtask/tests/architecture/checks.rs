@@ -253,7 +253,7 @@ fn texts_are_parsed_once(house: &House) -> Vec<Fault> {
         house.below_cli().filter(move |one| !parsers.contains(&one.name.as_str()))
     };
     let mut faults = needs(6, behind(), &FORMATS);
-    faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${"]));
+    faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${\""]));
     faults
 }
 
