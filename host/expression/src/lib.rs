@@ -16,6 +16,7 @@ mod pipe;
 mod placeholder;
 mod read;
 mod text;
+mod written;
 
 pub use descriptor::{DescriptorError, parse_descriptor, parse_selector};
 pub use dialect::Dialect;
@@ -24,3 +25,4 @@ pub use input_path::{InputPathError, parse_input_path};
 pub use nearest::{did_you_mean, is_slip, nearest, one_edit};
 pub use read::{PathError, read_path};
 pub use text::parse_text;
+pub use written::{read_template, write_template};

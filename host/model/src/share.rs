@@ -1,6 +1,6 @@
 //! What is recorded of an installation beside what is of every resource, so that others can use it (SPEC §6).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,11 @@ pub struct Share {
     /// The digest of that, in hex.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub interface: Arc<str>,
+    /// The outputs that its bundle makes from those of its requirements, where its driver gives the others: by name,
+    /// a value in the words of definitions. They are computed where they are read, so that they follow what they
+    /// are made from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub promoted: BTreeMap<Arc<str>, serde_json::Value>,
     /// The installation of another environment that it stands for. Then it is none itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<Use>,
@@ -71,7 +76,8 @@ impl Share {
         offers: Vec<Offered>,
     ) -> Self {
         let interface = digest(&offers);
-        Self { namespace, group, by_hand: false, provides, offers, interface, uses: None }
+        let promoted = BTreeMap::new();
+        Self { namespace, group, by_hand: false, provides, offers, interface, promoted, uses: None }
     }
 
     /// Whether what is recorded of its interface is what was written down once.

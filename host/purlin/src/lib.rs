@@ -46,6 +46,7 @@ mod last;
 mod losses;
 mod outputs;
 mod probed;
+mod promoted;
 mod reconcile;
 mod saved;
 mod secrets;

@@ -8,6 +8,8 @@ use purlin_model::driver::ManifestFile;
 use purlin_model::{Key, Value};
 use purlin_state::Record;
 
+use crate::promoted::Recorded;
+
 /// What a deployment came to.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
@@ -22,6 +24,7 @@ pub struct Outputs {
 /// Collects what the records of one environment hold.
 pub fn outputs(records: &[Arc<Record>]) -> Outputs {
     let mut outputs = Outputs::default();
+    let recorded = Recorded::new(records);
     let mut sorted: Vec<(Key, &Record)> =
         records.iter().filter_map(|record| Some((record.urn.key()?, &**record))).collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
@@ -37,7 +40,7 @@ pub fn outputs(records: &[Arc<Record>]) -> Outputs {
         }
         let manifests = record.state.manifests.iter().cloned();
         outputs.manifests.extend(manifests.map(|manifest| (key.clone(), manifest)));
-        outputs.resources.insert(key, record.state.outputs.clone());
+        outputs.resources.insert(key, recorded.outputs(record));
     }
     outputs
 }

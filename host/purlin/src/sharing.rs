@@ -217,7 +217,7 @@ impl Purlin {
             let Some(environment) = Environment::of_urn(&urn) else { continue };
             match self.find(&urn).await? {
                 Some(record) => {
-                    let values = Template::Constant(record.state.outputs.clone());
+                    let values = Template::Constant(self.outputs_of(&record).await?);
                     one.recipe = Arc::new(Recipe { values, ..Recipe::clone(&one.recipe) });
                 }
                 None => gone.push(is_gone(&urn, &environment).at(&one.location)),
@@ -344,7 +344,7 @@ impl Session<'_> {
                 Template::Constant(values) => values,
                 _ => &Value::Null,
             };
-            if *planned != record.state.outputs {
+            if *planned != self.purlin.outputs_of(&record).await? {
                 let message = format!("`{urn}` has changed since the plan was made");
                 let fault = Diagnostic::error("deployed-meanwhile", message).at(&request.location);
                 return Err(Error::Documents(vec![fault.help("give the same command again")]));

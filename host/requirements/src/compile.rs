@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use purlin_expression::write_template;
 use purlin_model::{
     Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
     InstallationField, InstallationRequest, Lifecycle, Location, Map, NameError, Part, Path, Piece,
@@ -196,12 +197,15 @@ impl Compiler<'_> {
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
             outputs: self.outputs(),
             secret: secret.map(|one| Arc::clone(&one.name)).collect(),
-            share: Arc::new(Share::new(
-                Arc::clone(&self.resolution.namespace),
-                self.one.group.clone(),
-                bundle.provides.clone(),
-                offered(bundle),
-            )),
+            share: Arc::new(Share {
+                promoted: self.promoted(),
+                ..Share::new(
+                    Arc::clone(&self.resolution.namespace),
+                    self.one.group.clone(),
+                    bundle.provides.clone(),
+                    offered(bundle),
+                )
+            }),
             required_by,
             location: self.one.location.clone(),
         }
@@ -267,6 +271,18 @@ impl Compiler<'_> {
             Some(_) => own.collect(),
             None => own.chain(promoted(bundle).map(|wire| Arc::clone(&wire.name))).collect(),
         }
+    }
+
+    /// What a bundle with a driver makes from the outputs of its requirements, to be recorded beside what its driver
+    /// says.
+    fn promoted(&self) -> BTreeMap<Arc<str>, serde_json::Value> {
+        let bundle = &*self.one.bundle;
+        let wires = promoted(bundle).filter(|_| bundle.driver.is_some());
+        wires
+            .filter_map(|wire| {
+                Some((Arc::clone(&wire.name), write_template(&self.filled(&wire.value, self.one))?))
+            })
+            .collect()
     }
 
     /// The outputs of a bundle without a driver: its parameters of these names, and what its requirements give it.

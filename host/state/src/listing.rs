@@ -54,10 +54,10 @@ impl Listing {
         let own = records.clone().filter(|record| record.superseded.is_none());
         let own = own.filter_map(|record| {
             let share = record.share.as_ref().filter(|share| share.uses.is_none())?;
-            let names = match &record.state.outputs {
-                Value::Map(map) => map.keys().cloned().collect(),
-                _ => BTreeSet::new(),
-            };
+            let mut names: BTreeSet<Arc<str>> = share.promoted.keys().cloned().collect();
+            if let Value::Map(map) = &record.state.outputs {
+                names.extend(map.keys().cloned());
+            }
             Some(Listed {
                 urn: record.urn.clone(),
                 definition: record.definition.clone(),

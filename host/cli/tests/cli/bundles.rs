@@ -676,3 +676,74 @@ resources: {db: {type: database}}
     of("two", &["destroy", "--yes"]).status(0);
     of("one", &["destroy", "--yes"]).status(0);
 }
+
+/// A promoted output of a bundle with a driver is an output like those of the driver: in `purlin outputs`, for other
+/// applications, and never older than the requirement's outputs that it reads.
+#[test]
+fn outputs_of_requirements_are_promoted_beside_those_of_a_driver() {
+    let documents = |host: &str| {
+        format!(
+            "apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {{name: acme/server, version: 1.0.0}}
+spec:
+  driver: purlin/echo
+  credentials: [{{name: root, type: string}}]
+  inputs: {{values: {{host: {host}}}, secrets: {{password: '${{bundle.credentials.root}}'}}}}
+  outputs: [{{name: host, type: string}}, {{name: password, type: string}}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {{name: acme/store, version: 1.0.0}}
+spec:
+  driver: purlin/echo
+  inputs: {{values: {{bucket: media}}}}
+  outputs: [{{name: bucket, type: string}}]
+  requires:
+    - name: server
+      bundle: 'acme/server:v1.0.0'
+      credentials: {{root: correct-horse}}
+      outputs: {{address: 'tcp://${{outputs.host}}:80/$\\{{x}}', login: 'root:${{outputs.password}}'}}
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {{id: site}}
+spec:
+  type: site
+  driver: purlin/echo
+  requires: [{{name: store, bundle: 'acme/store:v1.0.0'}}]
+  inputs: {{values: {{reads: '${{bundle.dependencies.store.outputs.bucket}} ${{bundle.dependencies.store.outputs.address}}'}}}}
+  criteria: [{{}}]
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  shared: {{site: {{type: site}}}}
+"
+        )
+    };
+    let project = Project::with(&[("all.yaml", &documents("a.local"))]);
+    let of = |app: &str, words: &[&str]| project.run(&[words, &["--app", app, "--env", "dev"]].concat());
+    let outputs = |app: &str, words: &[&str]| -> serde_json::Value {
+        let words = [&["outputs", "--format", "json"], words].concat();
+        serde_json::from_str(&of(app, &words).status(0).out).expect("JSON")
+    };
+    of("one", &["up", "--yes"]).status(0);
+    let store = outputs("one", &[])["resources"]["installation.default#shared.site/store"].clone();
+    assert_eq!((&store["bucket"], &store["address"]), (&"media".into(), &"tcp://a.local:80/${x}".into()));
+    assert!(!store.to_string().contains("correct-horse"), "{store}");
+    let shown = outputs("one", &["--show-secrets"]);
+    assert_eq!(shown["resources"]["installation.default#shared.site/store"]["login"], "root:correct-horse");
+    // Another application uses it.
+    let site = |app: &str| outputs(app, &[])["resources"]["site.default#shared.site"]["reads"].clone();
+    of("two", &["up", "--yes", "--new-environment"]).status(0);
+    assert_eq!(site("two"), "media tcp://a.local:80/${x}");
+    assert!(of("two", &["up", "--yes"]).status(0).err.contains("Nothing to change"));
+    // Only the requirement changes.
+    project.write("all.yaml", documents("b.local"));
+    of("one", &["up", "--yes"]).status(0);
+    let store = outputs("one", &[])["resources"]["installation.default#shared.site/store"].clone();
+    assert_eq!(store["address"], "tcp://b.local:80/${x}");
+    of("two", &["up", "--yes"]).status(0);
+    assert_eq!(site("two"), "media tcp://b.local:80/${x}");
+}

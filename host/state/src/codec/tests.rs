@@ -120,6 +120,7 @@ fn share() -> impl Strategy<Value = Share> {
         |(namespace, group, by_hand, provides, offers, uses)| Share {
             by_hand,
             uses,
+            promoted: offers.iter().map(|one| (Arc::clone(&one.name), "${params.a}".into())).collect(),
             ..Share::new(namespace, group, provides, offers)
         },
     )
