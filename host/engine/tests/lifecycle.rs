@@ -3,11 +3,11 @@
 
 mod support;
 
-use purlin_engine::{Action, CancelToken, Error, Phase};
+use purlin_engine::{Action, CancelToken, DestroyOptions, Error, Phase};
 use purlin_model::Unfinished;
-use purlin_model::driver::Implements;
-use purlin_state::Status;
-use support::{PLAIN, Platform, things};
+use purlin_model::driver::{Implements, ResourceState};
+use purlin_state::{Change, Record, Status};
+use support::{PLAIN, Platform, documents, things};
 
 /// `b` and `c` read `a`, `d` reads nothing.
 const FOUR: &str = "
@@ -292,4 +292,22 @@ resources:
     assert!(!shown.contains("hunter2"), "{shown}");
     let clear = workload.document.reveal().expect("known").to_string();
     assert!(clear.contains("db://u:hunter2@host"), "{clear}");
+}
+
+/// A run was killed between the deletion of something that was handed over and its record, and the next one found
+/// out that it is gone.
+#[tokio::test]
+async fn what_was_handed_over_and_is_gone_already_leaves_the_state() {
+    let platform = Platform::new();
+    platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 2")], &[])).await;
+    let record = platform.record("shared.a").await.expect("recorded");
+    let gone = Record { status: Status::Absent, abandoned: true, state: ResourceState::default(), ..record };
+    platform.write(vec![Change::Put(Box::new(gone))]).await;
+    let base = platform.base().await.expect("records that agree");
+    let options = DestroyOptions { only_left: true, ..DestroyOptions::default() };
+    let plan = purlin_engine::destroy(&platform.context(), base, &platform.shelf, options).await;
+    let summary = platform.run(plan.expect("a plan"), CancelToken::default()).await.1;
+    assert!(summary.is_success());
+    assert!(platform.record("shared.a").await.is_none());
+    assert!(platform.record("shared.b").await.is_some());
 }
