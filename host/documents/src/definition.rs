@@ -65,6 +65,7 @@ pub(crate) fn read(
         values: body.inputs.values,
         secrets: body.inputs.secrets,
         secret_refs: body.inputs.secret_refs,
+        promoted: None,
         provision: body.provision,
         requires: body.requires,
         lifecycle: body.lifecycle,

@@ -154,6 +154,7 @@ fn echo() -> Recipe {
         values: Template::default(),
         secrets: Template::default(),
         secret_refs: None,
+        promoted: None,
         provision: Vec::new(),
         requires: Vec::new(),
         lifecycle: Lifecycle::default(),

@@ -379,9 +379,12 @@ impl Reader<'_> {
         let provisioned = self.run.provisioned;
         match read {
             Read::Id => Ok(key.map_or(Value::Null, |key| key.id().into())),
-            Read::Outputs(path) => match below(UNKNOWN_OUTPUT, provisioned.outputs(node), path) {
-                Err(Unread::Absent(_)) if provisioned.has_more_outputs(node) => Ok(Value::unknown()),
-                read => read,
+            Read::Outputs(path) => match self.promoted(node, path, placeholder) {
+                Some(read) => read,
+                None => match below(UNKNOWN_OUTPUT, provisioned.outputs(node), path) {
+                    Err(Unread::Absent(_)) if provisioned.has_more_outputs(node) => Ok(Value::unknown()),
+                    read => read,
+                },
             },
             Read::Values(path) => below("unknown-input", provisioned.values(node), path),
             Read::Account => Ok(provisioned.account(node).map_or(Value::unknown(), Cow::into_owned)),
@@ -389,6 +392,33 @@ impl Reader<'_> {
                 .map_or(Value::Null, |key| Urn::new(&self.run.graph.context, key).guresid().as_str().into())),
             Read::Field(path) => self.field(node, path, placeholder),
         }
+    }
+
+    /// A promoted output of an installation, or all of its outputs where it has some of these; none where its driver
+    /// says what is read.
+    fn promoted(
+        &self,
+        node: NodeId,
+        path: &Path,
+        placeholder: &Placeholder,
+    ) -> Option<Result<Value, Unread>> {
+        let graph = self.run.graph;
+        let promoted = graph.docs().installation_of(&graph.nodes, node)?.recipe.promoted.as_ref()?;
+        let found = text::below(promoted, path);
+        if matches!(found, Below::Missing(_, 0)) {
+            return None;
+        }
+        let made = self.below(found, Scope::Recipe(node), UNKNOWN_OUTPUT, placeholder);
+        if !path.0.is_empty() {
+            return Some(made);
+        }
+        let own = self.run.provisioned.outputs(node).map(Cow::into_owned);
+        Some(made.map(|made| match (own, made) {
+            (Some(Value::Map(own)), Value::Map(made)) => Value::Map(
+                own.iter().chain(made.iter()).map(|(name, value)| (name.clone(), value.clone())).collect(),
+            ),
+            (own, _) => own.unwrap_or_else(Value::unknown),
+        }))
     }
 
     /// A part of a composite attribute: what the target is called, what was asked of it, or what it

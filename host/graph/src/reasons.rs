@@ -254,9 +254,7 @@ impl Graph {
             }
         }
         if let Some(recipe) = docs.recipe(&self.nodes, from) {
-            let templates =
-                recipe.account.iter().chain([&recipe.values, &recipe.secrets]).chain(&recipe.secret_refs);
-            roots.extend(templates.map(|template| (template, Scope::Recipe(from))));
+            roots.extend(recipe.templates().map(|template| (template, Scope::Recipe(from))));
         }
         let mut read = Vec::new();
         text::visit(docs, &self.nodes, roots, &mut |placeholder, scope| {

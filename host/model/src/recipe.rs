@@ -32,6 +32,9 @@ pub struct Recipe {
     /// `inputs.secret_refs`: a tree with leaves `{store, ref, version}` or `{value}`. Never
     /// together with `secrets`.
     pub secret_refs: Option<Template>,
+    /// Outputs that are made from those of other resources, a map, beside the outputs of the driver: what a bundle
+    /// promotes from its requirements.
+    pub promoted: Option<Template>,
     /// Resources to add whenever this recipe is used.
     pub provision: Vec<Provision>,
     /// The bundles that each resource needs which this recipe provisions. Its templates read their outputs as
@@ -42,6 +45,14 @@ pub struct Recipe {
     pub lifecycle: Lifecycle,
     /// Where the recipe was written.
     pub location: Location,
+}
+
+impl Recipe {
+    /// Everything that may hold placeholders of this recipe, but for the params of what it provisions.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        let Self { account, values, secrets, secret_refs, promoted, .. } = self;
+        account.iter().chain([values, secrets]).chain(secret_refs).chain(promoted)
+    }
 }
 
 /// One entry of `provision`: co-provisioning [G].

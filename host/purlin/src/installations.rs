@@ -45,7 +45,7 @@ pub(crate) fn install(
             return Err(resolution.diagnostics);
         }
         loaded.deployment.installations = compile(&resolution)?;
-        loaded.deployment.requirers = purlin_requirements::requirers(&resolution)?;
+        loaded.deployment.requirers = purlin_requirements::requirers(&resolution);
         if is_last {
             return Ok(resolution);
         }

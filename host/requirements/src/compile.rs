@@ -1,7 +1,6 @@
 //! From a resolution to what a graph is built from: each bundle becomes a recipe, each requirement an edge
 //! (SPEC §6).
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -19,9 +18,6 @@ use crate::resolve::{Given, Installation, Requirer, Resolution};
 
 /// The driver of bundles that say none. What it is given becomes the outputs.
 const REGISTERS: &str = "purlin/echo";
-
-/// How many pieces of texts outputs that are made from outputs may come to. Each level can double them.
-const MOST_PIECES: u32 = 100_000;
 
 /// What nobody has said, as faults: nothing can be made before somebody does.
 pub fn unsaid(resolution: &Resolution) -> Vec<Diagnostic> {
@@ -57,12 +53,11 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
     let all = &resolution.installations;
     let mut faults: Vec<Diagnostic> = Vec::new();
     let mut compiled = Vec::with_capacity(all.len());
-    let pieces_left = Cell::new(MOST_PIECES);
     let mut parents = parents(resolution);
     for (place, one) in all.iter().enumerate() {
         match ResourceId::new(&one.name) {
             Ok(id) => compiled.push(
-                Compiler { resolution, one, pieces_left: &pieces_left }
+                Compiler { resolution, one }
                     .request(id, parents.get_mut(place).map(std::mem::take).unwrap_or_default()),
             ),
             // Of a bad name, what is named after it has one, too.
@@ -70,37 +65,19 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
             Err(_) => {}
         }
     }
-    faults.extend(too_long(&pieces_left, all.last().map(|last| &last.location)));
     if faults.is_empty() { Ok(compiled) } else { Err(faults) }
 }
 
 /// The recipes of the resources whose definitions require bundles, as a graph is built from them: sorted by key, each
 /// naming the installations that its requirements end in.
-///
-/// # Errors
-/// Where filling them in comes to more than anybody could want.
-pub fn requirers(resolution: &Resolution) -> Result<Vec<purlin_model::Requirer>, Vec<Diagnostic>> {
-    let pieces_left = Cell::new(MOST_PIECES);
+pub fn requirers(resolution: &Resolution) -> Vec<purlin_model::Requirer> {
     let one = |Requirer { key, recipe, own }: &Requirer| {
-        let compiler = Compiler { resolution, one: own, pieces_left: &pieces_left };
+        let compiler = Compiler { resolution, one: own };
         purlin_model::Requirer { key: key.clone(), recipe: Arc::new(compiler.definition(recipe)) }
     };
     let mut compiled: Vec<_> = resolution.requirers.iter().map(one).collect();
     compiled.sort_by(|a, b| a.key.cmp(&b.key));
-    let last = resolution.requirers.last().map(|last| &last.recipe.location);
-    match too_long(&pieces_left, last) {
-        Some(fault) => Err(vec![fault]),
-        None => Ok(compiled),
-    }
-}
-
-fn too_long(pieces_left: &Cell<u32>, location: Option<&Location>) -> Option<Diagnostic> {
-    if pieces_left.get() > 0 {
-        return None;
-    }
-    let fault = Diagnostic::error("too-long", "outputs are made from outputs without end");
-    let fault = location.map_or(fault.clone(), |location| fault.at(location));
-    Some(fault.help("write some of the texts out"))
+    compiled
 }
 
 fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
@@ -138,7 +115,6 @@ fn parents(resolution: &Resolution) -> Vec<Vec<(RequiredBy, Location)>> {
 struct Compiler<'a> {
     resolution: &'a Resolution,
     one: &'a Installation,
-    pieces_left: &'a Cell<u32>,
 }
 
 impl Compiler<'_> {
@@ -163,6 +139,7 @@ impl Compiler<'_> {
                 values: Template::default(),
                 secrets: Template::default(),
                 secret_refs: None,
+                promoted: None,
                 provision: Vec::new(),
                 requires: Vec::new(),
                 lifecycle: Lifecycle::default(),
@@ -189,16 +166,17 @@ impl Compiler<'_> {
         let parent = required_by.first().and_then(|(by, _)| self.parent(by));
         let bundle = &self.one.bundle;
         let secret = bundle.parameters.iter().filter(|one| one.is_sensitive);
+        let recipe = Arc::new(self.recipe());
         InstallationRequest {
             id,
-            recipe: Arc::new(self.recipe()),
+            recipe: Arc::clone(&recipe),
             params: Arc::new(self.params(parent)),
             schema: Arc::new(self.schema()),
             needs_driver: bundle.has_steps && bundle.driver.is_none(),
             outputs: self.outputs(),
             secret: secret.map(|one| Arc::clone(&one.name)).collect(),
             share: Arc::new(Share {
-                promoted: self.promoted(),
+                promoted: kept(recipe.promoted.as_ref()),
                 ..Share::new(
                     Arc::clone(&self.resolution.namespace),
                     self.one.group.clone(),
@@ -256,6 +234,7 @@ impl Compiler<'_> {
             values,
             secrets: self.filled(&bundle.secrets, self.one),
             secret_refs: None,
+            promoted: self.promoted(),
             provision: Vec::new(),
             requires: Vec::new(),
             lifecycle: bundle.lifecycle.clone(),
@@ -263,26 +242,20 @@ impl Compiler<'_> {
         }
     }
 
-    /// The names of its outputs. What a bundle with a driver makes from the outputs of its requirements is read there.
+    /// The names of its outputs.
     fn outputs(&self) -> Vec<Arc<str>> {
         let bundle = &*self.one.bundle;
-        let own = bundle.outputs.iter().map(|one| Arc::clone(&one.name));
-        match bundle.driver {
-            Some(_) => own.collect(),
-            None => own.chain(promoted(bundle).map(|wire| Arc::clone(&wire.name))).collect(),
-        }
+        let own = bundle.outputs.iter().map(|one| &one.name);
+        own.chain(promoted(bundle).map(|wire| &wire.name)).cloned().collect()
     }
 
-    /// What a bundle with a driver makes from the outputs of its requirements, to be recorded beside what its driver
-    /// says.
-    fn promoted(&self) -> BTreeMap<Arc<str>, serde_json::Value> {
+    /// The outputs that a bundle with a driver makes from those of its requirements.
+    fn promoted(&self) -> Option<Template> {
         let bundle = &*self.one.bundle;
         let wires = promoted(bundle).filter(|_| bundle.driver.is_some());
-        wires
-            .filter_map(|wire| {
-                Some((Arc::clone(&wire.name), write_template(&self.filled(&wire.value, self.one))?))
-            })
-            .collect()
+        let entries: Entries<Template> =
+            wires.map(|wire| (Arc::clone(&wire.name), self.filled(&wire.value, self.one))).collect();
+        (!entries.is_empty()).then(|| Template::Map(Box::new(entries)))
     }
 
     /// The outputs of a bundle without a driver: its parameters of these names, and what its requirements give it.
@@ -362,7 +335,7 @@ impl Compiler<'_> {
                 map(all)
             }
             Template::Text(text) => {
-                let pieces: Vec<Piece> = text.iter().flat_map(|piece| self.pieces(piece, of)).collect();
+                let pieces: Vec<Piece> = text.iter().map(|piece| self.piece(piece, of)).collect();
                 match &*pieces {
                     [Piece::Literal(text)] => Template::Constant(Value::from(&**text)),
                     _ => Template::Text(pieces.into()),
@@ -371,34 +344,21 @@ impl Compiler<'_> {
         }
     }
 
-    /// What stands for a piece. An output that an installation makes from those of what it requires is read
-    /// there.
-    fn pieces(&self, piece: &Piece, of: &Installation) -> Vec<Piece> {
-        let Some(left) = self.pieces_left.get().checked_sub(1) else { return Vec::new() };
-        self.pieces_left.set(left);
-        let Piece::Placeholder(placeholder) = piece else { return vec![piece.clone()] };
+    /// What stands for a piece.
+    fn piece(&self, piece: &Piece, of: &Installation) -> Piece {
+        let Piece::Placeholder(placeholder) = piece else { return piece.clone() };
         match &placeholder.reference {
-            Reference::Installation(field) => vec![Piece::Literal(self.field(*field, of))],
+            Reference::Installation(field) => Piece::Literal(self.field(*field, of)),
             Reference::Named(name, path) => {
                 let required = of.requires.iter().find(|(known, _)| known == name);
-                let Some(required) = required.and_then(|(_, at)| self.resolution.installations.get(*at))
-                else {
-                    return vec![piece.clone()];
-                };
-                let (path, promoted) = output_of(required, path);
-                match promoted {
-                    Some(Template::Text(text)) => {
-                        let pieces = text.iter().flat_map(|piece| self.pieces(piece, required));
-                        pieces.collect()
+                match required.and_then(|(_, at)| self.resolution.installations.get(*at)) {
+                    Some(required) => {
+                        Piece::Placeholder(placeholder.with_reference(reads_output(required, path)))
                     }
-                    Some(Template::Constant(Value::String(text))) => vec![Piece::Literal((**text).into())],
-                    _ => {
-                        let reference = reads_output(required, path);
-                        vec![Piece::Placeholder(placeholder.with_reference(reference))]
-                    }
+                    None => piece.clone(),
                 }
             }
-            _ => vec![piece.clone()],
+            _ => piece.clone(),
         }
     }
 
@@ -414,19 +374,10 @@ impl Compiler<'_> {
     }
 }
 
-/// An output by the name that the installation has for it; and what that is made from, where it is not its own.
-fn output_of<'a>(installation: &'a Installation, path: &Path) -> (Path, Option<&'a Template>) {
-    let mut path = path.clone();
-    let Some(first) = path.0.first_mut() else { return (path, None) };
-    if let Some(own) = installation.outputs.get(first) {
-        *first = Arc::clone(own);
-    }
-    let bundle = &installation.bundle;
-    if bundle.outputs.iter().any(|one| one.name == *first) {
-        return (path, None);
-    }
-    let made = promoted(bundle).find(|wire| wire.name == *first).map(|wire| &wire.value);
-    (path, made)
+/// Promoted outputs as a record keeps them.
+fn kept(promoted: Option<&Template>) -> BTreeMap<Arc<str>, serde_json::Value> {
+    let Some(Template::Map(entries)) = promoted else { return BTreeMap::new() };
+    entries.iter().filter_map(|(name, value)| Some((Arc::clone(name), write_template(value)?))).collect()
 }
 
 /// The outputs that a bundle makes from those of its requirements, but for what it gives itself.
@@ -435,7 +386,14 @@ fn promoted(bundle: &Bundle) -> impl Iterator<Item = &Wire> {
     wires.filter(|wire| !bundle.outputs.iter().any(|output| output.name == wire.name))
 }
 
-fn reads_output(installation: &Installation, path: Path) -> Reference {
+/// Reads an output by the name that the installation has for it.
+fn reads_output(installation: &Installation, path: &Path) -> Reference {
+    let mut path = path.clone();
+    if let Some(first) = path.0.first_mut()
+        && let Some(own) = installation.outputs.get(first)
+    {
+        *first = Arc::clone(own);
+    }
     let id = ResourceId::new(&installation.name).map_or(Part::Omitted, Part::Named);
     let class = Part::Named(Class::default_class());
     let descriptor = Descriptor { type_name: TypeName::installation(), class, id };

@@ -414,8 +414,9 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
     ));
     let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &Said::default());
     assert_eq!(errors(&resolution), [""; 0]);
-    let faults = compile(&resolution).expect_err("too long");
-    assert_eq!(faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["too-long"]);
+    // Each level reads the outputs of the next, and none holds the texts of all below it.
+    let compiled = compile(&resolution).expect("compiles");
+    assert_eq!(compiled.len(), resolution.installations.len());
 }
 
 /// A deployment reads what it requires by the name that it gives it.

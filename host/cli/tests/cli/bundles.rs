@@ -747,3 +747,85 @@ spec:
     of("two", &["up", "--yes"]).status(0);
     assert_eq!(site("two"), "media tcp://b.local:80/${x}");
 }
+
+/// Promoted outputs of bundles with drivers, two levels deep: with a parameter of the bundle that promotes them, as a
+/// map, and with what a Deployment reads by the name of the installation.
+const PROMOTED: &str = "apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/server, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  inputs: {values: {host: a.local, ports: [80, 443], meta: {zone: x}}}
+  outputs: [{name: host, type: string}, {name: ports, type: array}, {name: meta, type: object}]
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/mid, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  parameters: [{name: suffix, type: string, default: \"it's\"}]
+  inputs: {values: {own: mid}}
+  outputs: [{name: own, type: string}]
+  requires:
+    - name: server
+      bundle: {reference: 'acme/server:v1.0.0'}
+      outputs:
+        port: '${outputs.ports[1]}'
+        all: {h: '${outputs.host | upper}', p: ['${outputs.ports[0]}', 5], z: '${outputs.meta.zone ?? \"none\"}'}
+        suffixed: '${outputs.host}/${bundle.parameters.suffix | urlencode}'
+---
+apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {name: acme/top, version: 1.0.0}
+spec:
+  driver: purlin/echo
+  inputs: {values: {own: top}}
+  outputs: [{name: own, type: string}]
+  requires:
+    - name: mid
+      bundle: {reference: 'acme/mid:v1.0.0'}
+      outputs: {url: 'x://${outputs.suffixed}:${outputs.port}', copy: '${outputs.all}', named: '${installation.name}'}
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  requires: [{name: top, bundle: 'acme/top:v1.0.0'}]
+  shared: {site: {type: site, params: {url: \"${resources['installation#top'].outputs.url}\", z: \"${resources['installation#top'].outputs.copy.z}\", n: \"${resources['installation#top'].outputs.named}\"}}}
+---
+apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: site}
+spec: {type: site, driver: purlin/echo, inputs: {values: {url: '${params.url}', z: '${params.z}', n: '${params.n}'}}, criteria: [{}]}
+";
+
+#[test]
+fn a_deployment_reads_promoted_outputs() {
+    let project = Project::with(&[("all.yaml", PROMOTED)]);
+    let outputs = |project: &Project| -> serde_json::Value {
+        let outputs = project.run(&["outputs", "--format", "json"]).status(0).out;
+        serde_json::from_str::<serde_json::Value>(&outputs).expect("JSON")["resources"].take()
+    };
+    project.run(&["up", "--yes"]).status(0);
+    let now = outputs(&project);
+    let all = serde_json::json!({"h": "A.LOCAL", "p": [80, 5], "z": "x"});
+    let url = |host: &str| format!("x://{host}/it%27s:443");
+    assert_eq!(
+        now["installation.default#top"],
+        serde_json::json!({"own": "top", "url": url("a.local"), "copy": all, "named": "top"})
+    );
+    assert_eq!(
+        now["site.default#shared.site"],
+        serde_json::json!({"url": url("a.local"), "z": "x", "n": "top"})
+    );
+    assert!(project.run(&["up", "--yes"]).status(0).err.contains("Nothing to change"));
+    // In the same run in which the server changes.
+    project.write("all.yaml", PROMOTED.replace("host: a.local", "host: b.local"));
+    let up = project.run(&["up", "--yes"]).status(0);
+    assert!(up.err.contains("2 updated"), "{}", up.err);
+    assert_eq!(outputs(&project)["site.default#shared.site"]["url"], url("b.local"));
+    let wrong = PROMOTED.replace("outputs.url}", "outputs.urll}");
+    project.write("all.yaml", wrong);
+    let refused = project.run(&["plan"]).status(2).err;
+    assert!(refused.contains("unknown-output") && refused.contains("did you mean `url`"), "{refused}");
+    project.run(&["destroy", "--yes"]).status(0);
+}

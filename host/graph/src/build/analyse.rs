@@ -50,9 +50,7 @@ impl<'a> Builder<'a> {
 
     fn recipe(&mut self, node: NodeId) {
         let Some(recipe) = self.docs.recipe(&self.nodes, node) else { return };
-        let templates =
-            recipe.account.iter().chain([&recipe.values, &recipe.secrets]).chain(&recipe.secret_refs);
-        for template in templates {
+        for template in recipe.templates() {
             self.walk(node, template, Scope::Recipe(node));
         }
         for (index, provision) in (0_u32..).zip(&recipe.provision) {
