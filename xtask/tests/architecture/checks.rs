@@ -253,7 +253,10 @@ fn texts_are_parsed_once(house: &House) -> Vec<Fault> {
         house.below_cli().filter(move |one| !parsers.contains(&one.name.as_str()))
     };
     let mut faults = needs(6, behind(), &FORMATS);
-    faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${\""]));
+    faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${"]));
+    // A placeholder knows how it was written: this one line writes, and nothing reads it again.
+    let writes = "let mut source = format!(\"${{resources['{descriptor}'].outputs\");";
+    faults.retain(|fault| !(fault.place.ends_with("model/src/template.rs") && fault.what.contains(writes)));
     faults
 }
 
