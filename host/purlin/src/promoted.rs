@@ -1,11 +1,12 @@
 //! Promoted outputs: those that an installation makes from the outputs of its requirements (SPEC §6). They are not
 //! recorded: they are computed from what is, so that they are never older than that.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_expression::{Scope, Unread, evaluate, read_template};
-use purlin_model::{Access, Diagnostic, Key, Path, Placeholder, Reference, Value};
+use purlin_model::{Access, Diagnostic, Key, Path, Placeholder, Reference, Urn, Value};
 use purlin_state::{Environment, Record};
 
 use crate::{Error, Purlin};
@@ -15,12 +16,17 @@ use crate::{Error, Purlin};
 const DEEPEST: usize = 64;
 
 /// The current records of an environment.
-pub(crate) struct Recorded<'a>(HashMap<Key, &'a Record>);
+pub(crate) struct Recorded<'a> {
+    records: HashMap<Key, &'a Record>,
+    /// All outputs of the installations that promote some, each computed once: every level may read the next twice.
+    known: RefCell<HashMap<Urn, Value>>,
+}
 
 impl<'a> Recorded<'a> {
     pub(crate) fn new(records: &'a [Arc<Record>]) -> Self {
         let current = records.iter().filter(|record| record.superseded.is_none());
-        Self(current.filter_map(|record| Some((record.urn.key()?, &**record))).collect())
+        let records = current.filter_map(|record| Some((record.urn.key()?, &**record))).collect();
+        Self { records, known: RefCell::default() }
     }
 
     /// All outputs of a record: those that its driver said, and what is made from those of others. What cannot be
@@ -35,6 +41,9 @@ impl<'a> Recorded<'a> {
         else {
             return own.clone();
         };
+        if let Some(known) = self.known.borrow().get(&record.urn) {
+            return known.clone();
+        }
         let mut outputs = own.as_map().cloned().unwrap_or_default();
         let scope = Within { recorded: self, record, depth: depth - 1 };
         for (name, written) in &share.promoted {
@@ -43,7 +52,9 @@ impl<'a> Recorded<'a> {
                 outputs.insert(Arc::clone(name), value);
             }
         }
-        Value::Map(outputs)
+        let outputs = Value::Map(outputs);
+        self.known.borrow_mut().insert(record.urn.clone(), outputs.clone());
+        outputs
     }
 }
 
@@ -58,7 +69,7 @@ impl Scope for Within<'_> {
     fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
         let found = match &placeholder.reference {
             Reference::Resource(descriptor, Access::Outputs(path)) => {
-                let of = descriptor.absolute().and_then(|key| self.recorded.0.get(&key));
+                let of = descriptor.absolute().and_then(|key| self.recorded.records.get(&key));
                 of.and_then(|record| at(&self.recorded.outputs_within(record, self.depth), path))
             }
             Reference::Param(path) => at(&self.record.inputs.params, path),
