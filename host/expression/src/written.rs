@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::{Dialect, parse_text};
 
 /// A template as JSON, whose texts hold placeholders as definitions write them. None where it reads something
-/// other than outputs of a resource or its own params.
+/// other than outputs of a resource, its own params, or its context.
 pub fn write_template(template: &Template) -> Option<Json> {
     Some(match template {
         Template::Constant(value) => escaped(value.reveal().ok()?),
@@ -71,6 +71,9 @@ fn write_placeholder(text: &mut String, placeholder: &Placeholder) -> Option<()>
         Reference::Param(path) => {
             text.push_str("params");
             write_path(text, path)?;
+        }
+        Reference::Context(field) => {
+            let _ = write!(text, "context.{}", field.path());
         }
         _ => return None,
     }
@@ -162,6 +165,7 @@ mod tests {
             "${params['a.b'] ?? \"it's\" | urlencode | upper}",
             "${params.a ?? 5}",
             "${params.a ?? []}",
+            "${context.env.id}-${context.res.guresid}",
         ] {
             let template = parsed(text);
             let json = write_template(&template).expect(text);
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_only_a_graph_can_read_is_not_written() {
-        for text in ["${context.env.id}", "${resources['a<b'].outputs.c}", "${resources.a.guresid}"] {
+        for text in ["${values.a}", "${resources['a<b'].outputs.c}", "${resources.a.guresid}"] {
             assert_eq!(write_template(&parsed(text)), None, "{text}");
         }
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_expression::{Scope, Unread, evaluate, read_template};
-use purlin_model::{Access, Diagnostic, Key, Path, Placeholder, Reference, Urn, Value};
+use purlin_model::{Access, ContextField, Diagnostic, Key, Path, Placeholder, Reference, Urn, Value};
 use purlin_state::{Environment, Record};
 
 use crate::{Error, Purlin};
@@ -73,11 +73,32 @@ impl Scope for Within<'_> {
                 of.and_then(|record| at(&self.recorded.outputs_within(record, self.depth), path))
             }
             Reference::Param(path) => at(&self.record.inputs.params, path),
+            Reference::Context(field) => self.context(*field),
             _ => None,
         };
         found.ok_or_else(|| {
             let message = format!("{} reads what is not recorded", placeholder.source());
             Unread::Absent(Box::new(Diagnostic::error("not-recorded", message)))
+        })
+    }
+}
+
+impl Within<'_> {
+    /// What a record tells of its context, which is all but the type of its environment.
+    fn context(&self, field: ContextField) -> Option<Value> {
+        let Record { urn, share, deployment, .. } = self.record;
+        let (environment, key) = (Environment::of_urn(urn)?, urn.key()?);
+        Some(match field {
+            ContextField::OrgId => (&*environment.org).into(),
+            ContextField::AppId => (&*environment.app).into(),
+            ContextField::EnvId => (&*environment.env).into(),
+            ContextField::EnvType => return None,
+            ContextField::Namespace => (&*share.as_ref()?.namespace).into(),
+            ContextField::DeployId => (&**deployment).into(),
+            ContextField::ResId => key.id().into(),
+            ContextField::ResType => key.type_name().into(),
+            ContextField::ResClass => key.class().into(),
+            ContextField::ResGuresid => urn.guresid().as_str().into(),
         })
     }
 }

@@ -784,7 +784,7 @@ spec:
   requires:
     - name: mid
       bundle: {reference: 'acme/mid:v1.0.0'}
-      outputs: {url: 'x://${outputs.suffixed}:${outputs.port}', copy: '${outputs.all}', named: '${installation.name}'}
+      outputs: {url: 'x://${outputs.suffixed}:${outputs.port}', copy: '${outputs.all}', named: '${installation.name} in ${context.env.id}'}
 ---
 apiVersion: purlin.dev/v1
 kind: Deployment
@@ -811,11 +811,11 @@ fn a_deployment_reads_promoted_outputs() {
     let url = |host: &str| format!("x://{host}/it%27s:443");
     assert_eq!(
         now["installation.default#top"],
-        serde_json::json!({"own": "top", "url": url("a.local"), "copy": all, "named": "top"})
+        serde_json::json!({"own": "top", "url": url("a.local"), "copy": all, "named": "top in development"})
     );
     assert_eq!(
         now["site.default#shared.site"],
-        serde_json::json!({"url": url("a.local"), "z": "x", "n": "top"})
+        serde_json::json!({"url": url("a.local"), "z": "x", "n": "top in development"})
     );
     assert!(project.run(&["up", "--yes"]).status(0).err.contains("Nothing to change"));
     // In the same run in which the server changes.
@@ -828,4 +828,40 @@ fn a_deployment_reads_promoted_outputs() {
     let refused = project.run(&["plan"]).status(2).err;
     assert!(refused.contains("unknown-output") && refused.contains("did you mean `url`"), "{refused}");
     project.run(&["destroy", "--yes"]).status(0);
+}
+
+/// Each of forty bundles promotes twice what the next one promotes: computed anew for each reader, that would not end.
+#[test]
+fn outputs_that_are_promoted_twice_at_each_level_are_computed_once() {
+    const LEVELS: usize = 40;
+    let level = |number: usize| {
+        let next = number + 1;
+        format!(
+            "apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {{name: acme/l{number}, version: 1.0.0}}
+spec:
+  driver: purlin/echo
+  requires: [{{name: a, bundle: 'acme/l{next}:v1.0.0', outputs: {{x: '${{outputs.x}}${{outputs.x}}'}}}}]
+---
+"
+        )
+    };
+    let mut documents: String = (0..LEVELS).map(level).collect();
+    documents.push_str(&format!(
+        "apiVersion: purlin.dev/v1
+kind: Bundle
+metadata: {{name: acme/l{LEVELS}, version: 1.0.0}}
+spec: {{driver: purlin/echo, inputs: {{values: {{x: ''}}}}, outputs: [{{name: x, type: string}}]}}
+---
+apiVersion: purlin.dev/v1
+kind: Deployment
+spec: {{requires: [{{name: top, bundle: 'acme/l0:v1.0.0'}}]}}
+"
+    ));
+    let project = Project::with(&[("all.yaml", &documents)]);
+    project.run(&["up", "--yes"]).status(0);
+    let outputs = project.run(&["outputs", "--format", "json"]).status(0).out;
+    let outputs: serde_json::Value = serde_json::from_str(&outputs).expect("JSON");
+    assert_eq!(outputs["resources"]["installation.default#top"], serde_json::json!({"x": ""}));
 }
