@@ -1,9 +1,12 @@
 //! What every stored thing is wrapped in.
 //!
 //! ```text
-//! version, 1 byte │ CRC-32 of the rest, 4 bytes │ sealed part: length, bytes │ clear part
+//! version, 1 byte │ CRC-32, 4 bytes │ sealed part: length, bytes │ clear part
 //! clear part, since version 3: kind, 1 byte │ what it is found by: length, bytes [│ body]
 //! ```
+//!
+//! The checksum is of what follows it, and since version 5 of the version too: a changed bit must not
+//! turn an entry into one of another version.
 //!
 //! The body is the sealed part, or in a store that has no key, where nothing is secret, the end of
 //! the clear one.
@@ -16,7 +19,8 @@ use super::{Fault, damaged};
 use crate::Error;
 use crate::keys::Keyring;
 
-/// The version that is written. The fifth differs from the fourth in documents, which are compressed.
+/// The version that is written. The fifth differs from the fourth in documents, which are compressed,
+/// and in the checksum.
 pub(super) const VERSION: u8 = 5;
 /// Version and checksum.
 const HEADER: usize = 5;
@@ -38,9 +42,19 @@ pub(super) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8
     }
     let (header, rest) = bytes.split_at_mut(HEADER);
     if let [_, checksum @ ..] = header {
-        checksum.copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
+        checksum.copy_from_slice(&self::checksum(VERSION, rest));
     }
     Ok(bytes)
+}
+
+/// The checksum of an entry of this version, of which this is the rest.
+fn checksum(version: u8, rest: &[u8]) -> [u8; 4] {
+    let mut hasher = crc32fast::Hasher::new();
+    if version >= 5 {
+        hasher.update(&[version]);
+    }
+    hasher.update(rest);
+    hasher.finalize().to_le_bytes()
 }
 
 /// Bytes taken apart.
@@ -65,7 +79,7 @@ impl<'a> Stored<'a> {
         let (Some(checksum), Some(rest)) = (bytes.get(1..HEADER), bytes.get(HEADER..)) else {
             return Err(damaged(name, "it is cut short"));
         };
-        if crc32fast::hash(rest).to_le_bytes() != checksum {
+        if self::checksum(version, rest) != checksum {
             return Err(damaged(name, "its checksum is wrong"));
         }
         let mut reader = Reader::new(rest);

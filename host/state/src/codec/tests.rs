@@ -343,6 +343,16 @@ proptest! {
         prop_assert!(decode(&bytes, "x", &keys).is_err());
     }
 
+    /// A single bit makes version 5 of version 4 and of version 7.
+    #[test]
+    fn a_changed_version_is_noticed(record in record(), version in any::<u8>()) {
+        let keys = Keyring::in_memory();
+        let mut bytes = encode(&record, &keys).expect("writes");
+        let unchanged = bytes[0] == version;
+        bytes[0] = version;
+        prop_assert_eq!(decode(&bytes, "x", &keys).is_ok(), unchanged);
+    }
+
     #[test]
     fn arbitrary_bytes_are_refused_or_read(bytes in vec(any::<u8>(), 0..300)) {
         let _ = decode(&bytes, "x", &Keyring::in_memory());
@@ -579,6 +589,8 @@ fn sentences_of_version_3_are_read_as_data() {
             assemble(&[], &head(RECORD, |out| wire::put_id(out, &record.id())).expect("a head"), &body)
                 .expect("written");
         entry[0] = 3;
+        let checksum = crc32fast::hash(&entry[5..]);
+        entry[1..5].copy_from_slice(&checksum.to_le_bytes());
         let keys = Keyring::in_memory();
         record.status = Status::Partial(expected);
         assert_eq!(decode(&entry, "x", &keys).expect("reads"), record);
