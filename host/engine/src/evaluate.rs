@@ -17,7 +17,7 @@ pub(crate) struct Known {
     /// Its resolved `inputs.values`.
     pub values: Value,
     /// Its resolved `driver_account`.
-    pub account: Value,
+    pub account: Option<Box<str>>,
     /// Whether its driver may yet add outputs to these.
     pub more_outputs: bool,
 }
@@ -33,7 +33,7 @@ impl Known {
         Self {
             outputs,
             values: inputs.values.clone(),
-            account: inputs.account.as_deref().map_or(Value::Null, Value::from),
+            account: inputs.account.as_deref().map(Box::from),
             more_outputs: false,
         }
     }
@@ -73,7 +73,8 @@ impl Provisioned for Board {
         self.get(node).map(|known| Cow::Borrowed(&known.values))
     }
     fn account(&self, node: NodeId) -> Option<Cow<'_, Value>> {
-        self.get(node).map(|known| Cow::Borrowed(&known.account))
+        let account = |known: &Known| known.account.as_deref().map_or(Value::Null, Value::from);
+        self.get(node).map(|known| Cow::Owned(account(known)))
     }
     fn has_more_outputs(&self, node: NodeId) -> bool {
         self.get(node).is_some_and(|known| known.more_outputs)

@@ -122,7 +122,8 @@ pub struct Step {
     pub waits: bool,
     /// Whether this run is not about it: nobody looked whether anything is to be done.
     pub left_out: bool,
-    pub(crate) loss: Option<Loss>,
+    /// Boxed, as few steps have one.
+    pub(crate) loss: Option<Box<Loss>>,
 }
 
 impl Step {
@@ -145,7 +146,7 @@ impl Step {
     /// The data that it loses; none where it loses none. Unknown, and so none, in a plan that was
     /// made offline.
     pub fn loss(&self) -> Option<&Loss> {
-        self.loss.as_ref()
+        self.loss.as_deref()
     }
 }
 

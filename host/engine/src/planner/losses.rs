@@ -56,7 +56,7 @@ pub(super) async fn mark(
         // What the definition of another one allows says nothing about this one.
         let made_by_it = |node: &Node<'_>| record.definition == node.recipe.name;
         let allowed = node.filter(made_by_it).is_some_and(|node| node.lifecycle.allow_data_loss);
-        step.loss = Some(Loss { what, allowed });
+        step.loss = Some(Box::new(Loss { what, allowed }));
     }
 }
 
