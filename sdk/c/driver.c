@@ -3,33 +3,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Imported Functions from `purlin:driver/log@0.1.0`
+// Imported Functions from `purlin:driver/log@0.2.0`
 
-__attribute__((__import_module__("purlin:driver/log@0.1.0"), __import_name__("write")))
+__attribute__((__import_module__("purlin:driver/log@0.2.0"), __import_name__("write")))
 extern void __wasm_import_purlin_driver_log_write(int32_t, uint8_t *, size_t);
 
-// Imported Functions from `purlin:driver/metrics@0.1.0`
+// Imported Functions from `purlin:driver/metrics@0.2.0`
 
-__attribute__((__import_module__("purlin:driver/metrics@0.1.0"), __import_name__("count")))
+__attribute__((__import_module__("purlin:driver/metrics@0.2.0"), __import_name__("count")))
 extern void __wasm_import_purlin_driver_metrics_count(uint8_t *, size_t, int64_t);
 
-__attribute__((__import_module__("purlin:driver/metrics@0.1.0"), __import_name__("record-value")))
+__attribute__((__import_module__("purlin:driver/metrics@0.2.0"), __import_name__("record-value")))
 extern void __wasm_import_purlin_driver_metrics_record_value(uint8_t *, size_t, double);
 
-// Imported Functions from `purlin:driver/operation@0.1.0`
+// Imported Functions from `purlin:driver/operation@0.2.0`
 
-__attribute__((__import_module__("purlin:driver/operation@0.1.0"), __import_name__("checkpoint")))
+__attribute__((__import_module__("purlin:driver/operation@0.2.0"), __import_name__("checkpoint")))
 extern void __wasm_import_purlin_driver_operation_checkpoint(uint8_t *, size_t);
 
-__attribute__((__import_module__("purlin:driver/operation@0.1.0"), __import_name__("progress")))
+__attribute__((__import_module__("purlin:driver/operation@0.2.0"), __import_name__("progress")))
 extern void __wasm_import_purlin_driver_operation_progress(uint8_t *, size_t, int32_t, int32_t);
 
-__attribute__((__import_module__("purlin:driver/operation@0.1.0"), __import_name__("cancelled")))
+__attribute__((__import_module__("purlin:driver/operation@0.2.0"), __import_name__("cancelled")))
 extern int32_t __wasm_import_purlin_driver_operation_cancelled(void);
 
-// Exported Functions from `purlin:driver/lifecycle@0.1.0`
+// Exported Functions from `purlin:driver/lifecycle@0.2.0`
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#describe")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#describe")))
 void __wasm_export_exports_purlin_driver_lifecycle_describe_post_return(uint8_t * arg0) {
   if ((*((size_t*) (arg0 + sizeof(void*)))) > 0) {
     free(*((uint8_t **) (arg0 + 0)));
@@ -78,7 +78,7 @@ void __wasm_export_exports_purlin_driver_lifecycle_describe_post_return(uint8_t 
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#check")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#check")))
 void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -203,13 +203,25 @@ void __wasm_export_exports_purlin_driver_lifecycle_check_post_return(uint8_t * a
           }
           break;
         }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
       }
       break;
     }
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#name")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#name")))
 void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -316,13 +328,25 @@ void __wasm_export_exports_purlin_driver_lifecycle_name_post_return(uint8_t * ar
           }
           break;
         }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
       }
       break;
     }
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#create")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#create")))
 void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -462,13 +486,25 @@ void __wasm_export_exports_purlin_driver_lifecycle_create_post_return(uint8_t * 
           }
           break;
         }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
       }
       break;
     }
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#read")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#read")))
 void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -627,13 +663,25 @@ void __wasm_export_exports_purlin_driver_lifecycle_read_post_return(uint8_t * ar
           }
           break;
         }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
       }
       break;
     }
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#update-impact")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#update-impact")))
 void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -761,13 +809,25 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_impact_post_return(uin
           }
           break;
         }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
       }
       break;
     }
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#update")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#update")))
 void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -907,13 +967,25 @@ void __wasm_export_exports_purlin_driver_lifecycle_update_post_return(uint8_t * 
           }
           break;
         }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
       }
       break;
     }
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.1.0#delete")))
+__attribute__((__weak__, __export_name__("cabi_post_purlin:driver/lifecycle@0.2.0#delete")))
 void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -1017,6 +1089,18 @@ void __wasm_export_exports_purlin_driver_lifecycle_delete_post_return(uint8_t * 
           }
           break;
         }
+        case 7: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
+        case 8: {
+          if ((*((size_t*) (arg0 + (16+1*sizeof(void*))))) > 0) {
+            free(*((uint8_t **) (arg0 + 16)));
+          }
+          break;
+        }
       }
       break;
     }
@@ -1091,6 +1175,7 @@ void purlin_driver_types_inputs_free(purlin_driver_types_inputs_t *ptr) {
   purlin_driver_types_json_free(&ptr->values);
   purlin_driver_types_json_free(&ptr->secrets);
   purlin_driver_types_json_free(&ptr->params);
+  purlin_driver_types_json_free(&ptr->connection);
   driver_option_string_free(&ptr->account);
   purlin_driver_types_list_pointer_free(&ptr->unknown);
   purlin_driver_types_list_pointer_free(&ptr->sensitive);
@@ -1194,6 +1279,14 @@ void purlin_driver_types_failure_free(purlin_driver_types_failure_t *ptr) {
     }
     case 6: {
       driver_string_free(&ptr->val.failed);
+      break;
+    }
+    case 7: {
+      driver_string_free(&ptr->val.undecided);
+      break;
+    }
+    case 8: {
+      driver_string_free(&ptr->val.needs_delete_before);
       break;
     }
   }
@@ -1311,6 +1404,7 @@ void exports_purlin_driver_lifecycle_create_request_free(exports_purlin_driver_l
   exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
   exports_purlin_driver_lifecycle_inputs_free(&ptr->inputs);
   driver_string_free(&ptr->name);
+  driver_option_string_free(&ptr->replaces);
   exports_purlin_driver_lifecycle_call_free(&ptr->call);
 }
 
@@ -1320,12 +1414,24 @@ void exports_purlin_driver_lifecycle_option_state_free(exports_purlin_driver_lif
   }
 }
 
+void driver_list_string_free(driver_list_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    driver_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      driver_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
 void exports_purlin_driver_lifecycle_read_request_free(exports_purlin_driver_lifecycle_read_request_t *ptr) {
   exports_purlin_driver_lifecycle_resource_free(&ptr->resource);
   driver_option_string_free(&ptr->id);
   driver_string_free(&ptr->name);
   exports_purlin_driver_lifecycle_inputs_free(&ptr->inputs);
   exports_purlin_driver_lifecycle_option_state_free(&ptr->state);
+  driver_list_string_free(&ptr->known);
   exports_purlin_driver_lifecycle_call_free(&ptr->call);
 }
 
@@ -1349,17 +1455,6 @@ void exports_purlin_driver_lifecycle_list_pointer_free(exports_purlin_driver_lif
     exports_purlin_driver_lifecycle_pointer_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
       exports_purlin_driver_lifecycle_pointer_free(&list_ptr[i]);
-    }
-    free(list_ptr);
-  }
-}
-
-void driver_list_string_free(driver_list_string_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    driver_string_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      driver_string_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -1496,7 +1591,7 @@ bool purlin_driver_operation_cancelled(void) {
   return ret;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#describe")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#describe")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_describe(void) {
   exports_purlin_driver_lifecycle_manifest_t ret;
   exports_purlin_driver_lifecycle_describe(&ret);
@@ -1515,29 +1610,29 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_describe(void) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#check")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#check")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (28*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (30*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) };
       break;
     }
   }
   exports_purlin_driver_lifecycle_option_json_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (35*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (37*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) };
       break;
     }
   }
@@ -1561,9 +1656,10 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
       (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
     },
     (exports_purlin_driver_lifecycle_option_json_t) option0,
   };
@@ -1646,6 +1742,20 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
         break;
       }
+      case 7: {
+        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        break;
+      }
+      case 8: {
+        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        break;
+      }
     }
   } else {
     const exports_purlin_driver_lifecycle_checked_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
@@ -1659,17 +1769,17 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_check(uint8_t * arg) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#name")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#name")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_name(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (28*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (30*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) };
       break;
     }
   }
@@ -1693,9 +1803,10 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_name(uint8_t * arg) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
       (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
     },
   };
   exports_purlin_driver_lifecycle_result_string_failure_t ret;
@@ -1777,6 +1888,20 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_name(uint8_t * arg) {
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload8).ptr;
         break;
       }
+      case 7: {
+        const driver_string_t *payload9 = &(*payload1).val.undecided;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        break;
+      }
+      case 8: {
+        const driver_string_t *payload10 = &(*payload1).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        break;
+      }
     }
   } else {
     const driver_string_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
@@ -1786,21 +1911,33 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_name(uint8_t * arg) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#create")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#create")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (28*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (30*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) };
       break;
     }
   }
-  exports_purlin_driver_lifecycle_create_request_t arg0 = (exports_purlin_driver_lifecycle_create_request_t) {
+  driver_option_string_t option0;
+  switch ((int32_t) *((uint8_t*) (arg + (39*sizeof(void*))))) {
+    case 0: {
+      option0.is_some = false;
+      break;
+    }
+    case 1: {
+      option0.is_some = true;
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) };
+      break;
+    }
+  }
+  exports_purlin_driver_lifecycle_create_request_t arg1 = (exports_purlin_driver_lifecycle_create_request_t) {
     (exports_purlin_driver_lifecycle_resource_t) (purlin_driver_types_resource_t) {
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + 0))), (*((size_t*) (arg + sizeof(void*)))) },
       (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (2*sizeof(void*))))), (*((size_t*) (arg + (3*sizeof(void*))))) },
@@ -1820,20 +1957,22 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (22*sizeof(void*))))), (*((size_t*) (arg + (23*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (24*sizeof(void*))))), (*((size_t*) (arg + (25*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (26*sizeof(void*))))), (*((size_t*) (arg + (27*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (28*sizeof(void*))))), (*((size_t*) (arg + (29*sizeof(void*))))) },
       (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (35*sizeof(void*))))), (*((size_t*) (arg + (36*sizeof(void*))))) },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (37*sizeof(void*))))), (*((size_t*) (arg + (38*sizeof(void*))))) },
+    (driver_option_string_t) option0,
     (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+36*sizeof(void*))))), (*((size_t*) (arg + (8+37*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+38*sizeof(void*))))),
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (42*sizeof(void*))))), (*((size_t*) (arg + (43*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (44*sizeof(void*))))),
     },
   };
   exports_purlin_driver_lifecycle_result_state_failure_t ret;
   exports_purlin_driver_lifecycle_state_t ok;
   exports_purlin_driver_lifecycle_failure_t err;
-  ret.is_err = !exports_purlin_driver_lifecycle_create(&arg0, &ok, &err);
+  ret.is_err = !exports_purlin_driver_lifecycle_create(&arg1, &ok, &err);
   if (ret.is_err) {
     ret.val.err = err;
   }
@@ -1843,70 +1982,84 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
   free(arg);
   uint8_t *ptr = (uint8_t *) &RET_AREA;
   if ((ret).is_err) {
-    const exports_purlin_driver_lifecycle_failure_t *payload1 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
-    switch ((int32_t) (*payload1).tag) {
+    const exports_purlin_driver_lifecycle_failure_t *payload2 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
+    switch ((int32_t) (*payload2).tag) {
       case 0: {
-        const purlin_driver_types_list_invalid_input_t *payload2 = &(*payload1).val.invalid_inputs;
+        const purlin_driver_types_list_invalid_input_t *payload3 = &(*payload2).val.invalid_inputs;
         *((int8_t*)(ptr + 8)) = 0;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload2).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload2).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload3).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload3).ptr;
         break;
       }
       case 1: {
-        const purlin_driver_types_denial_t *payload3 = &(*payload1).val.denied;
+        const purlin_driver_types_denial_t *payload4 = &(*payload2).val.denied;
         *((int8_t*)(ptr + 8)) = 1;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload3).capability).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload3).capability).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload3).target).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload3).target).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload3).message).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload3).message).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = ((*payload4).capability).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) ((*payload4).capability).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = ((*payload4).target).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) ((*payload4).target).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = ((*payload4).message).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) ((*payload4).message).ptr;
         break;
       }
       case 2: {
-        const driver_string_t *payload4 = &(*payload1).val.not_found;
+        const driver_string_t *payload5 = &(*payload2).val.not_found;
         *((int8_t*)(ptr + 8)) = 2;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload4).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload4).ptr;
-        break;
-      }
-      case 3: {
-        const driver_string_t *payload5 = &(*payload1).val.conflict;
-        *((int8_t*)(ptr + 8)) = 3;
         *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload5).len;
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload5).ptr;
         break;
       }
+      case 3: {
+        const driver_string_t *payload6 = &(*payload2).val.conflict;
+        *((int8_t*)(ptr + 8)) = 3;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload6).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload6).ptr;
+        break;
+      }
       case 4: {
-        const purlin_driver_types_retry_t *payload6 = &(*payload1).val.retry_after;
+        const purlin_driver_types_retry_t *payload7 = &(*payload2).val.retry_after;
         *((int8_t*)(ptr + 8)) = 4;
-        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload6).after_ms);
-        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload6).message).len;
-        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload6).message).ptr;
+        *((int64_t*)(ptr + 16)) = (int64_t) ((*payload7).after_ms);
+        *((size_t*)(ptr + (24+1*sizeof(void*)))) = ((*payload7).message).len;
+        *((uint8_t **)(ptr + 24)) = (uint8_t *) ((*payload7).message).ptr;
         break;
       }
       case 5: {
-        const purlin_driver_types_partial_t *payload7 = &(*payload1).val.partial;
+        const purlin_driver_types_partial_t *payload8 = &(*payload2).val.partial;
         *((int8_t*)(ptr + 8)) = 5;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload7).state).id).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload7).state).id).ptr;
-        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload7).state).outputs).len;
-        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload7).state).outputs).ptr;
-        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload7).state).secrets).len;
-        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload7).state).secrets).ptr;
-        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload7).state).cookie).len;
-        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload7).state).cookie).ptr;
-        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload7).state).manifests).len;
-        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload7).state).manifests).ptr;
-        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload7).message).len;
-        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload7).message).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (((*payload8).state).id).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (((*payload8).state).id).ptr;
+        *((size_t*)(ptr + (16+3*sizeof(void*)))) = (((*payload8).state).outputs).len;
+        *((uint8_t **)(ptr + (16+2*sizeof(void*)))) = (uint8_t *) (((*payload8).state).outputs).ptr;
+        *((size_t*)(ptr + (16+5*sizeof(void*)))) = (((*payload8).state).secrets).len;
+        *((uint8_t **)(ptr + (16+4*sizeof(void*)))) = (uint8_t *) (((*payload8).state).secrets).ptr;
+        *((size_t*)(ptr + (16+7*sizeof(void*)))) = (((*payload8).state).cookie).len;
+        *((uint8_t **)(ptr + (16+6*sizeof(void*)))) = (uint8_t *) (((*payload8).state).cookie).ptr;
+        *((size_t*)(ptr + (16+9*sizeof(void*)))) = (((*payload8).state).manifests).len;
+        *((uint8_t **)(ptr + (16+8*sizeof(void*)))) = (uint8_t *) (((*payload8).state).manifests).ptr;
+        *((size_t*)(ptr + (16+11*sizeof(void*)))) = ((*payload8).message).len;
+        *((uint8_t **)(ptr + (16+10*sizeof(void*)))) = (uint8_t *) ((*payload8).message).ptr;
         break;
       }
       case 6: {
-        const driver_string_t *payload8 = &(*payload1).val.failed;
+        const driver_string_t *payload9 = &(*payload2).val.failed;
         *((int8_t*)(ptr + 8)) = 6;
-        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload8).len;
-        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload8).ptr;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        break;
+      }
+      case 7: {
+        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        break;
+      }
+      case 8: {
+        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
         break;
       }
     }
@@ -1926,7 +2079,7 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_create(uint8_t * arg) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#read")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#read")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
   driver_option_string_t option;
   switch ((int32_t) *((uint8_t*) (arg + (22*sizeof(void*))))) {
@@ -1941,19 +2094,19 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
     }
   }
   driver_option_string_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (33*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (35*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) };
       break;
     }
   }
   exports_purlin_driver_lifecycle_option_state_t option1;
-  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (42*sizeof(void*))))) {
     case 0: {
       option1.is_some = false;
       break;
@@ -1961,11 +2114,11 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
     case 1: {
       option1.is_some = true;
       option1.val = (purlin_driver_types_state_t) {
-        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
-        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+        (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
         (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
-        (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
-        (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+        (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
+        (driver_list_u8_t) (driver_list_u8_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+        (purlin_driver_types_list_manifest_file_t) (purlin_driver_types_list_manifest_file_t) { (purlin_driver_types_manifest_file_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
       };
       break;
     }
@@ -1992,14 +2145,16 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (27*sizeof(void*))))), (*((size_t*) (arg + (28*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (29*sizeof(void*))))), (*((size_t*) (arg + (30*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (31*sizeof(void*))))), (*((size_t*) (arg + (32*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (33*sizeof(void*))))), (*((size_t*) (arg + (34*sizeof(void*))))) },
       (driver_option_string_t) option0,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (40*sizeof(void*))))), (*((size_t*) (arg + (41*sizeof(void*))))) },
     },
     (exports_purlin_driver_lifecycle_option_state_t) option1,
+    (driver_list_string_t) (driver_list_string_t) { (driver_string_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
     (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+50*sizeof(void*))))), (*((size_t*) (arg + (8+51*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+52*sizeof(void*))))),
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+54*sizeof(void*))))), (*((size_t*) (arg + (8+55*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+56*sizeof(void*))))),
     },
   };
   exports_purlin_driver_lifecycle_result_option_observed_failure_t ret;
@@ -2081,6 +2236,20 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload14).ptr;
         break;
       }
+      case 7: {
+        const driver_string_t *payload15 = &(*payload7).val.undecided;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload15).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload15).ptr;
+        break;
+      }
+      case 8: {
+        const driver_string_t *payload16 = &(*payload7).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload16).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload16).ptr;
+        break;
+      }
     }
   } else {
     const exports_purlin_driver_lifecycle_option_observed_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
@@ -2112,29 +2281,29 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_read(uint8_t * arg) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#update-impact")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#update-impact")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (38*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) };
       break;
     }
   }
   driver_option_string_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (51*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (55*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (52*sizeof(void*))))), (*((size_t*) (arg + (53*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) };
       break;
     }
   }
@@ -2165,22 +2334,24 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
       (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
     },
     (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
       (driver_option_string_t) option0,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (54*sizeof(void*))))), (*((size_t*) (arg + (55*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (58*sizeof(void*))))), (*((size_t*) (arg + (59*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (60*sizeof(void*))))), (*((size_t*) (arg + (61*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (58*sizeof(void*))))), (*((size_t*) (arg + (59*sizeof(void*))))) },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (62*sizeof(void*))))), (*((size_t*) (arg + (63*sizeof(void*))))) },
     (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (60*sizeof(void*))))), (*((size_t*) (arg + (61*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (62*sizeof(void*))))),
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (64*sizeof(void*))))), (*((size_t*) (arg + (65*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (66*sizeof(void*))))),
     },
   };
   exports_purlin_driver_lifecycle_result_impact_failure_t ret;
@@ -2262,6 +2433,20 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
         break;
       }
+      case 7: {
+        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        break;
+      }
+      case 8: {
+        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        break;
+      }
     }
   } else {
     const exports_purlin_driver_lifecycle_impact_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
@@ -2274,29 +2459,29 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update_impact(uint8_t * 
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#update")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#update")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (38*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) };
       break;
     }
   }
   driver_option_string_t option0;
-  switch ((int32_t) *((uint8_t*) (arg + (51*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (55*sizeof(void*))))) {
     case 0: {
       option0.is_some = false;
       break;
     }
     case 1: {
       option0.is_some = true;
-      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (52*sizeof(void*))))), (*((size_t*) (arg + (53*sizeof(void*))))) };
+      option0.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) };
       break;
     }
   }
@@ -2327,22 +2512,24 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
       (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
     },
     (exports_purlin_driver_lifecycle_inputs_t) (purlin_driver_types_inputs_t) {
-      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (47*sizeof(void*))))), (*((size_t*) (arg + (48*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (49*sizeof(void*))))), (*((size_t*) (arg + (50*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (51*sizeof(void*))))), (*((size_t*) (arg + (52*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (53*sizeof(void*))))), (*((size_t*) (arg + (54*sizeof(void*))))) },
       (driver_option_string_t) option0,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (54*sizeof(void*))))), (*((size_t*) (arg + (55*sizeof(void*))))) },
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (56*sizeof(void*))))), (*((size_t*) (arg + (57*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (58*sizeof(void*))))), (*((size_t*) (arg + (59*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (60*sizeof(void*))))), (*((size_t*) (arg + (61*sizeof(void*))))) },
     },
-    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (58*sizeof(void*))))), (*((size_t*) (arg + (59*sizeof(void*))))) },
+    (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (62*sizeof(void*))))), (*((size_t*) (arg + (63*sizeof(void*))))) },
     (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (60*sizeof(void*))))), (*((size_t*) (arg + (61*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (62*sizeof(void*))))),
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (64*sizeof(void*))))), (*((size_t*) (arg + (65*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (66*sizeof(void*))))),
     },
   };
   exports_purlin_driver_lifecycle_result_state_failure_t ret;
@@ -2424,6 +2611,20 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
         break;
       }
+      case 7: {
+        const driver_string_t *payload10 = &(*payload2).val.undecided;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
+        break;
+      }
+      case 8: {
+        const driver_string_t *payload11 = &(*payload2).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload11).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload11).ptr;
+        break;
+      }
     }
   } else {
     const exports_purlin_driver_lifecycle_state_t *payload = &(ret).val.ok;*((int8_t*)(ptr + 0)) = 0;
@@ -2441,17 +2642,17 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_update(uint8_t * arg) {
   return ptr;
 }
 
-__attribute__((__export_name__("purlin:driver/lifecycle@0.1.0#delete")))
+__attribute__((__export_name__("purlin:driver/lifecycle@0.2.0#delete")))
 uint8_t * __wasm_export_exports_purlin_driver_lifecycle_delete(uint8_t * arg) {
   driver_option_string_t option;
-  switch ((int32_t) *((uint8_t*) (arg + (38*sizeof(void*))))) {
+  switch ((int32_t) *((uint8_t*) (arg + (40*sizeof(void*))))) {
     case 0: {
       option.is_some = false;
       break;
     }
     case 1: {
       option.is_some = true;
-      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (39*sizeof(void*))))), (*((size_t*) (arg + (40*sizeof(void*))))) };
+      option.val = (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) };
       break;
     }
   }
@@ -2482,13 +2683,14 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_delete(uint8_t * arg) {
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (32*sizeof(void*))))), (*((size_t*) (arg + (33*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (34*sizeof(void*))))), (*((size_t*) (arg + (35*sizeof(void*))))) },
       (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (36*sizeof(void*))))), (*((size_t*) (arg + (37*sizeof(void*))))) },
+      (purlin_driver_types_json_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (38*sizeof(void*))))), (*((size_t*) (arg + (39*sizeof(void*))))) },
       (driver_option_string_t) option,
-      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (41*sizeof(void*))))), (*((size_t*) (arg + (42*sizeof(void*))))) },
       (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (43*sizeof(void*))))), (*((size_t*) (arg + (44*sizeof(void*))))) },
+      (purlin_driver_types_list_pointer_t) (purlin_driver_types_list_pointer_t) { (purlin_driver_types_pointer_t*)(*((uint8_t **) (arg + (45*sizeof(void*))))), (*((size_t*) (arg + (46*sizeof(void*))))) },
     },
     (exports_purlin_driver_lifecycle_call_t) (purlin_driver_types_call_t) {
-      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+44*sizeof(void*))))), (*((size_t*) (arg + (8+45*sizeof(void*))))) },
-      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+46*sizeof(void*))))),
+      (driver_string_t) (driver_string_t) { (uint8_t*)(*((uint8_t **) (arg + (8+46*sizeof(void*))))), (*((size_t*) (arg + (8+47*sizeof(void*))))) },
+      (uint64_t) (uint64_t) (*((int64_t*) (arg + (8+48*sizeof(void*))))),
     },
   };
   exports_purlin_driver_lifecycle_result_void_failure_t ret;
@@ -2564,6 +2766,20 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_delete(uint8_t * arg) {
         *((int8_t*)(ptr + 8)) = 6;
         *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload8).len;
         *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload8).ptr;
+        break;
+      }
+      case 7: {
+        const driver_string_t *payload9 = &(*payload1).val.undecided;
+        *((int8_t*)(ptr + 8)) = 7;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload9).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload9).ptr;
+        break;
+      }
+      case 8: {
+        const driver_string_t *payload10 = &(*payload1).val.needs_delete_before;
+        *((int8_t*)(ptr + 8)) = 8;
+        *((size_t*)(ptr + (16+1*sizeof(void*)))) = (*payload10).len;
+        *((uint8_t **)(ptr + 16)) = (uint8_t *) (*payload10).ptr;
         break;
       }
     }

@@ -83,8 +83,8 @@ typedef struct {
 
 // What a resource is made from.
 // 
-// `values`, `secrets` and `params` are JSON objects. A value that only exists once another
-// resource is provisioned is `null` and named in `unknown`; that happens in `check` and
+// `values`, `secrets`, `params` and `connection` are JSON objects. A value that only exists once
+// another resource is provisioned is `null` and named in `unknown`; that happens in `check` and
 // `update-impact` only, never in a call with effects.
 typedef struct purlin_driver_types_inputs_t {
   // The definition's `inputs.values`, resolved.
@@ -93,12 +93,18 @@ typedef struct purlin_driver_types_inputs_t {
   purlin_driver_types_json_t   secrets;
   // What the developer gave this resource.
   purlin_driver_types_json_t   params;
+  // How to reach the system that the resource is in: its server, credentials, a CA. It comes
+  // from the definition's `inputs.connection`, and is always the current one: in `read` and
+  // `delete` it may be newer than the other inputs. A change of it is no change of the
+  // resource, unless the schema says `x-purlin-replaces` of what changes.
+  purlin_driver_types_json_t   connection;
   // The definition's `driver_account`, if any.
   driver_option_string_t   account;
-  // Places not known yet, as pointers into `{"values":…,"secrets":…,"params":…}`.
+  // Places not known yet, as pointers into
+  // `{"values":…,"secrets":…,"params":…,"connection":…}`.
   purlin_driver_types_list_pointer_t   unknown;
-  // Places in `values` and `params` that hold secrets, as pointers into the same object.
-  // What is made from them belongs in `state.secrets`.
+  // Places in `values`, `params` and `connection` that hold secrets, as pointers into the same
+  // object. What is made from them belongs in `state.secrets`.
   purlin_driver_types_list_pointer_t   sensitive;
 } purlin_driver_types_inputs_t;
 
@@ -149,7 +155,7 @@ typedef struct purlin_driver_types_call_t {
 
 // One input that cannot be used.
 typedef struct purlin_driver_types_invalid_input_t {
-  // Pointer into `{"values":…,"secrets":…,"params":…}`.
+  // Pointer into `{"values":…,"secrets":…,"params":…,"connection":…}`.
   purlin_driver_types_pointer_t   pointer;
   // What is wrong and what would be right.
   driver_string_t   message;
@@ -197,6 +203,8 @@ typedef struct purlin_driver_types_failure_t {
     purlin_driver_types_retry_t     retry_after;
     purlin_driver_types_partial_t     partial;
     driver_string_t     failed;
+    driver_string_t     undecided;
+    driver_string_t     needs_delete_before;
   } val;
 } purlin_driver_types_failure_t;
 
@@ -214,6 +222,15 @@ typedef struct purlin_driver_types_failure_t {
 #define PURLIN_DRIVER_TYPES_FAILURE_PARTIAL 5
 // Any other failure; nothing was changed.
 #define PURLIN_DRIVER_TYPES_FAILURE_FAILED 6
+// Whether anything was changed is not known: a request with effects was sent, and its answer
+// did not arrive or could not be read. The host keeps the attempt open, and finds out by
+// `read` or by calling again with the same idempotency key. From `create`, `update` and
+// `delete` only; a function without effects fails instead.
+#define PURLIN_DRIVER_TYPES_FAILURE_UNDECIDED 7
+// The resource cannot be made while the one that it replaces exists; nothing was made. From a
+// `create` with `replaces` only. The host deletes the old one, if the plan allows it, and calls
+// `create` again.
+#define PURLIN_DRIVER_TYPES_FAILURE_NEEDS_DELETE_BEFORE 8
 
 typedef purlin_driver_types_json_t exports_purlin_driver_lifecycle_json_t;
 
@@ -268,11 +285,24 @@ typedef struct exports_purlin_driver_lifecycle_wish_t {
 typedef struct exports_purlin_driver_lifecycle_type_schema_t {
   // Resource type, or `*` for any.
   driver_string_t   type_name;
-  // JSON Schema (2020-12) of `{"values":…,"secrets":…,"params":…}`; properties may
-  // carry a well-known `$id`.
+  // JSON Schema (2020-12) of `{"values":…,"secrets":…,"params":…,"connection":…}`; properties
+  // may carry a well-known `$id`. The host validates inputs against it, fills in each
+  // `default`, and keeps properties with `"writeOnly": true` secret. Keywords of properties
+  // of `values`, `secrets` and `params`, and of `connection` where it says so:
+  // 
+  // - `"x-purlin-replaces": true`: a change replaces the resource. In `connection`, it marks
+  //   what tells one system from another, such as the address of a server: a different
+  //   address is a different system, while a different password is not.
+  // - `"x-purlin-immutable": true`: a change is rejected in the plan. To change it, people
+  //   delete the resource or ask for a replacement.
+  // - `"x-purlin-holds-data": true`, or a text that says what is lost, at the top: deleting the
+  //   resource loses data.
   exports_purlin_driver_lifecycle_json_t   inputs;
   // JSON Schema of the outputs, secret ones with `"writeOnly": true`. The keyword
   // `"x-purlin-outputs": "inputs"` says that values and secrets come back as they went in.
+  // Keyword of a property: `"x-purlin-write-once": true` marks what only `create` can tell,
+  // such as a token that is shown once. The host keeps it where `read` or `update` leaves it
+  // out.
   exports_purlin_driver_lifecycle_json_t   outputs;
 } exports_purlin_driver_lifecycle_type_schema_t;
 
@@ -349,6 +379,11 @@ typedef struct exports_purlin_driver_lifecycle_create_request_t {
   exports_purlin_driver_lifecycle_inputs_t   inputs;
   // What `name` returned.
   driver_string_t   name;
+  // The provider id of the resource that this one replaces, where that exists still. It goes
+  // after this call. A driver that takes its name over, or has to see it gone first
+  // (`needs-delete-before`), needs to know it; an id that `create` finds and that is this one
+  // is not what this attempt made.
+  driver_option_string_t   replaces;
   // Facts about this call.
   exports_purlin_driver_lifecycle_call_t   call;
 } exports_purlin_driver_lifecycle_create_request_t;
@@ -357,6 +392,11 @@ typedef struct {
   bool is_some;
   exports_purlin_driver_lifecycle_state_t val;
 } exports_purlin_driver_lifecycle_option_state_t;
+
+typedef struct {
+  driver_string_t *ptr;
+  size_t len;
+} driver_list_string_t;
 
 // What to look at.
 typedef struct exports_purlin_driver_lifecycle_read_request_t {
@@ -370,6 +410,10 @@ typedef struct exports_purlin_driver_lifecycle_read_request_t {
   exports_purlin_driver_lifecycle_inputs_t   inputs;
   // What is recorded; nothing in an import and after a lost answer.
   exports_purlin_driver_lifecycle_option_state_t   state;
+  // Provider ids of other resources that are recorded and may have this name, such as the one
+  // that is being replaced. Where `id` is `none`, what has one of these ids is not the
+  // resource that is looked for.
+  driver_list_string_t   known;
   // Facts about this call.
   exports_purlin_driver_lifecycle_call_t   call;
 } exports_purlin_driver_lifecycle_read_request_t;
@@ -407,11 +451,6 @@ typedef struct {
   exports_purlin_driver_lifecycle_pointer_t *ptr;
   size_t len;
 } exports_purlin_driver_lifecycle_list_pointer_t;
-
-typedef struct {
-  driver_string_t *ptr;
-  size_t len;
-} driver_list_string_t;
 
 // What a change would do.
 typedef struct exports_purlin_driver_lifecycle_impact_t {
@@ -489,17 +528,17 @@ typedef struct {
   } val;
 } exports_purlin_driver_lifecycle_result_void_failure_t;
 
-// Imported Functions from `purlin:driver/log@0.1.0`
+// Imported Functions from `purlin:driver/log@0.2.0`
 // Writes a line. Effects: none on resources. Lines past the operator's limit are dropped.
 extern void purlin_driver_log_write(purlin_driver_log_level_t level, driver_string_t *message);
 
-// Imported Functions from `purlin:driver/metrics@0.1.0`
+// Imported Functions from `purlin:driver/metrics@0.2.0`
 // Adds to a counter. Names are `[a-z][a-z0-9_.]*`; others are ignored.
 extern void purlin_driver_metrics_count(driver_string_t *name, uint64_t by);
 // Records a measurement, in the unit that the name ends with (`_ms`, `_bytes`).
 extern void purlin_driver_metrics_record_value(driver_string_t *name, double value);
 
-// Imported Functions from `purlin:driver/operation@0.1.0`
+// Imported Functions from `purlin:driver/operation@0.2.0`
 // Tells the host the provider id before the call is finished. After a crash the host reads
 // the resource by this id in place of making it again. Only in `create`; the last one
 // counts. Returns once the id is safe; when it cannot be kept, the call ends here. An empty id, or one over 4 KiB, ends the call with
@@ -510,7 +549,7 @@ extern void purlin_driver_operation_progress(driver_string_t *message, uint8_t *
 // Whether the operator wants this call to end. A driver that polls should ask each time.
 extern bool purlin_driver_operation_cancelled(void);
 
-// Exported Functions from `purlin:driver/lifecycle@0.1.0`
+// Exported Functions from `purlin:driver/lifecycle@0.2.0`
 void exports_purlin_driver_lifecycle_describe(exports_purlin_driver_lifecycle_manifest_t *ret);
 bool exports_purlin_driver_lifecycle_check(exports_purlin_driver_lifecycle_check_request_t *request, exports_purlin_driver_lifecycle_checked_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
 bool exports_purlin_driver_lifecycle_name(exports_purlin_driver_lifecycle_name_request_t *request, driver_string_t *ret, exports_purlin_driver_lifecycle_failure_t *err);
@@ -600,6 +639,8 @@ void exports_purlin_driver_lifecycle_create_request_free(exports_purlin_driver_l
 
 void exports_purlin_driver_lifecycle_option_state_free(exports_purlin_driver_lifecycle_option_state_t *ptr);
 
+void driver_list_string_free(driver_list_string_t *ptr);
+
 void exports_purlin_driver_lifecycle_read_request_free(exports_purlin_driver_lifecycle_read_request_t *ptr);
 
 void exports_purlin_driver_lifecycle_observed_free(exports_purlin_driver_lifecycle_observed_t *ptr);
@@ -607,8 +648,6 @@ void exports_purlin_driver_lifecycle_observed_free(exports_purlin_driver_lifecyc
 void exports_purlin_driver_lifecycle_change_free(exports_purlin_driver_lifecycle_change_t *ptr);
 
 void exports_purlin_driver_lifecycle_list_pointer_free(exports_purlin_driver_lifecycle_list_pointer_t *ptr);
-
-void driver_list_string_free(driver_list_string_t *ptr);
 
 void exports_purlin_driver_lifecycle_impact_free(exports_purlin_driver_lifecycle_impact_t *ptr);
 

@@ -64,6 +64,7 @@ static purlin_inputs in_inputs(const purlin_driver_types_inputs_t *from) {
   json_set(inputs.document, "values", in_json(from->values));
   json_set(inputs.document, "secrets", in_json(from->secrets));
   json_set(inputs.document, "params", in_json(from->params));
+  json_set(inputs.document, "connection", in_json(from->connection));
   inputs.account = from->account.is_some ? in(from->account.val) : text_of("");
   inputs.unknown = in_texts(from->unknown.ptr, from->unknown.len);
   inputs.sensitive = in_texts(from->sensitive.ptr, from->sensitive.len);
@@ -131,11 +132,23 @@ static bool out_failure(const purlin_failure *from, purlin_driver_types_failure_
     out_state(&from->state, &to->val.partial.state);
     to->val.partial.message = out(from->message);
     break;
+  case PURLIN_UNDECIDED:
+    to->val.undecided = out(from->message);
+    break;
+  case PURLIN_NEEDS_DELETE_BEFORE:
+    to->val.needs_delete_before = out(from->message);
+    break;
   default:
     to->tag = PURLIN_FAILED;
     to->val.failed = out(from->message);
   }
   return false;
+}
+
+// A function without effects may not return `undecided`; it fails instead.
+static bool out_failure_without_effects(purlin_failure *from, purlin_driver_types_failure_t *to) {
+  if (from->kind == PURLIN_UNDECIDED) from->kind = PURLIN_FAILED;
+  return out_failure(from, to);
 }
 
 // A function that the driver does not have is not called; without it there is no answer.
@@ -186,7 +199,7 @@ bool exports_purlin_driver_lifecycle_check(exports_purlin_driver_lifecycle_check
                             .secrets = purlin_get(&request.inputs, "/secrets")};
   purlin_failure failure = {.kind = PURLIN_FAILED};
   if (!(the_driver.check ? the_driver.check(&request, &checked, &failure) : missing(&failure))) {
-    return out_failure(&failure, err);
+    return out_failure_without_effects(&failure, err);
   }
   ret->values = out_object(checked.values);
   ret->secrets = out_object(checked.secrets);
@@ -200,7 +213,7 @@ bool exports_purlin_driver_lifecycle_name(exports_purlin_driver_lifecycle_name_r
   purlin_failure failure = {.kind = PURLIN_FAILED};
   text name = {0};
   if (!(the_driver.name_of ? the_driver.name_of(&request, &name, &failure) : missing(&failure))) {
-    return out_failure(&failure, err);
+    return out_failure_without_effects(&failure, err);
   }
   *ret = out(name);
   return true;
@@ -211,6 +224,8 @@ bool exports_purlin_driver_lifecycle_create(exports_purlin_driver_lifecycle_crea
                                             exports_purlin_driver_lifecycle_failure_t *err) {
   purlin_request request = {.resource = in_resource(&from->resource), .inputs = in_inputs(&from->inputs)};
   request.name = in(from->name);
+  text replaces = from->replaces.is_some ? in(from->replaces.val) : (text){0};
+  if (from->replaces.is_some) request.replaces = &replaces;
   add_call(&request, &from->call);
   purlin_failure failure = {.kind = PURLIN_FAILED};
   purlin_state state = {0};
@@ -227,11 +242,12 @@ bool exports_purlin_driver_lifecycle_read(exports_purlin_driver_lifecycle_read_r
   text id = from->id.is_some ? in(from->id.val) : (text){0};
   if (from->id.is_some) request.id = &id;
   if (from->state.is_some) request.state = in_state(&from->state.val);
+  request.known = in_texts(from->known.ptr, from->known.len);
   add_call(&request, &from->call);
   purlin_failure failure = {.kind = PURLIN_FAILED};
   purlin_observed observed = {0};
   if (!(the_driver.read ? the_driver.read(&request, &observed, &failure) : missing(&failure))) {
-    return out_failure(&failure, err);
+    return out_failure_without_effects(&failure, err);
   }
   *ret = (exports_purlin_driver_lifecycle_option_observed_t){.is_some = observed.state.id.length > 0};
   if (ret->is_some) {
@@ -260,7 +276,7 @@ bool exports_purlin_driver_lifecycle_update_impact(exports_purlin_driver_lifecyc
   purlin_failure failure = {.kind = PURLIN_FAILED};
   purlin_impact impact = {0};
   if (!(the_driver.update_impact ? the_driver.update_impact(&request, &impact, &failure) : missing(&failure))) {
-    return out_failure(&failure, err);
+    return out_failure_without_effects(&failure, err);
   }
   out_texts(impact.replaces, (driver_string_t **)&ret->replaces.ptr, &ret->replaces.len);
   ret->delete_before_replace = impact.delete_before_replace;

@@ -30,11 +30,93 @@ bool http_parse_url(text url, http_url *parts) {
   return host > 0 && memchr(start, '@', host) == NULL;
 }
 
+static const char *method_of(const http_request *request) { return request->method != NULL ? request->method : "GET"; }
+
+// An unknown method counts as one with effects.
+static bool has_effects(const char *method) {
+  return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 && strcmp(method, "OPTIONS") != 0;
+}
+
+bool http_fail(const http_request *request, http_response *response, purlin_failure *failure, http_error error,
+               text message) {
+  enum { UNREACHABLE_MS = 1000 };
+  *response = (http_response){.error = error};
+  bool may_have_changed = has_effects(method_of(request));
+  // There may be secrets in the query.
+  text url = text_part(request->url, 0, request->url.length > 0 ? strcspn(request->url.at, "?#") : 0);
+  if (error == HTTP_DENIED) {
+    http_url to;
+    if (http_parse_url(url, &to)) url = text_format("%s://%s", to.is_https ? "https" : "http", to.authority.at);
+    return purlin_denied(failure, "http", url, message);
+  }
+  text why = text_format("%s %s: %s", method_of(request), url.at, message.at);
+  switch (error) {
+  case HTTP_LOST:
+    return may_have_changed
+               ? purlin_undecided(failure, text_format("%s; whether it was carried out is not known", why.at))
+               : purlin_retry_after(failure, UNREACHABLE_MS, why);
+  case HTTP_UNREACHABLE:
+    return purlin_retry_after(failure, UNREACHABLE_MS, why);
+  case HTTP_TOO_LARGE:
+    return may_have_changed ? purlin_undecided(failure, why) : purlin_fail(failure, why);
+  default:
+    return purlin_fail(failure, why);
+  }
+}
+
+// WASI's names of what can go wrong, in its order.
+static const struct {
+  const char *name;
+  http_error error;
+} ERRORS[] = {
+    {"DNS-timeout", HTTP_UNREACHABLE},
+    {"DNS-error", HTTP_UNTRUSTED},
+    {"destination-not-found", HTTP_UNREACHABLE},
+    {"destination-unavailable", HTTP_UNREACHABLE},
+    {"destination-IP-prohibited", HTTP_DENIED},
+    {"destination-IP-unroutable", HTTP_UNREACHABLE},
+    {"connection-refused", HTTP_UNREACHABLE},
+    {"connection-terminated", HTTP_LOST},
+    {"connection-timeout", HTTP_UNREACHABLE},
+    {"connection-read-timeout", HTTP_LOST},
+    {"connection-write-timeout", HTTP_LOST},
+    {"connection-limit-reached", HTTP_UNUSABLE}, // the call has made as many requests as it may
+    {"TLS-protocol-error", HTTP_UNTRUSTED},
+    {"TLS-certificate-error", HTTP_UNTRUSTED},
+    {"TLS-alert-received", HTTP_UNTRUSTED},
+    {"HTTP-request-denied", HTTP_DENIED},
+    {"HTTP-request-length-required", HTTP_LOST},
+    {"HTTP-request-body-size", HTTP_LOST},
+    {"HTTP-request-method-invalid", HTTP_UNUSABLE},
+    {"HTTP-request-URI-invalid", HTTP_UNUSABLE},
+    {"HTTP-request-URI-too-long", HTTP_UNUSABLE},
+    {"HTTP-request-header-section-size", HTTP_UNUSABLE},
+    {"HTTP-request-header-size", HTTP_UNUSABLE},
+    {"HTTP-request-trailer-section-size", HTTP_LOST},
+    {"HTTP-request-trailer-size", HTTP_LOST},
+    {"HTTP-response-incomplete", HTTP_LOST},
+    {"HTTP-response-header-section-size", HTTP_LOST},
+    {"HTTP-response-header-size", HTTP_LOST},
+    {"HTTP-response-body-size", HTTP_TOO_LARGE},
+    {"HTTP-response-trailer-section-size", HTTP_LOST},
+    {"HTTP-response-trailer-size", HTTP_LOST},
+    {"HTTP-response-transfer-coding", HTTP_LOST},
+    {"HTTP-response-content-coding", HTTP_LOST},
+    {"HTTP-response-timeout", HTTP_LOST},
+    {"HTTP-upgrade-failed", HTTP_LOST},
+    {"HTTP-protocol-error", HTTP_LOST},
+    {"loop-detected", HTTP_LOST},
+    {"configuration-error", HTTP_LOST},
+    {"internal-error", HTTP_LOST},
+};
+enum { PROHIBITED = 4, DENIED = 15, INTERNAL = 38, ERROR_COUNT = sizeof ERRORS / sizeof *ERRORS };
+
+http_error http_error_of(unsigned number) { return number < ERROR_COUNT ? ERRORS[number].error : HTTP_LOST; }
+
 #ifndef __wasm__
 
 __attribute__((weak)) bool http_fetch(const http_request *request, http_response *response, purlin_failure *failure) {
-  (void)response;
-  return purlin_fail(failure, text_format("no network in a native test: `%s`", request->url.at));
+  return http_fail(request, response, failure, HTTP_UNUSABLE, text_of("there is no network in a native test"));
 }
 
 #else
@@ -64,6 +146,11 @@ typedef struct outcome {
   uint8_t failed;
   _Alignas(8) code code;
 } outcome;
+
+typedef struct reason {
+  uint8_t some;
+  _Alignas(8) code code;
+} reason;
 
 typedef struct got {
   uint8_t some;
@@ -121,6 +208,7 @@ HTTP("[method]incoming-response.status") int wasi_status(uint32_t);
 HTTP("[method]incoming-response.headers") uint32_t wasi_headers(uint32_t);
 HTTP("[method]incoming-response.consume") void wasi_consume(uint32_t, handle *);
 HTTP("[method]incoming-body.stream") void wasi_stream(uint32_t, handle *);
+HTTP("http-error-code") void wasi_error_code(uint32_t, reason *);
 HTTP("[resource-drop]fields") void wasi_drop_fields(uint32_t);
 HTTP("[resource-drop]incoming-body") void wasi_drop_body(uint32_t);
 HTTP("[resource-drop]incoming-response") void wasi_drop_response(uint32_t);
@@ -133,30 +221,28 @@ IO("streams", "[method]input-stream.blocking-read") void wasi_read(uint32_t, uin
 IO("streams", "[resource-drop]output-stream") void wasi_drop_output(uint32_t);
 IO("streams", "[resource-drop]input-stream") void wasi_drop_input(uint32_t);
 
-// WASI's names of what can go wrong, in its order.
-static const char *const ERRORS[] = {
-    "DNS-timeout", "DNS-error", "destination-not-found", "destination-unavailable", "destination-IP-prohibited",
-    "destination-IP-unroutable", "connection-refused", "connection-terminated", "connection-timeout",
-    "connection-read-timeout", "connection-write-timeout", "connection-limit-reached", "TLS-protocol-error",
-    "TLS-certificate-error", "TLS-alert-received", "HTTP-request-denied", "HTTP-request-length-required",
-    "HTTP-request-body-size", "HTTP-request-method-invalid", "HTTP-request-URI-invalid", "HTTP-request-URI-too-long",
-    "HTTP-request-header-section-size", "HTTP-request-header-size", "HTTP-request-trailer-section-size",
-    "HTTP-request-trailer-size", "HTTP-response-incomplete", "HTTP-response-header-section-size",
-    "HTTP-response-header-size", "HTTP-response-body-size", "HTTP-response-trailer-section-size",
-    "HTTP-response-trailer-size", "HTTP-response-transfer-coding", "HTTP-response-content-coding",
-    "HTTP-response-timeout", "HTTP-upgrade-failed", "HTTP-protocol-error", "loop-detected", "configuration-error",
-    "internal-error"};
-enum { PROHIBITED = 4, DENIED = 15, INTERNAL = 38, ERROR_COUNT = sizeof ERRORS / sizeof *ERRORS };
+// A request on its way, and where its outcome goes.
+typedef struct exchange {
+  const http_request *request;
+  http_response *response;
+  purlin_failure *failure;
+} exchange;
 
-static bool refused(const code *code, const http_url *to, purlin_failure *failure) {
+static bool fails(const exchange *on, http_error error, text message) {
+  return http_fail(on->request, on->response, on->failure, error, message);
+}
+
+static bool fails_with(const exchange *on, const code *code) {
   uint8_t number = (uint8_t)code->number;
-  if (number == DENIED || number == PROHIBITED) {
-    text target = text_format("%s://%s", to->is_https ? "https" : "http", to->authority.at);
-    return purlin_denied(failure, "http", target, text_of("to send a request there"));
+  text message = text_of(number < ERROR_COUNT ? ERRORS[number].name : "an unknown error");
+  if (number == DENIED) message = text_of("to send a request there");
+  if (number == PROHIBITED) {
+    message = text_of("the name leads to an address that is not public, and has to be granted too");
   }
-  text name = text_of(number < ERROR_COUNT ? ERRORS[number] : "an unknown fault");
-  if (number == INTERNAL && code->has_text) name = text_copy(code->at, code->length);
-  return purlin_fail(failure, text_format("no answer from `%s`: %s", to->authority.at, name.at));
+  if (number == INTERNAL && code->has_text) {
+    message = text_format("%s: %s", message.at, text_copy(code->at, code->length).at);
+  }
+  return fails(on, http_error_of(number), message);
 }
 
 static int method_number(const char *method) {
@@ -181,7 +267,14 @@ static void send_body(uint32_t body, text content) {
   wasi_body_finish(body, 0, 0, &finished);
 }
 
-static bool read_body(uint32_t answer, const http_url *to, text *content, purlin_failure *failure) {
+// The failure of an answer that ended early. The host knows the cause by its handle.
+static bool broke_off(const exchange *on, uint32_t cause) {
+  reason reason;
+  wasi_error_code(cause, &reason);
+  return reason.some ? fails_with(on, &reason.code) : fails(on, HTTP_LOST, text_of("the answer broke off"));
+}
+
+static bool read_body(const exchange *on, uint32_t answer) {
   handle body, stream;
   wasi_consume(answer, &body);
   wasi_stream(body.number, &stream);
@@ -191,25 +284,26 @@ static bool read_body(uint32_t answer, const http_url *to, text *content, purlin
     grow(&whole, part.is.read.at, part.is.read.length);
     if (part.is.read.length > 0) free(part.is.read.at);
   }
-  bool all = part.is.end.closed == 1;
+  on->response->body = grown(&whole);
+  bool all = part.is.end.closed == 1 || broke_off(on, part.is.end.error);
   wasi_drop_input(stream.number);
   wasi_drop_body(body.number);
-  *content = grown(&whole);
-  return all || purlin_fail(failure, text_format("the answer of `%s` broke off", to->authority.at));
+  return all;
 }
 
-static bool receive(uint32_t future, const http_url *to, http_response *response, purlin_failure *failure) {
+static bool receive(const exchange *on, uint32_t future) {
   uint32_t ready = wasi_subscribe(future);
   wasi_block(ready);
   wasi_drop_pollable(ready);
   got got;
   wasi_get(future, &got);
-  if (!got.some || got.taken) return purlin_fail(failure, text_of("there is no answer"));
-  if (got.failed) return refused(&got.code, to, failure);
+  if (!got.some || got.taken) return fails(on, HTTP_LOST, text_of("there is no answer"));
+  if (got.failed) return fails_with(on, &got.code);
   uint32_t answer = got.code.number;
   uint32_t fields = wasi_headers(answer);
   entries entries;
   wasi_entries(fields, &entries);
+  http_response *response = on->response;
   *response = (http_response){.status = wasi_status(answer), .field_count = entries.length};
   response->fields = memory_take(entries.length, sizeof(http_field));
   for (size_t i = 0; i < entries.length; i++) {
@@ -218,15 +312,16 @@ static bool receive(uint32_t future, const http_url *to, http_response *response
     response->fields[i].value = text_copy(one->value.at, one->value.length);
   }
   wasi_drop_fields(fields);
-  bool done = read_body(answer, to, &response->body, failure);
+  bool done = read_body(on, answer);
   wasi_drop_response(answer);
   return done;
 }
 
 bool http_fetch(const http_request *request, http_response *response, purlin_failure *failure) {
+  const exchange on = {request, response, failure};
   http_url to;
   if (!http_parse_url(request->url, &to)) {
-    return purlin_fail(failure, text_format("`%s` is no URL of http or https", request->url.at));
+    return fails(&on, HTTP_UNUSABLE, text_of("this is no URL of http or https"));
   }
   uint32_t fields = wasi_fields();
   uint8_t failed[2];
@@ -235,7 +330,7 @@ bool http_fetch(const http_request *request, http_response *response, purlin_fai
     text name = request->fields[i].name, value = request->fields[i].value;
     has_length = has_length || strcasecmp(name.at, "content-length") == 0;
     wasi_append(fields, name.at, name.length, value.at, value.length, failed);
-    if (failed[0]) return purlin_fail(failure, text_format("the header field `%s` cannot be sent", name.at));
+    if (failed[0]) return fails(&on, HTTP_UNUSABLE, text_format("the header field `%s` cannot be sent", name.at));
   }
   if (request->body.length > 0 && !has_length) {
     // Without it the body would go in pieces, which not every server takes.
@@ -243,12 +338,12 @@ bool http_fetch(const http_request *request, http_response *response, purlin_fai
     wasi_append(fields, "content-length", strlen("content-length"), length.at, length.length, failed);
   }
   uint32_t sent = wasi_outgoing(fields);
-  const char *method = request->method != NULL ? request->method : "GET";
+  const char *method = method_of(request);
   if (wasi_set_method(sent, method_number(method), method, strlen(method)) |
       wasi_set_scheme(sent, 1, to.is_https, "", 0) |
       wasi_set_authority(sent, 1, to.authority.at, to.authority.length) |
       wasi_set_path(sent, 1, to.path.at, to.path.length)) {
-    return purlin_fail(failure, text_format("`%s %s` is no request", method, request->url.at));
+    return fails(&on, HTTP_UNUSABLE, text_of("the method or the URL cannot be sent"));
   }
   handle body;
   if (request->body.length > 0) wasi_body(sent, &body);
@@ -262,9 +357,9 @@ bool http_fetch(const http_request *request, http_response *response, purlin_fai
   }
   outcome future;
   wasi_handle(sent, request->timeout_ms > 0, options, &future);
-  if (future.failed) return refused(&future.code, &to, failure);
+  if (future.failed) return fails_with(&on, &future.code);
   if (request->body.length > 0) send_body(body.number, request->body);
-  bool done = receive(future.code.number, &to, response, failure);
+  bool done = receive(&on, future.code.number);
   wasi_drop_future(future.code.number);
   return done;
 }

@@ -18,16 +18,38 @@ typedef struct http_request {
   uint64_t timeout_ms; // to connect, and between two pieces; 0 is the host's own limit
 } http_request;
 
+// Why there is no whole answer, and which failure that is. All methods but GET, HEAD and OPTIONS have
+// effects. The names are the same in all languages.
+typedef enum http_error {
+  HTTP_NO_ERROR,
+  HTTP_DENIED,      // no grant allows it; nothing was sent: PURLIN_DENIED
+  HTTP_UNUSABLE,    // its URL or a header is wrong; nothing was sent: PURLIN_FAILED
+  HTTP_UNREACHABLE, // the server cannot be reached now; nothing was sent: PURLIN_RETRY_AFTER
+  HTTP_UNTRUSTED,   // the server's name is unknown, or TLS does not trust it; nothing was sent: PURLIN_FAILED
+  HTTP_LOST,        // it was sent, at least in part: PURLIN_UNDECIDED with effects, else PURLIN_RETRY_AFTER
+  HTTP_TOO_LARGE    // the answer exceeds what the host allows: PURLIN_UNDECIDED with effects, else PURLIN_FAILED
+} http_error;
+
 typedef struct http_response {
+  http_error error; // if it is set, everything else is empty
   int status;
   http_field *fields;
   size_t field_count;
   text body;
 } http_response;
 
-// Sends a request and reads the whole answer, whatever its status; it follows no redirects. What is
-// not granted is PURLIN_DENIED. A native test that needs answers defines a function of this name.
+// Sends a request and reads the whole answer, whatever its status; it follows no redirects. Where there
+// is no whole answer, it fills in what http_fail does. A native test that needs answers defines a
+// function of this name.
 bool http_fetch(const http_request *request, http_response *response, purlin_failure *failure);
+
+// Makes the failure of a request that has no whole answer. It returns false, for http_fetch to return.
+bool http_fail(const http_request *request, http_response *response, purlin_failure *failure, http_error error,
+               text message);
+
+// What an error-code of WASI means, by its number. A request is lost unless it is certain that nothing
+// was sent.
+http_error http_error_of(unsigned number);
 
 // An answer's first field of that name, however it is written; the empty text where there is none.
 text http_field_of(const http_response *response, const char *name);

@@ -97,3 +97,13 @@ bool purlin_fail(purlin_failure *failure, text message) {
   *failure = (purlin_failure){.kind = PURLIN_FAILED, .message = message};
   return false;
 }
+
+bool purlin_undecided(purlin_failure *failure, text message) {
+  *failure = (purlin_failure){.kind = PURLIN_UNDECIDED, .message = message};
+  return false;
+}
+
+bool purlin_needs_delete_before(purlin_failure *failure, text message) {
+  *failure = (purlin_failure){.kind = PURLIN_NEEDS_DELETE_BEFORE, .message = message};
+  return false;
+}

@@ -37,7 +37,9 @@ typedef struct purlin_resource {
 
 // What a resource is made from.
 typedef struct purlin_inputs {
-  json *document;  // {"values":…,"secrets":…,"params":…}; never log the secrets
+  // {"values":…,"secrets":…,"params":…,"connection":…}; never log the secrets. `connection` says how to
+  // reach the system that the resource is in; it is always the current one.
+  json *document;
   text account;    // the definition's `driver_account`, empty where there is none
   texts unknown;   // pointers to what is not known yet, and null in the document
   texts sensitive; // pointers to secrets outside of `secrets`
@@ -64,9 +66,12 @@ typedef struct purlin_state {
 typedef struct purlin_request {
   purlin_resource resource;
   purlin_inputs inputs;    // those that it has, or is to have
-  purlin_inputs *previous; // check: those it returned before, or NULL; update, update_impact: those it was made with
+  // check: those it returned before, without `connection`, or NULL; update, update_impact: those it was made with
+  purlin_inputs *previous;
   text name;               // what `name` said; not in check and name
+  const text *replaces;    // create: the id of the resource that this one replaces, NULL where none exists
   const text *id;          // read: the provider's id, or NULL to look for it by name
+  texts known;             // read by name: ids of other resources, which are not the one that is looked for
   purlin_state *state;     // update, update_impact, delete: what exists; read: what is recorded, or NULL
   text idempotency_key;    // the same for every attempt at the same effect
   uint64_t deadline;       // milliseconds since 1970
@@ -74,7 +79,7 @@ typedef struct purlin_request {
 
 // One input that cannot be used, or a warning.
 typedef struct purlin_fault {
-  text pointer; // into {"values":…,"secrets":…,"params":…}
+  text pointer; // into {"values":…,"secrets":…,"params":…,"connection":…}
   text message; // what is wrong, and what would be right
 } purlin_fault;
 
@@ -107,13 +112,15 @@ typedef struct purlin_impact {
 // Why a call did not succeed. `purlin_fail` and its kin fill it in.
 typedef struct purlin_failure {
   enum {
-    PURLIN_INVALID_INPUTS, // trying again changes nothing
-    PURLIN_DENIED,         // the operator has to grant a capability
-    PURLIN_NOT_FOUND,      // the resource, or one it needs, does not exist
-    PURLIN_CONFLICT,       // somebody else's change stands in the way
-    PURLIN_RETRY_AFTER,    // busy or rate-limited
-    PURLIN_PARTIAL,        // something exists that must not be forgotten
-    PURLIN_FAILED          // anything else
+    PURLIN_INVALID_INPUTS,     // trying again changes nothing
+    PURLIN_DENIED,             // the operator has to grant a capability
+    PURLIN_NOT_FOUND,          // the resource, or one it needs, does not exist
+    PURLIN_CONFLICT,           // somebody else's change stands in the way
+    PURLIN_RETRY_AFTER,        // busy or rate-limited
+    PURLIN_PARTIAL,            // something exists that must not be forgotten
+    PURLIN_FAILED,             // anything else
+    PURLIN_UNDECIDED,          // something may have been made or changed: the host finds out
+    PURLIN_NEEDS_DELETE_BEFORE // create with `replaces`: what it replaces has to be deleted first
   } kind;
   text message;
   purlin_faults faults; // of PURLIN_INVALID_INPUTS
@@ -126,7 +133,7 @@ typedef struct purlin_failure {
 // What a driver says of one resource type.
 typedef struct purlin_type {
   const char *name;    // or `*` for any
-  const char *inputs;  // JSON Schema (2020-12) of {"values":…,"secrets":…,"params":…}
+  const char *inputs;  // JSON Schema (2020-12) of {"values":…,"secrets":…,"params":…,"connection":…}
   const char *outputs; // JSON Schema; secret ones with "writeOnly": true
 } purlin_type;
 
@@ -137,8 +144,8 @@ typedef struct purlin_wish {
   const char *reason;  // in a sentence to an operator
 } purlin_wish;
 
-// A driver. Its functions return whether they succeeded. All but PURLIN_PARTIAL promise that
-// nothing was made or changed.
+// A driver. Its functions return whether they succeeded. All failures but PURLIN_PARTIAL and
+// PURLIN_UNDECIDED promise that nothing was made or changed.
 typedef struct purlin_driver {
   const char *name;        // ORG/NAME
   const char *version;     // semantic version
@@ -194,6 +201,8 @@ bool purlin_conflict(purlin_failure *failure, text message);
 bool purlin_retry_after(purlin_failure *failure, uint64_t milliseconds, text message);
 bool purlin_partial(purlin_failure *failure, purlin_state state, text message);
 bool purlin_fail(purlin_failure *failure, text message);
+bool purlin_undecided(purlin_failure *failure, text message);
+bool purlin_needs_delete_before(purlin_failure *failure, text message);
 
 typedef enum purlin_level { PURLIN_TRACE, PURLIN_DEBUG, PURLIN_INFO, PURLIN_WARN, PURLIN_ERROR } purlin_level;
 

@@ -113,6 +113,17 @@ static void what_is_unknown_is_known_to_be(void) {
   EXPECT(!purlin_is_unknown(&inputs, "/values/ab") && !purlin_is_unknown(&inputs, "/values/a/bc"));
 }
 
+static void a_connection_is_one_of_the_inputs(void) {
+  purlin_inputs before = {.document = read_json("{\"connection\":{\"server\":\"a\",\"user\":\"u\"}}")};
+  purlin_request change = {.previous = &before};
+  change.inputs.document = read_json("{\"connection\":{\"server\":\"b\",\"user\":\"u\",\"password\":null}}");
+  purlin_add_text(&change.inputs.unknown, text_of("/connection/password"));
+  EXPECT(text_is(json_as_text(purlin_get(&change.inputs, "/connection/server")), "b"));
+  EXPECT(purlin_is_unknown(&change.inputs, "/connection") && !purlin_is_unknown(&change.inputs, "/connection/user"));
+  EXPECT(purlin_changes(&change, "/connection/server") && purlin_changes(&change, "/connection/password"));
+  EXPECT(!purlin_changes(&change, "/connection/user"));
+}
+
 static void bytes_become_utf_8(void) {
   EXPECT(text_is(text_lossy((text){"a\xff\xc3", 3}), "a\xef\xbf\xbd\xef\xbf\xbd"));
   EXPECT(text_is(text_lossy(text_of("\xed\xa0\x80")), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
@@ -155,13 +166,80 @@ static void urls_are_taken_apart(void) {
   EXPECT(text_is(http_field_of(&response, "x-ONE"), "1") && http_field_of(&response, "x-on").length == 0);
   purlin_failure failure;
   EXPECT(!http_fetch(&(http_request){.url = text_of("http://a")}, &response, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(response.error == HTTP_UNUSABLE && response.field_count == 0);
+}
+
+static purlin_failure failure_of(http_error error, const char *method) {
+  http_request request = {.method = method, .url = text_of("https://api.example:8443/v1/a?token=hush#hush")};
+  http_response response = {.status = 200};
+  purlin_failure failure;
+  EXPECT(!http_fail(&request, &response, &failure, error, text_of("why")));
+  EXPECT(response.error == error && response.status == 0);
+  EXPECT(strstr(failure.message.at, "hush") == NULL && strstr(failure.message.at, "why") != NULL);
+  return failure;
+}
+
+static void each_error_of_http_is_a_failure(void) {
+  const struct {
+    http_error error;
+    int effects, others; // what it means for methods with effects, and for others
+  } kinds[] = {
+      {HTTP_DENIED, PURLIN_DENIED, PURLIN_DENIED},
+      {HTTP_UNUSABLE, PURLIN_FAILED, PURLIN_FAILED},
+      {HTTP_UNREACHABLE, PURLIN_RETRY_AFTER, PURLIN_RETRY_AFTER},
+      {HTTP_UNTRUSTED, PURLIN_FAILED, PURLIN_FAILED},
+      {HTTP_LOST, PURLIN_UNDECIDED, PURLIN_RETRY_AFTER},
+      {HTTP_TOO_LARGE, PURLIN_UNDECIDED, PURLIN_FAILED},
+  };
+  const char *effects[] = {"POST", "PUT", "PATCH", "DELETE", "PURGE"}, *others[] = {"GET", "HEAD", "OPTIONS", NULL};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t m = 0; m < sizeof effects / sizeof *effects; m++) {
+      EXPECT((int)failure_of(kinds[i].error, effects[m]).kind == kinds[i].effects);
+    }
+    for (size_t m = 0; m < sizeof others / sizeof *others; m++) {
+      EXPECT((int)failure_of(kinds[i].error, others[m]).kind == kinds[i].others);
+    }
+  }
+  purlin_failure denied = failure_of(HTTP_DENIED, "PUT");
+  EXPECT(text_is(denied.capability, "http") && text_is(denied.target, "https://api.example:8443"));
+  EXPECT(failure_of(HTTP_UNREACHABLE, "PUT").after_ms == 1000 && failure_of(HTTP_LOST, "GET").after_ms == 1000);
+  EXPECT(text_is(failure_of(HTTP_LOST, "PUT").message,
+                 "PUT https://api.example:8443/v1/a: why; whether it was carried out is not known"));
+  // More words, and another failure, are the driver's to choose.
+  purlin_failure lost = failure_of(HTTP_LOST, "PUT");
+  lost.message = text_format("cannot make it: %s", lost.message.at);
+  EXPECT(lost.kind == PURLIN_UNDECIDED && text_starts(lost.message, "cannot make it: PUT https://"));
+  EXPECT(!purlin_conflict(&lost, text_of("somebody else made it")) && lost.kind == PURLIN_CONFLICT);
+  http_response response;
+  EXPECT(!http_fail(&(http_request){0}, &response, &lost, HTTP_UNUSABLE, text_of("no URL")) && lost.kind == PURLIN_FAILED);
+}
+
+static void what_wasi_says_has_a_meaning(void) {
+  const struct {
+    unsigned number;
+    http_error error;
+  } known[] = {
+      {0, HTTP_UNREACHABLE}, {1, HTTP_UNTRUSTED},  {4, HTTP_DENIED},     {6, HTTP_UNREACHABLE},
+      {7, HTTP_LOST},        {11, HTTP_UNUSABLE},  {13, HTTP_UNTRUSTED}, {15, HTTP_DENIED},
+      {19, HTTP_UNUSABLE},   {28, HTTP_TOO_LARGE}, {33, HTTP_LOST},      {38, HTTP_LOST},
+      {39, HTTP_LOST},       {255, HTTP_LOST},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) EXPECT(http_error_of(known[i].number) == known[i].error);
+}
+
+static void failures_say_what_they_are(void) {
+  purlin_failure failure;
+  EXPECT(!purlin_undecided(&failure, text_of("a")) && failure.kind == PURLIN_UNDECIDED && text_is(failure.message, "a"));
+  EXPECT(!purlin_needs_delete_before(&failure, text_of("b")) && failure.kind == PURLIN_NEEDS_DELETE_BEFORE &&
+         text_is(failure.message, "b"));
 }
 
 int main(void) {
   void (*const tests[])(void) = {
       json_comes_back,     what_is_no_json_is_refused,     broken_json_breaks_nothing,        pointers_lead_to_places,
       bytes_become_utf_8,  what_is_unknown_is_known_to_be, objects_are_the_same_in_any_order, digests_are_the_standards,
-      urls_are_taken_apart,
+      urls_are_taken_apart, a_connection_is_one_of_the_inputs, each_error_of_http_is_a_failure,
+      what_wasi_says_has_a_meaning, failures_say_what_they_are,
   };
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();

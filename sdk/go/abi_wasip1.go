@@ -137,9 +137,9 @@ type (
 	}
 
 	inputsRecord struct {
-		values, secrets, params span
-		account                 option[span]
-		unknown, sensitive      span
+		values, secrets, params, connection span
+		account                             option[span]
+		unknown, sensitive                  span
 	}
 
 	manifestFileRecord struct{ name, location, data span }
@@ -166,6 +166,7 @@ type (
 		resource resourceRecord
 		inputs   inputsRecord
 		name     span
+		replaces option[span]
 		call     callRecord
 	}
 
@@ -175,6 +176,7 @@ type (
 		name     span
 		inputs   inputsRecord
 		state    option[stateRecord]
+		known    span
 		call     callRecord
 	}
 
@@ -244,10 +246,11 @@ func (r *resourceRecord) lift() Resource {
 }
 
 func (r *inputsRecord) lift() (inputs Inputs, err error) {
-	var faults [3]error
+	var faults [4]error
 	inputs.Values, faults[0] = parse(r.values.text())
 	inputs.Secrets, faults[1] = parse(r.secrets.text())
 	inputs.Params, faults[2] = parse(r.params.text())
+	inputs.Connection, faults[3] = parse(r.connection.text())
 	if r.account.some {
 		inputs.Account = r.account.value.text()
 	}
@@ -275,6 +278,14 @@ func (r *stateRecord) lift() (state State, err error) {
 
 func (r *callRecord) lift() Call {
 	return Call{IdempotencyKey: r.idempotencyKey.text(), Deadline: time.UnixMilli(int64(r.deadline))}
+}
+
+func liftOption(text option[span]) *string {
+	if !text.some {
+		return nil
+	}
+	lifted := text.value.text()
+	return &lifted
 }
 
 func liftTexts(list span) []string {

@@ -15,8 +15,8 @@ type Driver interface {
 	// Manifest says what the driver is. Always the same; it calls nothing of the host.
 	Manifest() Manifest
 
-	// Create makes the resource. It is transactional: any error but Partial means that nothing
-	// was made. Checkpoint the id as soon as it is known.
+	// Create makes the resource. It is transactional: any error but Partial and Undecided means that
+	// nothing was made. Checkpoint the id as soon as it is known.
 	Create(CreateRequest) (State, error)
 
 	// Delete deletes the resource. What is gone already is a success.
@@ -41,7 +41,8 @@ type Namer interface {
 // is no drift, no import, and no finding again after a crash.
 type Reader interface {
 	// Read returns what exists, nil only when it is certain that it is gone. Asked by name (ID is
-	// nil), only what is this resource's own is returned; another that has the name is a Conflict.
+	// nil), only what is this resource's own is returned; one of Known is not, and another that has
+	// the name is a Conflict.
 	Read(ReadRequest) (*Observed, error)
 }
 
@@ -78,7 +79,8 @@ type Manifest struct {
 type TypeSchema struct {
 	// Type is the resource type, or * for any.
 	Type string
-	// Inputs is the JSON Schema (2020-12) of {"values":…,"secrets":…,"params":…}, as text.
+	// Inputs is the JSON Schema (2020-12) of {"values":…,"secrets":…,"params":…,"connection":…}, as
+	// text.
 	Inputs string
 	// Outputs is the JSON Schema of the outputs, secret ones with "writeOnly": true.
 	Outputs string

@@ -7,7 +7,7 @@ import (
 
 // What the host calls. It calls none of what `describe` does not name.
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#describe
+//go:wasmexport purlin:driver/lifecycle@0.2.0#describe
 func describe() uint32 {
 	begin()
 	defer crash()
@@ -31,7 +31,7 @@ func describe() uint32 {
 	return keep(record)
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#check
+//go:wasmexport purlin:driver/lifecycle@0.2.0#check
 func check(place uint32) uint32 {
 	begin()
 	defer crash()
@@ -48,7 +48,7 @@ func check(place uint32) uint32 {
 	}
 	checked, err := checker.Check(request)
 	if err != nil {
-		return lowerFailure(err)
+		return lowerFailure(withoutEffects(err))
 	}
 	if checked.Secrets == nil {
 		checked.Secrets = inputs.Secrets
@@ -58,7 +58,7 @@ func check(place uint32) uint32 {
 	return lower(checkedRecord{values, secrets, lowerInvalid(checked.Warnings)}, errors.Join(wrong, err))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#name
+//go:wasmexport purlin:driver/lifecycle@0.2.0#name
 func name(place uint32) uint32 {
 	begin()
 	defer crash()
@@ -69,10 +69,10 @@ func name(place uint32) uint32 {
 		return lowerFailure(err)
 	}
 	name, err := namer.Name(NameRequest{r.resource.lift(), inputs})
-	return lower(keepText(name), err)
+	return lower(keepText(name), withoutEffects(err))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#create
+//go:wasmexport purlin:driver/lifecycle@0.2.0#create
 func create(place uint32) uint32 {
 	begin()
 	defer crash()
@@ -81,21 +81,20 @@ func create(place uint32) uint32 {
 	if err = orMissing(err, exported != nil); err != nil {
 		return lowerFailure(err)
 	}
-	return lowerLive(exported.Create(CreateRequest{r.resource.lift(), inputs, r.name.text(), r.call.lift()}))
+	return lowerLive(exported.Create(CreateRequest{
+		r.resource.lift(), inputs, r.name.text(), liftOption(r.replaces), r.call.lift(),
+	}))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#read
+//go:wasmexport purlin:driver/lifecycle@0.2.0#read
 func read(place uint32) uint32 {
 	begin()
 	defer crash()
 	r := at[readRecord](place)
 	inputs, err := r.inputs.lift()
 	request := ReadRequest{
-		Resource: r.resource.lift(), Name: r.name.text(), Inputs: inputs, Call: r.call.lift(),
-	}
-	if r.id.some {
-		id := r.id.value.text()
-		request.ID = &id
+		Resource: r.resource.lift(), ID: liftOption(r.id), Name: r.name.text(), Inputs: inputs,
+		Known: liftTexts(r.known), Call: r.call.lift(),
 	}
 	if r.state.some {
 		state, wrong := r.state.value.lift()
@@ -107,7 +106,7 @@ func read(place uint32) uint32 {
 	}
 	observed, err := reader.Read(request)
 	if err != nil || observed == nil {
-		return lower(option[observedRecord]{}, err)
+		return lower(option[observedRecord]{}, withoutEffects(err))
 	}
 	var record observedRecord
 	record.state, err = lowerState(observed.State)
@@ -118,7 +117,7 @@ func read(place uint32) uint32 {
 	return lower(option[observedRecord]{true, record}, err)
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#update-impact
+//go:wasmexport purlin:driver/lifecycle@0.2.0#update-impact
 func updateImpact(place uint32) uint32 {
 	begin()
 	defer crash()
@@ -130,10 +129,10 @@ func updateImpact(place uint32) uint32 {
 	impact, err := teller.UpdateImpact(change)
 	return lower(impactRecord{
 		lowerTexts(impact.Replaces), impact.DeleteBeforeReplace, lowerTexts(impact.StableOutputs),
-	}, err)
+	}, withoutEffects(err))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#update
+//go:wasmexport purlin:driver/lifecycle@0.2.0#update
 func update(place uint32) uint32 {
 	begin()
 	defer crash()
@@ -145,7 +144,7 @@ func update(place uint32) uint32 {
 	return lowerLive(updater.Update(change))
 }
 
-//go:wasmexport purlin:driver/lifecycle@0.1.0#delete
+//go:wasmexport purlin:driver/lifecycle@0.2.0#delete
 func remove(place uint32) uint32 {
 	begin()
 	defer crash()
@@ -222,36 +221,32 @@ func lowerLive(state State, err error) uint32 {
 }
 
 func lowerFailure(err error) uint32 {
-	var (
-		invalid  InvalidInputs
-		denied   Denied
-		notFound NotFound
-		conflict Conflict
-		retry    RetryAfter
-		partial  Partial
-	)
-	switch {
-	case errors.As(err, &partial):
-		state, wrong := lowerState(partial.State)
-		if wrong != nil {
-			state, _ = lowerState(State{ID: partial.State.ID})
-		}
-		return fail(5, partialRecord{state, keepText(partial.Message)})
-	case errors.As(err, &invalid):
-		return fail(0, lowerInvalid(invalid))
-	case errors.As(err, &denied):
+	switch failure := failureOf(err).(type) {
+	case InvalidInputs:
+		return fail(0, lowerInvalid(failure))
+	case Denied:
 		return fail(1, deniedRecord{
-			keepText(denied.Capability), keepText(denied.Target), keepText(denied.Message),
+			keepText(failure.Capability), keepText(failure.Target), keepText(failure.Message),
 		})
-	case errors.As(err, &notFound):
-		return fail(2, keepText(string(notFound)))
-	case errors.As(err, &conflict):
-		return fail(3, keepText(string(conflict)))
-	case errors.As(err, &retry):
-		after := max(retry.After.Milliseconds(), 0)
-		return fail(4, retryRecord{uint64(after), keepText(retry.Message)})
+	case NotFound:
+		return fail(2, keepText(string(failure)))
+	case Conflict:
+		return fail(3, keepText(string(failure)))
+	case RetryAfter:
+		after := max(failure.After.Milliseconds(), 0)
+		return fail(4, retryRecord{uint64(after), keepText(failure.Message)})
+	case Partial:
+		state, wrong := lowerState(failure.State)
+		if wrong != nil {
+			state, _ = lowerState(State{ID: failure.State.ID})
+		}
+		return fail(5, partialRecord{state, keepText(failure.Message)})
+	case Undecided:
+		return fail(7, keepText(string(failure)))
+	case NeedsDeleteBefore:
+		return fail(8, keepText(string(failure)))
 	default:
-		return fail(6, keepText(err.Error()))
+		return fail(6, keepText(failure.Error()))
 	}
 }
 

@@ -1,17 +1,18 @@
 package purlin
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 )
 
 // Any error of a driver ends a call. Those below tell the host more; errors.As finds them where they
-// are wrapped. All but Partial promise that nothing was made or changed.
+// are wrapped. All but Partial and Undecided promise that nothing was made or changed.
 
 // InvalidInput is one input that cannot be used.
 type InvalidInput struct {
-	// Pointer leads into {"values":…,"secrets":…,"params":…}.
+	// Pointer leads into {"values":…,"secrets":…,"params":…,"connection":…}.
 	Pointer string
 	// Message says what is wrong and what would be right.
 	Message string
@@ -92,4 +93,54 @@ type Partial struct {
 
 func (partial Partial) Error() string {
 	return fmt.Sprintf("partly done, %s exists: %s", partial.State.ID, partial.Message)
+}
+
+// Undecided says that it is not known whether anything was made or changed. The host finds out with
+// Read, or calls again with the same idempotency key. Fetch returns it for a request with effects
+// whose answer was lost (FetchError).
+type Undecided string
+
+func (message Undecided) Error() string { return "undecided: " + string(message) }
+
+// NeedsDeleteBefore says that the resource cannot be made while the one that it replaces exists. Only
+// for a Create with Replaces: the host deletes the old one, if the plan allows it, and calls again.
+type NeedsDeleteBefore string
+
+func (message NeedsDeleteBefore) Error() string { return "needs delete before: " + string(message) }
+
+// failed is any other failure: nothing was made or changed.
+type failed string
+
+func (message failed) Error() string { return string(message) }
+
+// failureOf returns the failure that an error stands for. Partial and Undecided come first: what exists,
+// or may exist, must not be forgotten.
+func failureOf(err error) error {
+	for _, find := range [...]func(error) error{
+		as[Partial], as[Undecided], as[InvalidInputs], as[Denied], as[NotFound], as[Conflict], as[RetryAfter],
+		as[NeedsDeleteBefore],
+	} {
+		if found := find(err); found != nil {
+			return found
+		}
+	}
+	return failed(err.Error())
+}
+
+// as returns the error of this type, wrapped or not; nil if there is none.
+func as[T error](err error) error {
+	var found T
+	if errors.As(err, &found) {
+		return found
+	}
+	return nil
+}
+
+// withoutEffects replaces Undecided, which a function without effects may not return, with an ordinary
+// error.
+func withoutEffects(err error) error {
+	if as[Undecided](err) != nil {
+		return failed(err.Error())
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package purlin
 
 import (
-	"fmt"
 	"net/textproto"
 	"net/url"
 	"time"
@@ -37,18 +36,15 @@ func (header Header) Get(name string) string { return textproto.MIMEHeader(heade
 // Set gives a field one value.
 func (header Header) Set(name, value string) { textproto.MIMEHeader(header).Set(name, value) }
 
-// Fetch sends a request and reads the whole answer. It follows no redirects. What the operator has
-// not granted is Denied; other faults of the network are plain errors.
+// Fetch sends a request and reads the whole answer. It follows no redirects. Each error is a
+// FetchError.
 func Fetch(request Request) (Response, error) {
-	to, err := url.Parse(request.URL)
-	if err != nil {
-		return Response{}, err
-	}
-	if (to.Scheme != "http" && to.Scheme != "https") || to.Host == "" {
-		return Response{}, fmt.Errorf("`%s` is no URL of http or https", to.Redacted())
-	}
 	if request.Method == "" {
 		request.Method = "GET"
+	}
+	to, err := url.Parse(request.URL)
+	if err != nil || (to.Scheme != "http" && to.Scheme != "https") || to.Host == "" {
+		return Response{}, request.fail(FetchUnusable, "this is no URL of http or https")
 	}
 	return fetch(request, to)
 }

@@ -1,7 +1,6 @@
 package purlin
 
 import (
-	"errors"
 	"fmt"
 	"net/textproto"
 	"net/url"
@@ -34,7 +33,7 @@ func fetch(request Request, to *url.URL) (Response, error) {
 			var done httpDone
 			httpAppend(fields, name, value, keep(&done))
 			if done.failed {
-				return Response{}, fmt.Errorf("the header field `%s` cannot be sent", name)
+				return Response{}, request.fail(FetchUnusable, fmt.Sprintf("the header field `%s` cannot be sent", name))
 			}
 		}
 	}
@@ -51,7 +50,7 @@ func fetch(request Request, to *url.URL) (Response, error) {
 		httpSetScheme(sent, 1, scheme, "")|
 		httpSetAuthority(sent, 1, to.Host)|
 		httpSetPath(sent, 1, to.RequestURI()) != 0 {
-		return Response{}, fmt.Errorf("`%s %s` is no request", request.Method, to.Redacted())
+		return Response{}, request.fail(FetchUnusable, "the method or the URL cannot be sent")
 	}
 	// Without one there is nothing to be sent in pieces.
 	var body httpHandle
@@ -70,13 +69,13 @@ func fetch(request Request, to *url.URL) (Response, error) {
 	defer release()
 	httpHandleRequest(sent, hasOptions, options, keep(&future))
 	if future.failed {
-		return Response{}, future.code.err(to)
+		return Response{}, future.code.err(request)
 	}
 	defer httpDropFuture(future.code.handle())
 	if len(request.Body) > 0 {
 		sendBody(body.handle, request.Body)
 	}
-	return receive(future.code.handle(), to)
+	return receive(future.code.handle(), request)
 }
 
 // sendBody sends a body and says that it ends. What goes wrong, or a server that does not want all
@@ -95,7 +94,7 @@ func sendBody(body uint32, bytes []byte) {
 	httpBodyFinish(body, 0, 0, keep(new(httpFuture)))
 }
 
-func receive(future uint32, to *url.URL) (Response, error) {
+func receive(future uint32, request Request) (Response, error) {
 	ready := httpSubscribe(future)
 	ioBlock(ready)
 	ioDropPollable(ready)
@@ -103,9 +102,9 @@ func receive(future uint32, to *url.URL) (Response, error) {
 	httpGet(future, keep(&got))
 	switch {
 	case !got.some || got.taken:
-		return Response{}, errors.New("there is no answer")
+		return Response{}, request.fail(FetchLost, "there is no answer")
 	case got.failed:
-		return Response{}, got.code.err(to)
+		return Response{}, got.code.err(request)
 	}
 	answer := got.code.handle()
 	defer httpDropResponse(answer)
@@ -134,34 +133,29 @@ func receive(future uint32, to *url.URL) (Response, error) {
 			if part.bytes.start&0xff == 1 { // closed: that was all
 				return response, nil
 			}
-			return response, fmt.Errorf("the answer of `%s` broke off", to.Host)
+			return Response{}, brokenOff(part.bytes.length, request)
 		}
 		response.Body = append(response.Body, part.bytes.text()...)
 		release()
 	}
 }
 
+// brokenOff returns the error of an answer that ended early. The host knows the cause by its handle.
+func brokenOff(cause uint32, request Request) error {
+	var reason httpReason
+	release := reserve(chunk)
+	defer release()
+	httpErrorCode(cause, keep(&reason))
+	if !reason.some {
+		return request.fail(FetchLost, "the answer broke off")
+	}
+	return reason.code.err(request)
+}
+
 func copied(s span) string { return string([]byte(s.text())) }
 
 // httpMethods are those that WASI numbers.
 var httpMethods = [...]string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
-
-// httpErrors are WASI's names of what can go wrong, in its order.
-var httpErrors = [...]string{
-	"DNS-timeout", "DNS-error", "destination-not-found", "destination-unavailable",
-	"destination-IP-prohibited", "destination-IP-unroutable", "connection-refused",
-	"connection-terminated", "connection-timeout", "connection-read-timeout",
-	"connection-write-timeout", "connection-limit-reached", "TLS-protocol-error",
-	"TLS-certificate-error", "TLS-alert-received", "HTTP-request-denied",
-	"HTTP-request-length-required", "HTTP-request-body-size", "HTTP-request-method-invalid",
-	"HTTP-request-URI-invalid", "HTTP-request-URI-too-long", "HTTP-request-header-section-size",
-	"HTTP-request-header-size", "HTTP-request-trailer-section-size", "HTTP-request-trailer-size",
-	"HTTP-response-incomplete", "HTTP-response-header-section-size", "HTTP-response-header-size",
-	"HTTP-response-body-size", "HTTP-response-trailer-section-size", "HTTP-response-trailer-size",
-	"HTTP-response-transfer-coding", "HTTP-response-content-coding", "HTTP-response-timeout",
-	"HTTP-upgrade-failed", "HTTP-protocol-error", "loop-detected", "configuration-error",
-	"internal-error",
-}
 
 // httpCode is an error-code, or the handle that stands in its place where all went well.
 type httpCode struct {
@@ -172,20 +166,12 @@ type httpCode struct {
 
 func (code *httpCode) handle() uint32 { return code.number }
 
-func (code *httpCode) err(to *url.URL) error {
-	name := fmt.Sprintf("fault %d", code.number&0xff)
-	if known := int(code.number & 0xff); known < len(httpErrors) {
-		name = httpErrors[known]
+func (code *httpCode) err(request Request) error {
+	number, detail := int(code.number&0xff), ""
+	if some, start, length := code.detail[0]&1, code.detail[0]>>32, code.detail[1]; number == httpInternal && some == 1 {
+		detail = copied(span{uint32(start), uint32(length)})
 	}
-	switch name {
-	case "HTTP-request-denied", "destination-IP-prohibited":
-		return Denied{"http", to.Scheme + "://" + to.Host, "to send a request there"}
-	case "internal-error":
-		if some, start, length := code.detail[0]&1, code.detail[0]>>32, code.detail[1]; some == 1 {
-			name = copied(span{uint32(start), uint32(length)})
-		}
-	}
-	return fmt.Errorf("no answer from `%s`: %s", to.Host, name)
+	return request.failWith(number, detail)
 }
 
 // What the imports answer, as it lies in memory.
@@ -199,6 +185,11 @@ type (
 		failed bool
 		_      [0]uint64
 		code   httpCode
+	}
+	httpReason struct {
+		some bool
+		_    [0]uint64
+		code httpCode
 	}
 	httpGot struct {
 		some   bool
@@ -285,6 +276,9 @@ func httpConsume(response, body uint32)
 
 //go:wasmimport wasi:http/types@0.2.12 [method]incoming-body.stream
 func httpBodyStream(body, stream uint32)
+
+//go:wasmimport wasi:http/types@0.2.12 http-error-code
+func httpErrorCode(cause, reason uint32)
 
 //go:wasmimport wasi:http/types@0.2.12 [resource-drop]fields
 func httpDropFields(fields uint32)

@@ -18,18 +18,22 @@ type Inputs struct {
 	Secrets Object
 	// Params are what the developer gave.
 	Params Object
+	// Connection says how to reach the system that the resource is in: its server, credentials, a CA.
+	// It is always the current one. In Read and Delete it may be newer than the rest.
+	Connection Object
 	// Account is the definition's driver_account, empty where there is none.
 	Account string
-	// Unknown are the places not known yet, as pointers into {"values":…,"secrets":…,"params":…}.
+	// Unknown are the places not known yet, as pointers into
+	// {"values":…,"secrets":…,"params":…,"connection":…}.
 	Unknown []string
-	// Sensitive are places outside of Secrets that hold secrets. What is made from them belongs in
-	// State.Secrets.
+	// Sensitive are places outside of Secrets that hold secrets, as pointers into the same object. What
+	// is made from them belongs in State.Secrets.
 	Sensitive []string
 }
 
 // Get returns what stands at a pointer such as /values/title, nil where nothing does.
 func (in Inputs) Get(pointer string) any {
-	at := any(Object{"values": in.Values, "secrets": in.Secrets, "params": in.Params})
+	at := any(in.document())
 	if pointer == "" {
 		return at
 	}
@@ -50,6 +54,13 @@ func (in Inputs) Get(pointer string) any {
 	return at
 }
 
+// document has all that pointers lead into.
+func (in Inputs) document() Object {
+	return Object{
+		"values": in.Values, "secrets": in.Secrets, "params": in.Params, "connection": in.Connection,
+	}
+}
+
 // IsUnknown tells whether what stands at a pointer, above it or below it is not known yet.
 func (in Inputs) IsUnknown(pointer string) bool {
 	for _, unknown := range in.Unknown {
@@ -66,10 +77,10 @@ func (change Change) Changes(pointer string) bool {
 		!reflect.DeepEqual(change.Before.Get(pointer), change.After.Get(pointer))
 }
 
-// Decode reads the inputs into a struct with the fields that are wanted of `values`, `secrets` and
-// `params`. What does not fit is InvalidInputs with a pointer to the place.
+// Decode reads the inputs into a struct with the fields that are wanted of `values`, `secrets`,
+// `params` and `connection`. What does not fit is InvalidInputs with a pointer to the place.
 func (in Inputs) Decode(into any) error {
-	text, err := json.Marshal(Object{"values": in.Values, "secrets": in.Secrets, "params": in.Params})
+	text, err := json.Marshal(in.document())
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestPointersLeadThroughInputs(t *testing.T) {
@@ -15,7 +17,10 @@ func TestPointersLeadThroughInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := Inputs{Values: values}
+	inputs := Inputs{Values: values, Connection: Object{"server": "db.internal"}}
+	if got := inputs.Get("/connection/server"); got != "db.internal" {
+		t.Fatal(got)
+	}
 	if got := inputs.Get(Pointer("values", "a/b", "~", "1", "x")); got != "found" {
 		t.Fatal(got)
 	}
@@ -38,6 +43,14 @@ func TestWhatIsUnknownIsKnownToBe(t *testing.T) {
 			t.Fatal(pointer)
 		}
 	}
+	moves := Change{Before: Inputs{Connection: Object{"server": "a"}}, After: Inputs{Connection: Object{"server": "b"}}}
+	if !moves.Changes("/connection/server") || moves.Changes("/connection/user") {
+		t.Fatal("a connection changes as other inputs do")
+	}
+	away := Inputs{Unknown: []string{"/connection/password"}}
+	if !away.IsUnknown("/connection") || away.IsUnknown("/connection/user") {
+		t.Fatal("a connection is unknown as other inputs are")
+	}
 	change := Change{Before: inputs, After: inputs}
 	if !change.Changes("/values/a") || change.Changes("/values/ab") {
 		t.Fatal("what is unknown counts as changed, and only that")
@@ -49,10 +62,19 @@ func TestWhatDoesNotFitIsPointedAt(t *testing.T) {
 		Values struct {
 			Size struct{ Width int }
 		}
+		Connection struct{ Server string }
 	}
 	inputs := Inputs{Values: Object{"size": Object{"width": "wide"}}}
 	var faults InvalidInputs
 	if err := inputs.Decode(&wanted); !errors.As(err, &faults) || faults[0].Pointer != "/values/size/width" {
+		t.Fatal(err)
+	}
+	inputs = Inputs{Connection: Object{"server": "db.internal"}}
+	if err := inputs.Decode(&wanted); err != nil || wanted.Connection.Server != "db.internal" {
+		t.Fatal(wanted, err)
+	}
+	inputs.Connection["server"] = true
+	if err := inputs.Decode(&wanted); !errors.As(err, &faults) || faults[0].Pointer != "/connection/server" {
 		t.Fatal(err)
 	}
 }
@@ -73,10 +95,16 @@ func TestAbsentObjectsAreEmpty(t *testing.T) {
 }
 
 func TestWrappedFailuresAreFound(t *testing.T) {
-	err := fmt.Errorf("while looking: %w", Denied{"tcp", "db:5432", "to look"})
-	var denied Denied
-	if !errors.As(err, &denied) || denied.Target != "db:5432" {
-		t.Fatal(err)
+	for _, failure := range []error{
+		InvalidInputs{{"/values/a", "is wrong"}}, Denied{"tcp", "db:5432", "to look"}, NotFound("a"), Conflict("a"),
+		RetryAfter{time.Second, "a"}, Partial{State{ID: "a"}, "b"}, Undecided("a"), NeedsDeleteBefore("a"),
+	} {
+		if got := failureOf(fmt.Errorf("while looking: %w", failure)); !reflect.DeepEqual(got, failure) {
+			t.Errorf("%#v: %#v", failure, got)
+		}
+	}
+	if got := failureOf(errors.New("no JSON")); got != failed("no JSON") {
+		t.Errorf("%#v", got)
 	}
 	var faults InvalidInputs
 	if faults.Err() != nil {

@@ -68,8 +68,8 @@ type CheckRequest struct {
 	Resource Resource
 	// Inputs may have unknown places.
 	Inputs Inputs
-	// Previous are the inputs that Check returned when the resource was last provisioned; nil when
-	// it never was.
+	// Previous are the inputs that Check returned when the resource was last provisioned, without
+	// Connection; nil when it never was.
 	Previous *Inputs
 }
 
@@ -96,7 +96,10 @@ type CreateRequest struct {
 	Inputs Inputs
 	// Name is what Namer said.
 	Name string
-	Call Call
+	// Replaces is the id of the resource that this one replaces, nil where none exists. What Create
+	// finds under this id was not made by an earlier attempt.
+	Replaces *string
+	Call     Call
 }
 
 // ReadRequest says what to look at.
@@ -110,6 +113,9 @@ type ReadRequest struct {
 	Inputs Inputs
 	// State is what is recorded; nil in an import and after a lost answer.
 	State *State
+	// Known are ids of other resources that may have this name, such as the one that is being
+	// replaced. Without ID, what has one of these ids is not the resource that is looked for.
+	Known []string
 	Call  Call
 }
 

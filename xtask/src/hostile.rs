@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
 
 use crate::step::root;
 
@@ -28,7 +29,11 @@ pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> 
             if attack.lines().any(|line| line.starts_with("(component")) {
                 return anyhow::Ok(wat::parse_str(attack)?);
             }
-            let attack = attack.replace("@0.2.0\"", &format!("@{version}\""));
+            let of_wasi = |line: &str| match line.contains("\"wasi:") {
+                true => line.replace("@0.2.0\"", &format!("@{version}\"")),
+                false => line.to_owned(),
+            };
+            let attack = attack.lines().map(of_wasi).collect::<Vec<_>>().join("\n");
             // Imports come first; then `common`, so that its memory is the one that all code means.
             let (imports, rest): (Vec<&str>, Vec<&str>) =
                 attack.lines().partition(|line| line.starts_with("(import"));
@@ -40,7 +45,20 @@ pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> 
         let component = assembled().with_context(|| format!("cannot make a component of {name}.wat"))?;
         fs::write(folder.join(name).with_extension("wasm"), component)?;
     }
+    let before = folder.join("contract-0-1.wasm");
+    fs::write(before, of_contract_0_1(&common).context("cannot make a component of contract 0.1.0")?)?;
     Ok(attacks.len())
+}
+
+/// A driver of the contract before this one, which hosts still load: `common` alone.
+fn of_contract_0_1(common: &[(String, String)]) -> anyhow::Result<Vec<u8>> {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(root().join("wit/0.1"))?;
+    let world = resolve.select_world(&[package], Some("driver"))?;
+    let text: String = common.iter().map(|(_, text)| text.replace("@0.2.0#", "@0.1.0#")).collect();
+    let mut module = wat::parse_str(format!("(module\n{text}\n)"))?;
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
+    ComponentEncoder::default().module(&module)?.encode()
 }
 
 /// What an attack does not define itself.

@@ -154,7 +154,7 @@ fn made(api: &Api<'_>, answer: &Response) -> Result<String, Failure> {
                 Ok(document) => operated_id(api, &document).or_else(without_id),
                 Err(Unmet::Failed(message)) => found_again(api, &message, true),
                 Err(Unmet::NotYet(message)) => {
-                    api.client.end_undecided(&format!("{message}; the next run goes on from there"))
+                    Err(Failure::undecided(format!("{message}; the next run goes on from there")))
                 }
             }
         }
@@ -181,15 +181,15 @@ fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failu
         if over {
             return Err(Failure::failed(message));
         }
-        api.client.end_undecided(&format!("{message}; and there is no `find` to look for it"));
+        return Err(Failure::undecided(format!("{message}; and there is no `find` to look for it")));
     }
     match api.own(true) {
         Ok(Some(found)) => Ok(found.id),
         Ok(None) if over => Err(Failure::failed(message)),
         Ok(None) => {
-            api.client.end_undecided(&format!("{message}; it is not to be found yet, and may still be made"))
+            Err(Failure::undecided(format!("{message}; it is not to be found yet, and may still be made")))
         }
-        Err(failure) => api.client.end_undecided(&format!("{message}; and looking for it failed: {failure}")),
+        Err(failure) => Err(Failure::undecided(format!("{message}; and looking for it failed: {failure}"))),
     }
 }
 

@@ -31,6 +31,9 @@ static bool name(const purlin_request *request, text *name, purlin_failure *fail
 static bool create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
   note note = note_from(&request->inputs);
   text content = note_content(&note), there;
+  if (request->replaces != NULL && text_same(*request->replaces, request->name)) {
+    return purlin_needs_delete_before(failure, text_format("the old note has the title `%s`, too", request->name.at));
+  }
   if (!note_read(request->name, &there, failure)) return false;
   // A note with the same content is an earlier attempt's.
   if (there.at != NULL && !text_same(there, content)) {
@@ -49,6 +52,10 @@ static bool read(const purlin_request *request, purlin_observed *observed, purli
   note note = note_from(&request->inputs);
   text title = request->id != NULL ? *request->id : request->name, content;
   if (!note_is_title(title)) return true;
+  for (size_t i = 0; request->id == NULL && i < request->known.length; i++) {
+    // This note is another resource's, and no two notes have the same title.
+    if (text_same(request->known.items[i], title)) return true;
+  }
   if (!note_read(title, &content, failure)) return false;
   if (content.at == NULL) return true;
   if (request->id == NULL && !text_same(content, note_content(&note))) {
@@ -66,6 +73,7 @@ static bool update_impact(const purlin_request *change, purlin_impact *impact, p
   if (purlin_changes(change, "/values/title")) {
     purlin_add_text(&impact->replaces, text_of("/values/title"));
   } else {
+    impact->delete_before_replace = true; // a title names one note
     purlin_add_text(&impact->stable_outputs, text_of("title"));
     purlin_add_text(&impact->stable_outputs, text_of("path"));
   }

@@ -60,12 +60,34 @@ static void a_note_lives(void) {
   change.state = &state;
   purlin_impact impact = {0};
   EXPECT(the_driver.update_impact(&change, &impact, &failure) && impact.replaces.length == 0);
+  EXPECT(impact.delete_before_replace);
   EXPECT(the_driver.update(&change, &state, &failure) && text_is(content("hello"), "Bye.\n"));
 
   EXPECT(the_driver.delete(&change, &failure));
   EXPECT(the_driver.delete(&change, &failure)); // what is gone is a success
   seen = (purlin_observed){0};
   EXPECT(the_driver.read(&request, &seen, &failure) && seen.state.id.length == 0);
+}
+
+static void a_title_names_one_note(void) {
+  purlin_state old, state;
+  purlin_failure failure;
+  purlin_request request = hello("Hello.");
+  EXPECT(the_driver.create(&request, &old, &failure));
+  request.replaces = &old.id;
+  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_NEEDS_DELETE_BEFORE);
+
+  purlin_request lookup = hello("Hello.");
+  purlin_observed seen = {0};
+  EXPECT(the_driver.read(&lookup, &seen, &failure) && text_is(seen.state.id, "hello"));
+  purlin_add_text(&lookup.known, text_of("other"));
+  purlin_add_text(&lookup.known, old.id);
+  seen = (purlin_observed){0};
+  EXPECT(the_driver.read(&lookup, &seen, &failure) && seen.state.id.length == 0);
+  lookup.id = &old.id;
+  EXPECT(the_driver.read(&lookup, &seen, &failure) && text_is(seen.state.id, "hello"));
+  lookup.state = &old;
+  EXPECT(the_driver.delete(&lookup, &failure));
 }
 
 static void every_fault_is_told(void) {
@@ -119,7 +141,11 @@ int main(void) {
   char folder[] = "/tmp/note-XXXXXX";
   note_folder = mkdtemp(folder);
   EXPECT(note_folder != NULL);
-  void (*const tests[])(void) = {a_note_lives, every_fault_is_told, a_title_is_drawn_once, the_signature_stays_secret,
+  void (*const tests[])(void) = {a_note_lives,
+                                 a_title_names_one_note,
+                                 every_fault_is_told,
+                                 a_title_is_drawn_once,
+                                 the_signature_stays_secret,
                                  without_a_grant_the_missing_one_is_named};
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();

@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"acme/note/purlin"
 )
@@ -50,6 +51,9 @@ func (Note) Create(request purlin.CreateRequest) (purlin.State, error) {
 	if err != nil {
 		return purlin.State{}, err
 	}
+	if request.Replaces != nil && *request.Replaces == request.Name {
+		return purlin.State{}, purlin.NeedsDeleteBefore(fmt.Sprintf("the old note has the title `%s`, too", request.Name))
+	}
 	there, err := readNote(request.Name)
 	if err != nil {
 		return purlin.State{}, err
@@ -71,6 +75,8 @@ func (Note) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
 	title := request.Name
 	if request.ID != nil {
 		title = *request.ID
+	} else if slices.Contains(request.Known, title) {
+		return nil, nil // this note is another resource's, and no two notes have the same title
 	}
 	note, err := decode(request.Inputs)
 	if err != nil || !isTitle(title) {
@@ -93,7 +99,10 @@ func (Note) UpdateImpact(change purlin.Change) (purlin.Impact, error) {
 	if change.Changes("/values/title") {
 		return purlin.Impact{Replaces: []string{"/values/title"}}, nil
 	}
-	return purlin.Impact{StableOutputs: []string{"title", "path"}}, nil
+	return purlin.Impact{
+		DeleteBeforeReplace: true, // a title names one note
+		StableOutputs:       []string{"title", "path"},
+	}, nil
 }
 
 func (Note) Update(change purlin.Change) (purlin.State, error) {

@@ -67,7 +67,7 @@ func TestANoteLives(t *testing.T) {
 
 	change := purlin.Change{State: state, Before: hello("Hello."), After: hello("Bye.")}
 	impact, err := Note{}.UpdateImpact(change)
-	if err != nil || impact.Replaces != nil {
+	if err != nil || impact.Replaces != nil || !impact.DeleteBeforeReplace {
 		t.Fatalf("%v, %v", impact, err)
 	}
 	if _, err := (Note{}).Update(change); err != nil || content(t, "hello") != "Bye.\n" {
@@ -81,6 +81,27 @@ func TestANoteLives(t *testing.T) {
 	}
 	if seen, err := (Note{}).Read(purlin.ReadRequest{ID: &state.ID}); seen != nil || err != nil {
 		t.Fatalf("%v, %v", seen, err)
+	}
+}
+
+func TestATitleNamesOneNote(t *testing.T) {
+	folder = t.TempDir()
+	old := create(t, hello("Hello."))
+	replacement := purlin.CreateRequest{Inputs: hello("Hello."), Name: "hello", Replaces: &old.ID}
+	if _, err := (Note{}).Create(replacement); !errors.As(err, new(purlin.NeedsDeleteBefore)) {
+		t.Fatalf("the old note was taken for the new one: %v", err)
+	}
+	lookup := purlin.ReadRequest{Inputs: hello("Hello."), Name: "hello"}
+	if seen, err := (Note{}).Read(lookup); err != nil || seen == nil || seen.State.ID != "hello" {
+		t.Fatalf("an earlier attempt's note was not found: %v, %v", seen, err)
+	}
+	lookup.Known = []string{"other", old.ID}
+	if seen, err := (Note{}).Read(lookup); err != nil || seen != nil {
+		t.Fatalf("another resource's note was found: %v, %v", seen, err)
+	}
+	lookup.ID = &old.ID
+	if seen, err := (Note{}).Read(lookup); err != nil || seen == nil {
+		t.Fatalf("asked for by its id, the note was not found: %v", err)
 	}
 }
 

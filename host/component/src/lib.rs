@@ -23,8 +23,8 @@ use wit::World;
 /// Makes a component of a core module.
 ///
 /// A module that brings a description of its types, as `wit-bindgen` and most compilers write it
-/// into a section `component-type`, is taken at its word. Any other is taken to be one of the
-/// contract's world `driver`, with the interfaces of WASI 0.2 that it imports by their names. Where
+/// into a section `component-type`, is taken at its word. Any other is taken to be one of the world
+/// `driver`, in the edition of the contract whose functions it exports, with the interfaces of WASI 0.2 that it imports by their names. Where
 /// it imports WASI 0.1, an adapter to WASI 0.2 is put in.
 ///
 /// # Errors
@@ -32,7 +32,11 @@ use wit::World;
 pub fn componentize(core: &[u8]) -> Result<Vec<u8>, Error> {
     let module = Module::read(core)?;
     let mut core = core.to_vec();
-    let world = if module.describes_itself { World::of(&core)? } else { World::driver(&module.wasi())? };
+    let world = if module.describes_itself {
+        World::of(&core)?
+    } else {
+        World::driver(module.edition(), &module.wasi())?
+    };
     module.check(&world, &Module::read(ADAPTER)?)?;
     if !module.describes_itself {
         embed_component_metadata(&mut core, &world.resolve, world.id, StringEncoding::UTF8)

@@ -6,7 +6,7 @@ use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAM
 use wasmparser::{Encoding, Parser, Payload};
 
 use crate::Error;
-use crate::wit::{CONTRACT, World};
+use crate::wit::{EDITIONS, Edition, World};
 
 /// Names of a core module.
 pub(crate) struct Module {
@@ -88,7 +88,17 @@ impl Module {
         if unknown.is_empty() { Ok(()) } else { Err(Error::UnknownImports { imports: unknown }) }
     }
 
-    /// The version of the contract that it was made for, where that is another one.
+    /// The edition of the contract whose functions it exports; else the current one.
+    pub(crate) fn edition(&self) -> &'static Edition {
+        let exports = |edition: &&Edition| {
+            let named = |name: &String| name.split_once('#').is_some_and(|(of, _)| of == edition.interface);
+            self.exports.iter().any(named)
+        };
+        let [current, _] = &EDITIONS;
+        EDITIONS.iter().find(exports).unwrap_or(current)
+    }
+
+    /// The version of the contract that it was made for, where no edition has it.
     fn other_contract(&self) -> Option<String> {
         let name = |export: &String| Some(export.split_once('#')?.0.to_owned());
         self.exports.iter().filter_map(name).find_map(|name| other_version(&name))
@@ -98,7 +108,7 @@ impl Module {
 /// Whether what a module says of itself makes a driver.
 fn check_contract(world: &World) -> Result<(), Error> {
     let exported: Vec<String> = world.exported().collect();
-    if exported.iter().any(|name| name == CONTRACT) {
+    if exported.iter().any(|name| EDITIONS.iter().any(|edition| name == edition.interface)) {
         return Ok(());
     }
     match exported.iter().find_map(|name| other_version(name)) {
@@ -107,9 +117,9 @@ fn check_contract(world: &World) -> Result<(), Error> {
     }
 }
 
-/// The version, where this names the contract's interface in another one.
+/// The version, where this names the contract's interface in one that no edition has.
 fn other_version(interface: &str) -> Option<String> {
-    let version = |name: &str| name.strip_prefix("purlin:driver/lifecycle@").map(str::to_owned);
-    let found = version(interface)?;
-    (version(CONTRACT).as_ref() != Some(&found)).then_some(found)
+    let found = interface.strip_prefix("purlin:driver/lifecycle@")?;
+    let is_known = EDITIONS.iter().any(|edition| edition.interface == interface);
+    (!is_known).then(|| found.to_owned())
 }

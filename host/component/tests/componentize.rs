@@ -25,7 +25,7 @@ fn text(imports: &str, less: &[&str], contract: &str) -> String {
 }
 
 fn core(imports: &str) -> Vec<u8> {
-    wat::parse_str(text(imports, &[], "0.1.0")).expect("a module")
+    wat::parse_str(text(imports, &[], "0.2.0")).expect("a module")
 }
 
 fn refused(text: &str) -> Error {
@@ -57,10 +57,10 @@ fn names(component: &[u8]) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn a_module_that_describes_nothing_becomes_a_driver() {
-    let log = r#"(import "purlin:driver/log@0.1.0" "write" (func (param i32 i32 i32)))"#;
+    let log = r#"(import "purlin:driver/log@0.2.0" "write" (func (param i32 i32 i32)))"#;
     let (imports, exports) = names(&componentize(&core(log)).expect("a component"));
-    assert_eq!(exports, ["purlin:driver/lifecycle@0.1.0"]);
-    assert!(imports.contains(&"purlin:driver/log@0.1.0".to_owned()), "{imports:?}");
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.2.0"]);
+    assert!(imports.contains(&"purlin:driver/log@0.2.0".to_owned()), "{imports:?}");
     assert!(
         !imports.iter().any(|name| name.starts_with("wasi:")),
         "nothing that is not asked for: {imports:?}"
@@ -71,7 +71,7 @@ fn a_module_that_describes_nothing_becomes_a_driver() {
 fn wasi_0_1_becomes_wasi_0_2() {
     let random = r#"(import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#;
     let (imports, exports) = names(&componentize(&core(random)).expect("a component"));
-    assert_eq!(exports, ["purlin:driver/lifecycle@0.1.0"]);
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.2.0"]);
     assert!(imports.iter().any(|name| name.starts_with("wasi:random/random@0.2.")), "{imports:?}");
     assert!(!imports.iter().any(|name| name.starts_with("wasi:sockets")), "only what is used: {imports:?}");
 }
@@ -99,14 +99,14 @@ fn interfaces_of_wasi_0_2_are_known_by_their_names() {
     let (imports, _) = names(&componentize(&core(fields)).expect("a component"));
     assert!(imports.contains(&"wasi:http/types@0.2.12".to_owned()), "{imports:?}");
     assert!(!imports.iter().any(|name| name.starts_with("wasi:sockets")), "{imports:?}");
-    let error = refused(&text(&fields.replace("0.2.12", "0.3.0"), &[], "0.1.0"));
+    let error = refused(&text(&fields.replace("0.2.12", "0.3.0"), &[], "0.2.0"));
     assert!(error.to_string().contains("`wasi:http/types@0.3.0.[constructor]fields`"), "{error}");
 }
 
 #[test]
 fn a_module_that_describes_itself_is_taken_at_its_word() {
     let ask = r#"(import "extra" "ask" (func (result i32)))"#;
-    let world = "include purlin:driver/driver@0.1.0; import extra: interface { ask: func() -> bool; }";
+    let world = "include purlin:driver/driver@0.2.0; import extra: interface { ask: func() -> bool; }";
     let (imports, _) = names(&componentize(&describing(world, ask)).expect("a component"));
     assert!(imports.contains(&"extra".to_owned()), "{imports:?}");
     let error = componentize(&describing("export run: func();", "")).expect_err("no driver");
@@ -123,16 +123,23 @@ fn what_is_no_module_is_named() {
 }
 
 #[test]
+fn modules_of_the_contract_before_become_drivers_of_that() {
+    let component = componentize(&wat::parse_str(text("", &[], "0.1.0")).expect("a module")).expect("made");
+    let (_, exports) = names(&component);
+    assert_eq!(exports, ["purlin:driver/lifecycle@0.1.0"]);
+}
+
+#[test]
 fn what_is_missing_is_named() {
-    let error = refused(&text("", &["read", "cabi_realloc"], "0.1.0"));
+    let error = refused(&text("", &["read", "cabi_realloc"], "0.2.0"));
     assert_eq!(
         error.to_string(),
-        "does not export `purlin:driver/lifecycle@0.1.0#read`, `cabi_realloc`, which every driver does"
+        "does not export `purlin:driver/lifecycle@0.2.0#read`, `cabi_realloc`, which every driver does"
     );
     let error = refused("(module)");
     assert!(error.to_string().ends_with("which every driver does"), "{error}");
-    let error = refused(&text("", &[], "0.2.0"));
-    assert!(error.to_string().contains("purlin:driver@0.2.0"), "{error}");
+    let error = refused(&text("", &[], "0.9.0"));
+    assert!(error.to_string().contains("purlin:driver@0.9.0"), "{error}");
 }
 
 #[test]
@@ -142,7 +149,7 @@ fn what_nobody_gives_is_named() {
         (import "wasi_snapshot_preview1" "sock_listen" (func))
         (import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#,
         &[],
-        "0.1.0",
+        "0.2.0",
     ));
     let Error::UnknownImports { imports } = &error else { unreachable!("{error}") };
     assert_eq!(imports, &["env.system", "wasi_snapshot_preview1.sock_listen"]);
@@ -156,14 +163,14 @@ fn a_program_is_told_how_to_become_a_library() {
 
 #[test]
 fn a_wrong_signature_is_told() {
-    let wrong = text("", &[], "0.1.0").replacen("(param i32) (result i32)", "(result i32)", 1);
+    let wrong = text("", &[], "0.2.0").replacen("(param i32) (result i32)", "(result i32)", 1);
     let error = refused(&wrong);
     assert!(
         matches!(&error, Error::Encode { message } if message.contains("purlin:driver/lifecycle")),
         "{error}"
     );
-    let wrong = r#"(import "purlin:driver/log@0.1.0" "shout" (func))"#;
-    let error = refused(&text(wrong, &[], "0.1.0"));
+    let wrong = r#"(import "purlin:driver/log@0.2.0" "shout" (func))"#;
+    let error = refused(&text(wrong, &[], "0.2.0"));
     assert!(error.to_string().contains("shout"), "{error}");
 }
 
@@ -171,7 +178,7 @@ fn a_wrong_signature_is_told() {
 #[test]
 fn broken_modules_break_nothing() {
     let random = r#"(import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#;
-    for module in [core(random), describing("include purlin:driver/driver@0.1.0;", "")] {
+    for module in [core(random), describing("include purlin:driver/driver@0.2.0;", "")] {
         for end in 0..module.len() {
             // Without its last section it may be whole.
             let _ = componentize(module.get(..end).unwrap_or_default());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use purlin_model::Label;
 use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceState, Subject};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, Look};
 use serde_json::{Value as Json, json};
 
 use crate::book::Book;
@@ -186,7 +186,9 @@ impl Bench {
         let request = json!({"function": "create", "name": name, "inputs": inputs.shown()});
         let looks_itself = how.cut.is_some() || (how.time.is_some() && !how.cancelled);
         let done = self
-            .patient(trial, how, request, async |driver, context| driver.create(context, inputs, name).await)
+            .patient(trial, how, request, async |driver, context| {
+                driver.create(context, inputs, name, None).await
+            })
             .await;
         let made = match &done.answer {
             Ok(state) => Some(state.clone()),
@@ -217,7 +219,7 @@ impl Bench {
             "state": state.map(Shown::shown),
         });
         self.patient(trial, How::default(), request, async |driver, context| {
-            driver.read(context, id, name, inputs, state).await
+            driver.read(context, Look { id, name, inputs, state, known: &[] }).await
         })
         .await
     }

@@ -10,6 +10,7 @@ pub(crate) fn inputs(given: &CaseInputs) -> Inputs {
         values: map(&given.values),
         secrets: map(&given.secrets),
         params: map(&given.params),
+        connection: map(&given.connection),
         account: given.account.clone(),
     }
 }
@@ -20,6 +21,7 @@ pub(crate) fn changed(inputs: &Inputs, change: &CaseInputs) -> Inputs {
         values: merged(&inputs.values, &change.values),
         secrets: merged(&inputs.secrets, &change.secrets),
         params: merged(&inputs.params, &change.params),
+        connection: merged(&inputs.connection, &change.connection),
         account: change.account.clone().or_else(|| inputs.account.clone()),
     }
 }
@@ -58,6 +60,7 @@ pub(crate) fn at(inputs: &Inputs, part: &str, key: &str, value: Option<Value>) -
     let place = match part {
         "secrets" => &mut inputs.secrets,
         "params" => &mut inputs.params,
+        "connection" => &mut inputs.connection,
         _ => &mut inputs.values,
     };
     let mut map = place.as_map().cloned().unwrap_or_default();

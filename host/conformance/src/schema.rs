@@ -86,7 +86,10 @@ pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     let made = maker.instance(schema, 0).ok_or("what it asks for is larger than 1 MiB")?;
     let validator = compile(schema)?;
     let part = |name: &str| made.get(name).cloned().unwrap_or_else(|| json!({}));
-    let whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});
+    let mut whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});
+    if let Some(connection) = made.get("connection") {
+        whole["connection"] = connection.clone();
+    }
     if let Some(fault) = misfit(&validator, &whole) {
         return Err(fault);
     }
@@ -98,6 +101,7 @@ pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
         values: part("values").into(),
         secrets: secret(part("secrets")),
         params: part("params").into(),
+        connection: part("connection").into(),
         account: None,
     })
 }

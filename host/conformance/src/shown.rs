@@ -99,6 +99,8 @@ pub(crate) fn error(error: &CallError) -> Json {
             json!({"partial": {"state": state.shown(), "message": message}})
         }
         Failure::Failed(message) => json!({"failed": message}),
+        Failure::Undecided(message) => json!({"undecided": message}),
+        Failure::NeedsDeleteBefore(message) => json!({"needs-delete-before": message}),
     }
 }
 

@@ -164,7 +164,7 @@ fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     let mut fields = reader.fields(spec?, "`spec`")?.strict();
     let driver = fields.get(reader, "driver");
     let driver = driver.and_then(|node| crate::definition::driver_requirement(reader, node, "driver"));
-    let (mut values, mut secrets) = (Template::default(), Template::default());
+    let (mut values, mut secrets, mut connection) = (Template::default(), Template::default(), None);
     if let Some(node) = fields.get(reader, "inputs")
         && let Some(mut inputs) = reader.fields(node, "`inputs`")
     {
@@ -174,6 +174,7 @@ fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
             Some(template(reader, node, Dialect::Bundle))
         };
         (values, secrets) = (map("values").unwrap_or_default(), map("secrets").unwrap_or_default());
+        connection = map("connection");
         inputs.done(reader);
     }
     let lifecycle = fields.get(reader, "lifecycle");
@@ -191,6 +192,7 @@ fn own(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
         driver,
         values,
         secrets,
+        connection,
         provides,
         lifecycle,
         location,

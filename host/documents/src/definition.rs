@@ -18,6 +18,7 @@ use crate::yaml::{Entry, Kind, Node, Span};
 pub(crate) const VOCABULARY: &[&str] = &[
     "app_id",
     "class",
+    "connection",
     "criteria",
     "driver_account",
     "driver_inputs",
@@ -65,6 +66,7 @@ pub(crate) fn read(
         values: body.inputs.values,
         secrets: body.inputs.secrets,
         secret_refs: body.inputs.secret_refs,
+        connection: body.inputs.connection,
         promoted: None,
         provision: body.provision,
         requires: body.requires,
@@ -220,6 +222,7 @@ struct Inputs {
     values: Template,
     secrets: Template,
     secret_refs: Option<Template>,
+    connection: Option<Template>,
 }
 
 fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, dialect: Dialect) -> Option<Inputs> {
@@ -227,6 +230,7 @@ fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, dialect: Di
     let values = map_of(reader, &mut fields, "values", dialect);
     let secrets = map_of(reader, &mut fields, "secrets", dialect);
     let secret_refs = map_of(reader, &mut fields, "secret_refs", dialect);
+    let connection = map_of(reader, &mut fields, "connection", dialect);
     let (first, second) = (fields.entry("secrets"), fields.entry("secret_refs"));
     fields.done(reader);
     if let (Some(first), Some(second)) = (first, second)
@@ -242,7 +246,8 @@ fn read_inputs(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, dialect: Di
     if let Some(entry) = second {
         secret_leaves(reader, &entry.value, true);
     }
-    Some(Inputs { values: values.unwrap_or_default(), secrets: secrets.unwrap_or_default(), secret_refs })
+    let (values, secrets) = (values.unwrap_or_default(), secrets.unwrap_or_default());
+    Some(Inputs { values, secrets, secret_refs, connection })
 }
 
 fn map_of(

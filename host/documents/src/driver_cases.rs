@@ -127,9 +127,10 @@ fn parts(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> CaseInputs {
         reader.map(node, &format!("`{name}`")).map_or(Value::Null, |_| constant(node))
     };
     let (values, params) = (part(reader, "values"), part(reader, "params"));
+    let connection = part(reader, "connection");
     let secrets = secret(part(reader, "secrets"));
     let account = fields.get(reader, "account").and_then(|node| reader.text(node, "`account`"));
-    CaseInputs { values, secrets, params, account: account.map(str::to_owned) }
+    CaseInputs { values, secrets, params, connection, account: account.map(str::to_owned) }
 }
 
 /// Secret leaf by leaf: which keys there are is none.

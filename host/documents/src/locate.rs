@@ -101,6 +101,7 @@ fn spot(
             fields.push(match first {
                 "secrets" => &["secrets", "secret_refs"],
                 "values" => &["values"],
+                "connection" => &["connection"],
                 _ => &["inputs"],
             });
             around(&["spec", "entity", "object"])

@@ -134,8 +134,13 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         let name = base.as_ref().map_or("", |record| record.name.expose());
         // Under another id it is looked for as what a person names.
         let known = base.as_ref().filter(|record| record.is_called(id));
-        let look =
-            Look { id: Some(id), name, inputs: &question.inputs, state: known.map(|record| &record.state) };
+        let look = Look {
+            id: Some(id),
+            name,
+            inputs: &question.inputs,
+            state: known.map(|record| &record.state),
+            known: &[],
+        };
         answer.found = driver.read(call, look).await?;
         let Some(found) = &answer.found else { return Ok(()) };
         let files = found.state.manifests.iter().map(|file| &file.data);
@@ -208,6 +213,7 @@ pub(crate) fn known_part(inputs: &Inputs) -> Inputs {
         values: pruned(&inputs.values).unwrap_or_default(),
         secrets: pruned(&inputs.secrets).unwrap_or_default(),
         params: pruned(&inputs.params).unwrap_or_default(),
+        connection: pruned(&inputs.connection).unwrap_or_default(),
         account: inputs.account.clone(),
     }
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use purlin_graph::{Graph, NodeId, Provisioned};
+use purlin_graph::{Graph, Node, NodeId, Provisioned};
 use purlin_model::driver::Inputs;
 use purlin_model::{Context, Urn, Value};
 use purlin_state::Record;
@@ -13,7 +13,7 @@ use crate::driver::{Call, Driver};
 use crate::evaluate;
 use crate::planner::look::is_known;
 use crate::recorded::{Recorded, exists};
-use crate::rules::Rules;
+use crate::rules::{Rules, connection};
 use crate::secrets::{SecretStores, Vault};
 
 /// The inputs that the current documents give recorded resources.
@@ -42,6 +42,27 @@ impl CurrentInputs {
         Self { graph: Arc::clone(graph), rules: Arc::clone(rules), vault: Arc::clone(vault) }
     }
 
+    /// The recorded inputs of a resource with the current connection. None where the documents have no such
+    /// resource or no connection for it, or where that leads to another system.
+    pub(crate) async fn reached(
+        &self,
+        record: &Record,
+        recorded: &Recorded,
+        driver: &dyn Driver,
+    ) -> Option<Inputs> {
+        let key = record.urn.key()?;
+        let node = self.graph.node(self.graph.find(key.as_str())?)?;
+        if !has_connection(node) || node.recipe.driver.name != record.driver.name {
+            return None;
+        }
+        let resolved = self.graph.evaluate(node.id, &AsRecorded { graph: &self.graph, recorded }).ok()?;
+        self.vault.read(evaluate::wanted(node, &resolved, &self.vault)).await;
+        let mut inputs = evaluate::inputs(node, resolved, &self.vault).ok()?;
+        self.rules.connect(driver, key.type_name(), &mut inputs);
+        let reached = connection::reached(driver.manifest(), record, &inputs.connection)?;
+        (!reached.connection.has_unknown()).then_some(reached)
+    }
+
     /// The inputs of what is recorded; none where the documents have no such resource, want another driver
     /// for it, or something that it reads is not recorded.
     pub(crate) async fn of(
@@ -59,6 +80,7 @@ impl CurrentInputs {
         let resolved = self.graph.evaluate(node.id, &AsRecorded { graph: &self.graph, recorded }).ok()?;
         self.vault.read(evaluate::wanted(node, &resolved, &self.vault)).await;
         let mut inputs = evaluate::inputs(node, resolved, &self.vault).ok()?;
+        self.rules.connect(driver, key.type_name(), &mut inputs);
         self.rules.fill(driver, key.type_name(), &mut inputs, Some(&record.inputs));
         if driver.manifest().implements.check {
             let checked = driver.check(call, &inputs, Some(&record.inputs)).await.ok()?;
@@ -67,6 +89,11 @@ impl CurrentInputs {
         }
         is_known(&inputs).then_some(inputs)
     }
+}
+
+/// Whether a recipe says how the resources that it makes are reached.
+fn has_connection(node: Node<'_>) -> bool {
+    node.recipe.connection.is_some()
 }
 
 /// What the resources of a graph are recorded with.

@@ -6,9 +6,11 @@ use purlin_state::Record;
 
 use crate::plan::Change;
 
-/// The differences, each at the deepest place that tells them apart, in the order of the document.
+/// The differences, each at the deepest place that tells them apart, in the order of the document. How a
+/// new resource is reached is no news.
 pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
     let empty = Inputs::default();
+    let is_recorded = before.is_some();
     let before = before.unwrap_or(&empty);
     let mut changes = Vec::new();
     let account = |inputs: &Inputs| inputs.account.as_deref().map_or(Value::Null, Value::from);
@@ -18,6 +20,10 @@ pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
         ("params", &before.params, &after.params),
     ] {
         compare(&mut format!("/{name}"), present(old), present(new), &mut changes);
+    }
+    if is_recorded {
+        let (old, new) = (present(&before.connection), present(&after.connection));
+        compare(&mut "/connection".to_owned(), old, new, &mut changes);
     }
     compare(&mut "/account".to_owned(), present(&account(before)), present(&account(after)), &mut changes);
     changes
@@ -96,7 +102,7 @@ mod tests {
     use serde_json::json;
 
     fn with(values: serde_json::Value) -> Inputs {
-        Inputs { values: values.into(), secrets: Value::map(), params: Value::Null, account: None }
+        Inputs { values: values.into(), secrets: Value::map(), ..Inputs::default() }
     }
 
     fn paths(changes: &[Change]) -> Vec<&str> {

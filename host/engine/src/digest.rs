@@ -2,7 +2,8 @@
 
 use purlin_model::driver::Inputs;
 
-/// Digest of resolved inputs and driver. Equal digests mean that no call is needed.
+/// Digest of resolved inputs and driver. Equal digests mean that no call is needed, unless the connection
+/// leads to another system by now: how a resource is reached is not part of it.
 ///
 /// It is secret if the inputs hold secrets; the state keeps it accordingly.
 pub(crate) fn of(inputs: &Inputs, driver_name: &str, driver_digest: &str) -> [u8; 32] {

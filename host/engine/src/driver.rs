@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState, Subject};
 use purlin_model::{Diagnostic, DriverRequirement, Grants, Label};
 
+pub use purlin_sandbox::Look;
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts};
 
 /// Told what a driver says about its progress: a message, and how much of 100 where it is known.
@@ -42,19 +43,6 @@ impl Call {
     }
 }
 
-/// What to look at.
-#[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
-    /// The driver's id; none to look for it by name.
-    pub id: Option<&'a str>,
-    /// What `name` returned, empty where that is not known.
-    pub name: &'a str,
-    /// The inputs it was last provisioned with, or is to have.
-    pub inputs: &'a Inputs,
-    /// What is recorded, if anything.
-    pub state: Option<&'a ResourceState>,
-}
-
 /// A driver that can be called. The functions are those of the contract in `wit/`; those that a
 /// driver does not implement take the contract's default without a call.
 #[async_trait]
@@ -88,8 +76,15 @@ pub trait Driver: Send + Sync {
     /// The friendly name that the real thing gets. No effects.
     async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError>;
 
-    /// Makes the resource.
-    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError>;
+    /// Makes the resource. `replaces` is the id of the one that it takes the place of, where that exists
+    /// still.
+    async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError>;
 
     /// Looks at the resource as it is; none when it is gone. No effects.
     async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError>;
@@ -158,13 +153,18 @@ impl Driver for purlin_sandbox::Driver {
         self.name_of(&call.context(), inputs).await
     }
 
-    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
-        self.create(&call.context(), inputs, name).await
+    async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
+        self.create(&call.context(), inputs, name, replaces).await
     }
 
     async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
-        let Look { id, name, inputs, state } = look;
-        self.read(&call.context(), id, name, inputs, state).await
+        self.read(&call.context(), look).await
     }
 
     async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {

@@ -85,6 +85,7 @@ impl Provisioned for Board {
 /// them.
 pub(crate) fn wanted(node: Node<'_>, resolved: &Resolved, vault: &Vault) -> Vec<SecretRef> {
     let mut wanted = resolved.secret_refs.as_ref().map(secrets::wanted).unwrap_or_default();
+    wanted.extend(secrets::wanted_in(&resolved.connection));
     wanted.retain(|secret| vault.allows(&node.recipe.driver.name, &secret.store));
     wanted
 }
@@ -131,7 +132,14 @@ pub(crate) fn inputs(node: Node<'_>, resolved: Resolved, vault: &Vault) -> Resul
             return Err(vec![Diagnostic::error("account-not-text", what).at(location)]);
         }
     };
-    Ok(Inputs { values: map(resolved.values), secrets: map(secrets), params: map(resolved.params), account })
+    let connection = secrets::resolve_in(resolved.connection, &node.recipe.driver.name, vault, location)?;
+    Ok(Inputs {
+        values: map(resolved.values),
+        secrets: map(secrets),
+        params: map(resolved.params),
+        connection,
+        account,
+    })
 }
 
 fn map(value: Value) -> Value {

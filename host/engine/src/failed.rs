@@ -90,6 +90,8 @@ impl CallFailed {
                 Failure::RetryAfter { .. } => "retry-after",
                 Failure::Partial { .. } => "partial",
                 Failure::Failed(_) => "failed",
+                Failure::Undecided(_) => "undecided",
+                Failure::NeedsDeleteBefore(_) => "needs-delete-before",
             },
             CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => "time-limit",
             CallError::MemoryLimit { .. } => "memory-limit",

@@ -155,6 +155,7 @@ impl<'a> Task<'a> {
         };
         if let Some(anew) = anew {
             kept.digest = anew.digest;
+            kept.inputs.connection = anew.inputs.connection.clone();
             kept.driver = version(&**self.driver(&node)?);
         }
         if kept == *record {

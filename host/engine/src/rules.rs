@@ -5,6 +5,9 @@
 //! a fault of the driver. The engine knows no documents: whoever has them says where something was
 //! written, and is asked only when there is a fault.
 
+pub(crate) mod connection;
+mod held;
+mod keywords;
 mod sealing;
 
 use std::collections::{HashMap, HashSet};
@@ -376,7 +379,9 @@ fn place_of<'a, 'p>(
 
 /// What people call the input that a pointer leads to.
 fn input_name(pointer: &str) -> String {
-    let below = ["/values/", "/secrets/", "/params/"].iter().find_map(|root| pointer.strip_prefix(root));
+    let below = ["/values/", "/secrets/", "/params/", "/connection/"]
+        .iter()
+        .find_map(|root| pointer.strip_prefix(root));
     let segments = below.unwrap_or(pointer.trim_start_matches('/')).split('/');
     let segments = segments.map(|segment| segment.replace("~1", "/").replace("~0", "~"));
     segments.collect::<Vec<_>>().join(".")
@@ -386,10 +391,13 @@ fn input_name(pointer: &str) -> String {
 /// speaks of them.
 fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
     let spoken = driver.manifest().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
-    let mut map = Map::with_capacity(3);
-    for (name, value) in
-        [("values", &inputs.values), ("secrets", &inputs.secrets), ("params", &inputs.params)]
-    {
+    let mut map = Map::with_capacity(4);
+    for (name, value) in [
+        ("values", &inputs.values),
+        ("secrets", &inputs.secrets),
+        ("params", &inputs.params),
+        ("connection", &inputs.connection),
+    ] {
         let is_empty = matches!(value, Value::Null) || value.as_map().is_some_and(|map| map.is_empty());
         let is_spoken_of = spoken.is_some_and(|all| all.get(name).is_some());
         if name == "values" || !is_empty || is_spoken_of {

@@ -113,6 +113,7 @@ fn definition() -> Result<Definition> {
         values: Template::Map(Box::new(values.into_iter().collect())),
         secrets: Template::default(),
         secret_refs: None,
+        connection: None,
         promoted: None,
         provision: Vec::new(),
         requires: Vec::new(),

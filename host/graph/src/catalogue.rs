@@ -154,6 +154,7 @@ fn echo() -> Recipe {
         values: Template::default(),
         secrets: Template::default(),
         secret_refs: None,
+        connection: None,
         promoted: None,
         provision: Vec::new(),
         requires: Vec::new(),

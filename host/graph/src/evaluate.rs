@@ -51,6 +51,8 @@ pub struct Inputs {
     pub secrets: Value,
     /// `inputs.secret_refs`, if there are any: the `value` of a leaf is secret.
     pub secret_refs: Option<Value>,
+    /// `inputs.connection`, a map; null where there is none.
+    pub connection: Value,
     /// `driver_account`, if there is one.
     pub account: Option<Value>,
 }
@@ -140,9 +142,11 @@ impl Graph {
         let values = fill(&recipe.values, scope);
         let secrets = seal(fill(&recipe.secrets, scope));
         let secret_refs = recipe.secret_refs.as_ref().map(|template| seal_leaves(fill(template, scope)));
+        let connection = recipe.connection.as_ref().map(|template| fill(template, scope));
         let account = recipe.account.as_ref().map(|template| fill(template, scope));
         if faults.is_empty() {
-            return Ok(Inputs { params, values, secrets, secret_refs, account });
+            let connection = connection.unwrap_or(Value::Null);
+            return Ok(Inputs { params, values, secrets, secret_refs, connection, account });
         }
         let mut told: Vec<Diagnostic> = Vec::new();
         for fault in faults {

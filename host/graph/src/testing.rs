@@ -55,6 +55,7 @@ pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition
         values: part("values").unwrap_or_default(),
         secrets: part("secrets").unwrap_or_default(),
         secret_refs: part("secret_refs"),
+        connection: part("connection"),
         promoted: None,
         provision: provision
             .map(|(descriptor, json)| Provision {

@@ -31,6 +31,8 @@ pub struct Bundle {
     pub values: Template,
     /// `inputs.secrets` of its driver.
     pub secrets: Template,
+    /// `inputs.connection` of its driver.
+    pub connection: Option<Template>,
     /// What whoever installs it can set.
     pub parameters: Vec<Declared>,
     /// What it needs to be let in elsewhere. Always secret.
@@ -59,6 +61,7 @@ impl Bundle {
             has_steps: false,
             values: Template::default(),
             secrets: Template::default(),
+            connection: None,
             parameters: Vec::new(),
             credentials: Vec::new(),
             outputs: Vec::new(),

@@ -44,7 +44,7 @@ pub const HOLDS_DATA: &str = "x-purlin-holds-data";
 pub struct TypeSchema {
     /// Resource type, or `*`.
     pub type_name: String,
-    /// JSON Schema of `{values, secrets, params}`. Where it says [`HOLDS_DATA`], deleting loses
+    /// JSON Schema of `{values, secrets, params, connection}`. Where it says [`HOLDS_DATA`], deleting loses
     /// data.
     pub inputs: serde_json::Value,
     /// JSON Schema of the outputs; `"x-purlin-outputs": "inputs"` mirrors the inputs.
@@ -87,8 +87,8 @@ pub struct Subject {
     pub context: Context,
 }
 
-/// What a resource is made from. All three are maps. Secret leaves may stand anywhere, unknown
-/// ones only in `check` and `update-impact`.
+/// What a resource is made from. All four are maps, or null, which counts as an empty one. Secret leaves
+/// may stand anywhere, unknown ones only in `check` and `update-impact`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
     /// `inputs.values`, resolved.
@@ -97,6 +97,8 @@ pub struct Inputs {
     pub secrets: Value,
     /// What the developer gave.
     pub params: Value,
+    /// `inputs.connection`, resolved: how to reach the system that the resource is in.
+    pub connection: Value,
     /// `driver_account`.
     pub account: Option<String>,
 }
@@ -150,7 +152,7 @@ pub struct Checked {
 /// One input that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidInput {
-    /// JSON Pointer into `{values, secrets, params}`.
+    /// JSON Pointer into `{values, secrets, params, connection}`.
     pub pointer: String,
     /// What is wrong.
     pub message: String,
@@ -208,4 +210,10 @@ pub enum Failure {
     /// Any other failure; nothing was changed.
     #[error("{0}")]
     Failed(String),
+    /// Whether anything was changed is not known.
+    #[error("{0}; whether it was carried out is not known")]
+    Undecided(String),
+    /// The resource that this one replaces has to be deleted first; nothing was made.
+    #[error("the current one has to be deleted first: {0}")]
+    NeedsDeleteBefore(String),
 }

@@ -49,6 +49,8 @@ pub struct CaseInputs {
     pub secrets: Value,
     /// `params`
     pub params: Value,
+    /// `connection`
+    pub connection: Value,
     /// `account`
     pub account: Option<String>,
 }

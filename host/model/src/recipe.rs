@@ -32,6 +32,9 @@ pub struct Recipe {
     /// `inputs.secret_refs`: a tree with leaves `{store, ref, version}` or `{value}`. Never
     /// together with `secrets`.
     pub secret_refs: Option<Template>,
+    /// `inputs.connection`, a map: how to reach the system that the resource is in. Leaves `{store, ref,
+    /// version}` are secrets of a store.
+    pub connection: Option<Template>,
     /// Outputs that are made from those of other resources, a map, beside the outputs of the driver: what a bundle
     /// promotes from its requirements.
     pub promoted: Option<Template>,
@@ -50,8 +53,8 @@ pub struct Recipe {
 impl Recipe {
     /// Everything that may hold placeholders of this recipe, but for the params of what it provisions.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
-        let Self { account, values, secrets, secret_refs, promoted, .. } = self;
-        account.iter().chain([values, secrets]).chain(secret_refs).chain(promoted)
+        let Self { account, values, secrets, secret_refs, connection, promoted, .. } = self;
+        account.iter().chain([values, secrets]).chain(secret_refs).chain(connection).chain(promoted)
     }
 }
 

@@ -46,9 +46,15 @@ impl Driver for Probed {
         self.driver.name(call, inputs).await
     }
 
-    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
+    async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
         self.probe.at("before create");
-        let made = self.driver.create(call, inputs, name).await;
+        let made = self.driver.create(call, inputs, name, replaces).await;
         self.probe.at("after create");
         made
     }

@@ -130,12 +130,7 @@ pub(crate) fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BT
 }
 
 fn recipe(recipe: &Recipe, look: &mut dyn FnMut(&Template)) {
-    recipe
-        .account
-        .iter()
-        .chain([&recipe.values, &recipe.secrets])
-        .chain(&recipe.secret_refs)
-        .for_each(&mut *look);
+    recipe.templates().for_each(&mut *look);
     recipe.provision.iter().filter_map(|provision| provision.params.as_deref()).for_each(look);
 }
 

@@ -139,6 +139,7 @@ impl Compiler<'_> {
                 values: Template::default(),
                 secrets: Template::default(),
                 secret_refs: None,
+                connection: None,
                 promoted: None,
                 provision: Vec::new(),
                 requires: Vec::new(),
@@ -206,6 +207,7 @@ impl Compiler<'_> {
             values: filled(&recipe.values),
             secrets: filled(&recipe.secrets),
             secret_refs: recipe.secret_refs.as_ref().map(filled),
+            connection: recipe.connection.as_ref().map(filled),
             provision: recipe
                 .provision
                 .iter()
@@ -234,6 +236,7 @@ impl Compiler<'_> {
             values,
             secrets: self.filled(&bundle.secrets, self.one),
             secret_refs: None,
+            connection: bundle.connection.as_ref().map(|template| self.filled(template, self.one)),
             promoted: self.promoted(),
             provision: Vec::new(),
             requires: Vec::new(),

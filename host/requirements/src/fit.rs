@@ -17,7 +17,7 @@ pub(crate) fn used(parent: &Bundle) -> Used {
         one.parameters.iter().chain(&one.credentials).chain(&one.outputs).map(|wire| &wire.value)
     });
     let sources = parent.parameters.iter().filter_map(|one| one.source.as_ref());
-    for template in wires.chain(sources).chain([&parent.values, &parent.secrets]) {
+    for template in wires.chain(sources).chain([&parent.values, &parent.secrets]).chain(&parent.connection) {
         template.placeholders(&mut |placeholder| {
             if let Reference::Named(of, path) = &placeholder.reference {
                 used.entry(Arc::clone(of)).or_default().extend(path.0.first().cloned());

@@ -324,8 +324,7 @@ async fn resolve_with(
 /// What a recipe requires and reads, in the form of a bundle.
 fn requiring(recipe: &Recipe) -> Bundle {
     let given = recipe.provision.iter().filter_map(|one| one.params.as_deref());
-    let templates = [&recipe.values, &recipe.secrets].into_iter().chain(&recipe.secret_refs);
-    let templates = templates.chain(&recipe.account).chain(given).cloned();
+    let templates = recipe.templates().chain(given).cloned();
     Bundle { values: Template::List(templates.collect()), ..Bundle::requiring(recipe.requires.clone()) }
 }
 

@@ -96,7 +96,12 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
         inner.chain(one.outputs.iter().map(|wire| &wire.value))
     });
     let sources = bundle.parameters.iter().filter_map(|one| one.source.as_ref());
-    for placeholder in wires.chain(sources).chain([&bundle.values, &bundle.secrets]).flat_map(placeholders) {
+    for placeholder in wires
+        .chain(sources)
+        .chain([&bundle.values, &bundle.secrets])
+        .chain(&bundle.connection)
+        .flat_map(placeholders)
+    {
         faults.extend(fault(bundle, &names, placeholder));
     }
     for one in &bundle.requires {

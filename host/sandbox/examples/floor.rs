@@ -103,11 +103,13 @@ mod bare {
                 values: super::values().to_string(),
                 secrets: "{}".into(),
                 params: "{}".into(),
+                connection: "{}".into(),
                 account: None,
                 unknown: vec![],
                 sensitive: vec![],
             },
             name: "0123456789012345678901234567890123456789".into(),
+            replaces: None,
             call: Call { idempotency_key: "key-1".into(), deadline: 0 },
         }
     }
@@ -131,7 +133,7 @@ fn subject() -> Result<Subject> {
 
 async fn call(driver: &Driver, subject: &Subject, inputs: &Inputs) -> Result<()> {
     let context = CallContext::new(subject, "key-1");
-    driver.create(&context, inputs, "0123456789012345678901234567890123456789").await?;
+    driver.create(&context, inputs, "0123456789012345678901234567890123456789", None).await?;
     Ok(())
 }
 

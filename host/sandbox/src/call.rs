@@ -18,11 +18,11 @@ use zeroize::Zeroizing;
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
-use crate::bindings::{self};
 use crate::capability::{Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
 use crate::context::{CallContext, CancelToken};
+use crate::contract::{Exports, Pre};
 use crate::convert::people;
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
@@ -52,6 +52,7 @@ impl<'a> Given<'a> {
             needles.collect(&inputs.values, false);
             needles.collect(&inputs.secrets, true);
             needles.collect(&inputs.params, false);
+            needles.collect(&inputs.connection, false);
         }
         if let Some(state) = state {
             needles.collect(&state.outputs, false);
@@ -66,6 +67,7 @@ impl<'a> Given<'a> {
             needles.excuse(&inputs.values, false);
             needles.excuse(&inputs.secrets, true);
             needles.excuse(&inputs.params, false);
+            needles.excuse(&inputs.connection, false);
         }
         if let Some(state) = state {
             needles.excuse(&state.outputs, false);
@@ -85,7 +87,7 @@ pub(crate) struct Runner {
     pub(crate) name: Arc<str>,
     pub(crate) limits: Limits,
     shared: Arc<Shared>,
-    pre: bindings::DriverPre<Guest>,
+    pre: Pre,
     granted: Arc<Granted>,
     /// Values of the environment variables that are granted: what is kept out of documents and
     /// given in this way often is a credential.
@@ -118,9 +120,9 @@ impl Runner {
         linker: &Linker<Guest>,
     ) -> Result<Self, LoadError> {
         let invalid = |error: wasmtime::Error| LoadError::invalid(&error);
-        component::check_interface(sandbox.engine(), component)?;
+        let contract = component::check_interface(sandbox.engine(), component)?;
         let pre = linker.instantiate_pre(component).map_err(invalid)?;
-        let pre = bindings::DriverPre::new(pre).map_err(invalid)?;
+        let pre = Pre::new(contract, pre).map_err(invalid)?;
         let limits = Limits::new(&setup.limits);
         let needed = component.resources_required();
         let slots = needed.map_or(1, |r| r.num_memories.max(r.num_tables.div_ceil(TABLES_PER_SLOT))).max(1);
@@ -202,14 +204,14 @@ impl Runner {
             needles,
             cancel,
         };
-        self.call(call, |guest, store| Box::pin(guest.call_describe(store))).await
+        self.call(call, |guest, store| Box::pin(guest.describe(store))).await
     }
 
     /// Calls a function of the component in an instance of its own.
     pub(crate) async fn run<R>(
         &self,
         given: &Given<'_>,
-        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+        function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         let context = given.context;
         let (key, witness) = (Some(&context.subject.key), context.witness.clone());
@@ -228,7 +230,7 @@ impl Runner {
     async fn call<R>(
         &self,
         call: OneCall,
-        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
+        function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         if call.cancel.is_cut() {
             return Err(CallError::Cancelled);
@@ -282,7 +284,7 @@ impl Runner {
     async fn instantiate_and_call<R>(
         &self,
         call: OneCall,
-        function: impl for<'a> FnOnce(&'a wit::Guest, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
+        function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
     ) -> Result<R, CallError> {
         let instantiate = |message: String| CallError::Instantiate { driver: self.name.to_string(), message };
         let _running = self.shared.ticker.run();
@@ -295,7 +297,7 @@ impl Runner {
         store.epoch_deadline_async_yield_and_update(1);
         store.set_hostcall_fuel(self.limits.copied());
         let result = match self.pre.instantiate_async(&mut store).await {
-            Ok(driver) => function(driver.purlin_driver_lifecycle(), &mut store).await,
+            Ok(driver) => function(driver.exports(), &mut store).await,
             Err(error) if error.is::<wasmtime::PoolConcurrencyLimitError>() => {
                 return Err(instantiate(format!("{error:#}")));
             }

@@ -10,8 +10,9 @@ use wasmparser::{Parser, Payload};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
+use crate::contract::Pre;
 use crate::error::LoadError;
-use crate::{bindings, capability, component, engine, instances, modules};
+use crate::{capability, component, engine, instances, modules};
 
 /// What a component imports and exports, by name and in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -99,10 +100,10 @@ pub(crate) fn rehearse(code: &[u8]) -> wasmtime::Result<()> {
     let mut linker = Linker::new(&engine);
     capability::link(&mut linker)?;
     // Whether it is a driver is said where it is loaded, with its name.
-    if component::check_interface(&engine, &component).is_ok()
+    if let Ok(contract) = component::check_interface(&engine, &component)
         && let Ok(linked) = linker.instantiate_pre(&component)
     {
-        let _ = bindings::DriverPre::new(linked);
+        let _ = Pre::new(contract, linked);
     }
     Ok(())
 }

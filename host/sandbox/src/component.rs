@@ -4,6 +4,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::CONTRACT_VERSION;
+use crate::contract::Contract;
 use crate::convert::people;
 use crate::error::LoadError;
 use crate::secrets::Needles;
@@ -22,8 +23,8 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
     }
 }
 
-/// Checks what a component exports and imports.
-pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<(), LoadError> {
+/// Checks what a component exports and imports. Returns the contract that it exports.
+pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<Contract, LoadError> {
     let world = component.component_type();
     let exports: Vec<_> = world.exports(engine).map(|(name, _)| name).collect();
     check_names(exports.into_iter(), world.imports(engine).map(|(name, _)| name))
@@ -34,29 +35,28 @@ pub(crate) fn contract(export: &str) -> Option<&str> {
     export.strip_prefix(LIFECYCLE).map(|rest| rest.strip_prefix('@').unwrap_or(rest))
 }
 
-/// Checks the names of what a component exports and imports.
+/// Checks the names of what a component exports and imports. Of several contracts the latest counts.
 pub(crate) fn check_names<'a>(
     exports: impl Iterator<Item = &'a str>,
     mut imports: impl Iterator<Item = &'a str>,
-) -> Result<(), LoadError> {
+) -> Result<Contract, LoadError> {
     let mut other = None;
-    let mut found = false;
-    for name in exports {
-        match contract(name) {
-            Some(version) if compatible(version, CONTRACT_VERSION) => found = true,
-            Some(version) => other = Some(version.to_owned()),
-            None => {}
+    let mut found = None;
+    for version in exports.filter_map(contract) {
+        match Contract::ALL.iter().position(|one| compatible(version, one.version())) {
+            Some(place) => found = Some(found.map_or(place, |best: usize| best.min(place))),
+            None => other = Some(version.to_owned()),
         }
     }
-    if !found {
+    let Some(found) = found.and_then(|place| Contract::ALL.get(place)) else {
         return Err(match other {
             Some(found) => LoadError::ContractVersion { found, supported: CONTRACT_VERSION },
             None => LoadError::MissingExport { export: format!("{LIFECYCLE}@{CONTRACT_VERSION}") },
         });
-    }
+    };
     match imports.find(|name| !offered(name)) {
         Some(name) => Err(LoadError::UnknownImport { import: people(&Needles::default(), name) }),
-        None => Ok(()),
+        None => Ok(*found),
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn offered(import: &str) -> bool {
     let Some((name, version)) = import.split_once('@') else { return false };
     let Some((package, _)) = name.split_once('/') else { return false };
     match package {
-        "purlin:driver" => compatible(version, CONTRACT_VERSION),
+        "purlin:driver" => Contract::ALL.iter().any(|contract| compatible(version, contract.version())),
         "wasi:http" => {
             matches!(name, "wasi:http/types" | "wasi:http/outgoing-handler") && compatible(version, "0.2.0")
         }
@@ -107,6 +107,7 @@ mod tests {
             "wasi:io/streams@0.2.6",
             "wasi:http/outgoing-handler@0.2.4",
             "purlin:driver/log@0.1.0",
+            "purlin:driver/log@0.2.0",
             "wasi:cli/environment@0.2.0",
         ] {
             assert!(offered(yes), "{yes}");
@@ -115,7 +116,7 @@ mod tests {
             "wasi:http/incoming-handler@0.2.0",
             "wasi:http/types@0.3.0",
             "wasi:io/poll@0.3.0",
-            "purlin:driver/log@0.2.0",
+            "purlin:driver/log@0.3.0",
             "host",
             "a/b",
         ] {

@@ -70,6 +70,7 @@ pub(crate) fn inputs(inputs: &Inputs) -> types::Inputs {
         values: part("/values", &inputs.values),
         secrets: part("/secrets", &inputs.secrets),
         params: part("/params", &inputs.params),
+        connection: part("/connection", &inputs.connection),
         account: inputs.account.clone(),
         unknown,
         sensitive,
@@ -334,6 +335,8 @@ impl<'a> Reader<'a> {
                 Err(error) => return error,
             },
             wit::Failure::Failed(message) => Failure::Failed(self.people(&message)),
+            wit::Failure::Undecided(message) => Failure::Undecided(self.people(&message)),
+            wit::Failure::NeedsDeleteBefore(message) => Failure::NeedsDeleteBefore(self.people(&message)),
         })
     }
 }
@@ -343,6 +346,7 @@ impl<'a> Reader<'a> {
 impl Drop for types::Inputs {
     fn drop(&mut self) {
         self.secrets.zeroize();
+        self.connection.zeroize();
     }
 }
 

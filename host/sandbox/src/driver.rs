@@ -50,6 +50,21 @@ pub struct Change<'a> {
     pub name: &'a str,
 }
 
+/// What to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// The driver's id; none where it is looked for by its name.
+    pub id: Option<&'a str>,
+    /// What [`Driver::name_of`] returned.
+    pub name: &'a str,
+    /// The inputs that it was last provisioned with, or is to be.
+    pub inputs: &'a Inputs,
+    /// What is recorded, if anything.
+    pub state: Option<&'a ResourceState>,
+    /// Ids of other resources that may have this name.
+    pub known: &'a [Label],
+}
+
 impl Driver {
     pub(crate) fn new(runner: Runner, manifest: Manifest, digest: String) -> Self {
         Self(Arc::new(Inner { runner, manifest, digest }))
@@ -117,7 +132,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.call_check(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.check(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         answer.map_or_else(|failure| Err(reader.failure(failure)), |checked| reader.checked(checked, inputs))
@@ -139,41 +154,43 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.call_name(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.name(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         answer.map_or_else(|failure| Err(reader.failure(failure)), |name| reader.name(name))
     }
 
-    /// Makes the resource.
+    /// Makes the resource. `replaces` is the id of the one that it takes the place of, where that exists
+    /// still.
     ///
     /// # Errors
-    /// [`CallError::Failure`]: nothing was made, unless it is `Partial`. Any other error leaves
-    /// the outcome open.
+    /// [`CallError::Failure`]: nothing was made, unless it is `Partial` or `Undecided`. Any other error
+    /// leaves the outcome open.
     pub async fn create(
         &self,
         context: &CallContext<'_>,
         inputs: &Inputs,
         name: &str,
+        replaces: Option<&Label>,
     ) -> Result<ResourceState, CallError> {
         let given = self.0.runner.given(context, &[Some(inputs)], None).creating();
         let request = wit::CreateRequest {
             resource: convert::resource(context.subject),
             inputs: convert::known(inputs)?,
             name: name.to_owned(),
+            replaces: replaces.map(|id| id.expose().to_owned()),
             call: self.0.runner.facts(&given),
         };
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.call_create(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.create(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         answer.map_or_else(|failure| Err(reader.failure(failure)), |state| reader.state(state))
     }
 
-    /// Looks at the resource as it is: by `id`, or by `name` after a lost answer; `state` is what
-    /// is recorded, if anything. `None` when it is gone.
+    /// Looks at the resource as it is. `None` when it is gone.
     ///
     /// A driver without `read` is not asked: what is recorded is taken for real, and nothing but
     /// that can be found.
@@ -185,11 +202,9 @@ impl Driver {
     pub async fn read(
         &self,
         context: &CallContext<'_>,
-        id: Option<&str>,
-        name: &str,
-        inputs: &Inputs,
-        state: Option<&ResourceState>,
+        look: Look<'_>,
     ) -> Result<Option<Observed>, CallError> {
+        let Look { id, name, inputs, state, known } = look;
         if !self.0.manifest.implements.read {
             // Nothing found would be taken for nothing there.
             let Some(state) = state.cloned() else {
@@ -205,12 +220,13 @@ impl Driver {
             name: name.to_owned(),
             inputs: convert::known(inputs)?,
             state: state.map(convert::state),
+            known: known.iter().map(|id| id.expose().to_owned()).collect(),
             call: self.0.runner.facts(&given),
         };
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.call_read(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.read(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         match answer {
@@ -249,9 +265,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| {
-                Box::pin(async move { guest.call_update_impact(store, &request).await })
-            })
+            .run(&given, |guest, store| Box::pin(async move { guest.update_impact(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         let answer = answer.map_err(|failure| reader.failure(failure));
@@ -278,7 +292,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.call_update(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.update(store, &request).await }))
             .await?;
         let reader = self.reader(&given);
         let answer = answer.map_err(|failure| reader.failure(failure)).and_then(|state| reader.state(state));
@@ -314,7 +328,7 @@ impl Driver {
         let answer = self
             .0
             .runner
-            .run(&given, |guest, store| Box::pin(async move { guest.call_delete(store, &request).await }))
+            .run(&given, |guest, store| Box::pin(async move { guest.delete(store, &request).await }))
             .await?;
         match answer {
             Ok(()) | Err(wit::Failure::NotFound(_)) => Ok(()),

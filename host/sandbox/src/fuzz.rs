@@ -48,6 +48,7 @@ pub fn answer(bytes: &[u8]) {
         values: Value::map(),
         secrets: Value::from(serde_json::json!({"password": SECRET})),
         params: Value::map(),
+        connection: Value::map(),
         account: None,
     };
     let mut needles = Needles::default();

@@ -68,7 +68,7 @@ impl Interfaces {
     /// Why not.
     pub fn verdict(&self) -> Result<(), LoadError> {
         let exports = self.exports.iter().map(String::as_str);
-        component::check_names(exports, self.imports.iter().map(|import| import.name.as_str()))
+        component::check_names(exports, self.imports.iter().map(|import| import.name.as_str())).map(drop)
     }
 
     /// Every capability that its imports could use, sorted; what is not known stands for itself.

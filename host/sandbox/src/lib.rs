@@ -19,6 +19,7 @@ mod compile;
 mod compiler;
 mod component;
 mod context;
+mod contract;
 mod convert;
 mod driver;
 mod engine;
@@ -36,6 +37,7 @@ mod sandbox;
 mod secrets;
 mod sensitive;
 mod ticker;
+mod v0_1;
 mod witness;
 mod worker;
 
@@ -43,7 +45,7 @@ pub use artifact::Precompiled;
 pub use compile::{Target, precompile};
 pub use compiler::{Compiler, InProcess, Names};
 pub use context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
-pub use driver::{Change, Driver};
+pub use driver::{Change, Driver, Look};
 pub use error::{CallError, LoadError, SandboxError};
 pub use facts::Facts;
 pub use inspect::{Import, Interfaces};
@@ -51,5 +53,5 @@ pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, rea
 pub use witness::{Asked, Deed, Witness};
 pub use worker::{Worker, serve_worker};
 
-/// The version of the contract in `wit/` that this host speaks.
-pub const CONTRACT_VERSION: &str = "0.1.0";
+/// The version of the contract in `wit/` that this host speaks. Drivers of 0.1.0 load as well.
+pub const CONTRACT_VERSION: &str = "0.2.0";

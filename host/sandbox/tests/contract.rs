@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use common::{PASSWORD, create, guest, inputs, seconds, subject, with_password};
 use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
 use purlin_model::{Label, Limits, Map, Value};
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Progress};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Look, Progress, Source};
 use serde_json::json;
 
 #[tokio::test]
@@ -29,18 +29,32 @@ async fn a_life_from_check_to_delete() {
     let name = driver.name_of(&context, &given).await.expect("named");
     assert_eq!(name, format!("postgres-{}", &guresid.as_str()[..8]));
 
-    let state = driver.create(&context, &given, name.expose()).await.expect("made");
+    let state = driver.create(&context, &given, name.expose(), None).await.expect("made");
     assert_eq!(state.id, format!("id-{guresid}"));
     assert_eq!(state.outputs.redact(), json!({"host": "db", "password": "[secret]"}));
     assert_eq!(state.cookie, b"cookie");
 
     let read = driver
-        .read(&context, Some(state.id.expose()), name.expose(), &given, Some(&state))
+        .read(
+            &context,
+            Look {
+                id: Some(state.id.expose()),
+                name: name.expose(),
+                inputs: &given,
+                state: Some(&state),
+                known: &[],
+            },
+        )
         .await
         .expect("read");
     assert_eq!(read, Some(Observed { state: state.clone(), values: None }));
     for gone in ["gone", "missing"] {
-        let read = driver.read(&context, Some(gone), name.expose(), &given, Some(&state)).await;
+        let read = driver
+            .read(
+                &context,
+                Look { id: Some(gone), name: name.expose(), inputs: &given, state: Some(&state), known: &[] },
+            )
+            .await;
         assert_eq!(read, Ok(None), "{gone}");
     }
 
@@ -72,15 +86,16 @@ async fn unknown_and_secret_places_are_named_and_come_back() {
         ])),
         params: Value::Map(Map::from_iter([("a/b".into(), Value::unknown().into_secret())])),
         secrets: Value::map(),
+        connection: Value::Map(Map::from_iter([("server".into(), Value::unknown())])),
         account: None,
     };
     let checked = driver.check(&context, &given, None).await.expect("valid");
     assert_eq!(
         checked.values.redact(),
         json!({"later": "[unknown]", "url": "[secret]", "show-unknown": true, "size": 1,
-            "unknown": ["/values/later", "/params/a~1b"], "sensitive": ["/values/url"]})
+            "unknown": ["/values/later", "/params/a~1b", "/connection/server"], "sensitive": ["/values/url"]})
     );
-    let error = driver.create(&context, &given, "n").await.expect_err("not known yet");
+    let error = driver.create(&context, &given, "n", None).await.expect_err("not known yet");
     assert_eq!(error, CallError::Unknown { pointer: "/values/later".into() });
 }
 
@@ -130,9 +145,16 @@ async fn reality_is_read_by_id_else_by_name_and_believed_in_nothing() {
     let subject = subject();
     let context = CallContext::new(&subject, "key-1");
     let none = inputs(json!({}));
-    let found = driver.read(&context, None, "a-name", &none, None).await.expect("read").expect("there");
+    let found = driver
+        .read(&context, Look { id: None, name: "a-name", inputs: &none, state: None, known: &[] })
+        .await
+        .expect("read")
+        .expect("there");
     assert_eq!((found.state.id.expose(), found.values), ("a-name", None));
-    let found = driver.read(&context, Some("an-id"), "a-name", &none, None).await.expect("read");
+    let found = driver
+        .read(&context, Look { id: Some("an-id"), name: "a-name", inputs: &none, state: None, known: &[] })
+        .await
+        .expect("read");
     assert_eq!(found.expect("there").state.id, "an-id");
 
     let reality = json!({"host": "db2", "url": "changed", "copy": format!("x{PASSWORD}")}).to_string();
@@ -141,8 +163,11 @@ async fn reality_is_read_by_id_else_by_name_and_believed_in_nothing() {
         values.insert("url".into(), Value::from("x://secret-word@h").into_secret());
     }
     let state = ResourceState { id: "i".into(), ..ResourceState::default() };
-    let seen =
-        driver.read(&context, Some("i"), "n", &given, Some(&state)).await.expect("read").expect("there");
+    let seen = driver
+        .read(&context, Look { id: Some("i"), name: "n", inputs: &given, state: Some(&state), known: &[] })
+        .await
+        .expect("read")
+        .expect("there");
     let values = seen.values.expect("told");
     assert_eq!(values.redact(), json!({"host": "db2", "url": "[secret]", "copy": "[secret]"}));
     assert_eq!(values.reveal().expect("known")["url"], "changed");
@@ -153,11 +178,23 @@ async fn reality_is_read_by_id_else_by_name_and_believed_in_nothing() {
         (&format!("{{\"a\":{}", "[".repeat(1 << 18)), "its observed values is not JSON"),
     ] {
         let given = inputs(json!({"reality": reality}));
-        let error = driver.read(&context, Some("i"), "n", &given, Some(&state)).await.expect_err("junk");
+        let error = driver
+            .read(
+                &context,
+                Look { id: Some("i"), name: "n", inputs: &given, state: Some(&state), known: &[] },
+            )
+            .await
+            .expect_err("junk");
         assert!(error.to_string().contains(fault), "{error}");
     }
     let astray = ResourceState { id: "astray".into(), ..state };
-    let error = driver.read(&context, Some("astray"), "n", &none, Some(&astray)).await.expect_err("junk");
+    let error = driver
+        .read(
+            &context,
+            Look { id: Some("astray"), name: "n", inputs: &none, state: Some(&astray), known: &[] },
+        )
+        .await
+        .expect_err("junk");
     assert!(error.to_string().contains("another id"), "{error}");
 }
 
@@ -173,7 +210,13 @@ async fn every_call_with_effects_knows_its_key_and_its_deadline() {
         let left = facts["deadline"].as_u64().expect("a time").saturating_sub(now.as_millis() as u64);
         assert!(facts["key"] == key && (1..=7_000).contains(&left), "{facts}, {left} ms left");
     };
-    let read = driver.read(&context("k-read"), Some("facts"), "n", &none, Some(&state)).await.expect("read");
+    let read = driver
+        .read(
+            &context("k-read"),
+            Look { id: Some("facts"), name: "n", inputs: &none, state: Some(&state), known: &[] },
+        )
+        .await
+        .expect("read");
     told(&read.expect("there").state.outputs.redact(), "k-read");
     let change = Change { state: &state, before: &none, after: &none, name: "n" };
     let updated = driver.update(&context("k-update"), change).await.expect("updated");
@@ -200,8 +243,22 @@ async fn every_call_with_effects_can_be_asked_to_end_and_be_cut_off() {
         let change = Change { state: &state, before: &waits, after: &waits, name: "n" };
         let calls = async {
             tokio::join!(
-                async { driver.create(&context, &waits, "n").await.map(drop) },
-                async { driver.read(&context, Some("do"), "n", &waits, Some(&state)).await.map(drop) },
+                async { driver.create(&context, &waits, "n", None).await.map(drop) },
+                async {
+                    driver
+                        .read(
+                            &context,
+                            Look {
+                                id: Some("do"),
+                                name: "n",
+                                inputs: &waits,
+                                state: Some(&state),
+                                known: &[],
+                            },
+                        )
+                        .await
+                        .map(drop)
+                },
                 async { driver.update(&context, change).await.map(drop) },
                 driver.delete(&context, &state, &waits),
             )
@@ -248,7 +305,7 @@ async fn nothing_happens_between_a_checkpoint_and_its_safety() {
         ..CallContext::new(&subject, "k")
     };
     let given = inputs(json!({"do": "checkpoint", "id": "real", "then": "say"}));
-    let mut call = std::pin::pin!(driver.create(&context, &given, "n"));
+    let mut call = std::pin::pin!(driver.create(&context, &given, "n", None));
     let early = tokio::time::timeout(seconds(1), &mut call).await;
     assert!(early.is_err() && said.lock().expect("ours").is_empty(), "{early:?}");
     slow.0.add_permits(1);
@@ -277,7 +334,7 @@ async fn checkpoints_are_kept_before_the_driver_goes_on() {
     let subject = subject();
     let kept = Arc::new(Kept(Mutex::default()));
     let context = CallContext { checkpoint: Some(kept.clone()), ..CallContext::new(&subject, "k") };
-    let report = async |values| driver.create(&context, &inputs(values), "n").await;
+    let report = async |values| driver.create(&context, &inputs(values), "n", None).await;
 
     report(json!({"do": "checkpoint", "id": "real-1"})).await.expect("made");
     let cut = report(json!({"do": "checkpoint", "id": "real-2", "then": "loop"})).await;
@@ -311,4 +368,25 @@ async fn one_driver_for_many_calls_at_once() {
         let state = call.await.expect("joined").expect("made");
         assert_eq!(state.outputs.redact(), json!({"n": n}));
     }
+}
+
+/// A driver that was made for the contract before this one.
+#[tokio::test]
+async fn a_driver_of_contract_0_1_is_called_as_ever() {
+    let wasm = common::component("hostile/contract-0-1");
+    let setup = common::setup(Limits::default());
+    let driver = common::sandbox().load(Source::Bytes(wasm.into()), &setup).await.expect("it loads");
+    let subject = subject();
+    let context = CallContext::new(&subject, "key-1");
+    let mut given = with_password(json!({"host": "db"}));
+    given.connection = Value::from(json!({"server": "of no interest to it"}));
+    driver.check(&context, &given, None).await.expect("checked");
+    let state = driver.create(&context, &given, "n", Some(&"another".into())).await.expect("made");
+    assert_eq!(state.id, "id");
+    let look = Look { id: None, name: "n", inputs: &given, state: None, known: &["other".into()] };
+    assert_eq!(driver.read(&context, look).await, Ok(None));
+    let change = Change { state: &state, before: &given, after: &given, name: "n" };
+    assert_eq!(driver.update_impact(&context, change).await, Ok(Impact::default()));
+    assert_eq!(driver.update(&context, change).await.map(|state| state.id), Ok("id".into()));
+    assert_eq!(driver.delete(&context, &state, &given).await, Ok(()));
 }

@@ -12,7 +12,7 @@ use common::{component, inputs, sandbox, subject};
 use purlin_model::driver::{Failure, Inputs, ResourceState};
 use purlin_model::{DirGrant, Grants, Label, Limits, Value};
 use purlin_sandbox::{
-    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Source,
+    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Look, Source,
 };
 use serde_json::json;
 
@@ -73,10 +73,22 @@ async fn what_somebody_did_by_hand_is_told_and_repaired() {
     let checked = driver.check(&context, &odd, None).await.expect("valid");
     let given = Inputs { values: checked.values, secrets: checked.secrets, ..odd };
     let name = driver.name_of(&context, &given).await.expect("named");
-    let state = driver.create(&context, &given, name.expose()).await.expect("made");
+    let state = driver.create(&context, &given, name.expose(), None).await.expect("made");
     assert_eq!((name.expose(), state.id.expose()), ("/out/sub/a.txt", "/out/sub/a.txt"));
-    let read =
-        async || driver.read(&context, Some(state.id.expose()), name.expose(), &given, Some(&state)).await;
+    let read = async || {
+        driver
+            .read(
+                &context,
+                Look {
+                    id: Some(state.id.expose()),
+                    name: name.expose(),
+                    inputs: &given,
+                    state: Some(&state),
+                    known: &[],
+                },
+            )
+            .await
+    };
 
     let seen = read().await.expect("read").expect("there");
     assert_eq!((seen.state, seen.values.as_ref()), (state.clone(), Some(&given.values)), "nothing differs");
@@ -115,9 +127,21 @@ async fn a_secret_content_is_not_told_but_that_it_changed_is() {
     let context = CallContext::new(&subject, "k");
     let mut given = inputs(json!({"path": "/out/a.txt"}));
     given.secrets = Value::from(json!({"content": "hush-hush"}));
-    let state = files.driver.create(&context, &given, "/out/a.txt").await.expect("made");
+    let state = files.driver.create(&context, &given, "/out/a.txt", None).await.expect("made");
     fs::write(files.at("a.txt"), "hush-hush, and more").expect("written");
-    let seen = files.driver.read(&context, Some(state.id.expose()), "/out/a.txt", &given, Some(&state)).await;
+    let seen = files
+        .driver
+        .read(
+            &context,
+            Look {
+                id: Some(state.id.expose()),
+                name: "/out/a.txt",
+                inputs: &given,
+                state: Some(&state),
+                known: &[],
+            },
+        )
+        .await;
     let seen = seen.expect("read").expect("there");
     assert_eq!(seen.values.expect("told").redact(), json!({"path": "/out/a.txt"}));
     assert_ne!(seen.state.outputs, state.outputs);
@@ -126,7 +150,19 @@ async fn a_secret_content_is_not_told_but_that_it_changed_is() {
     if let Value::Map(values) = &mut given.values {
         values.insert("content".into(), Value::from("hush-hush").into_secret());
     }
-    let seen = files.driver.read(&context, Some(state.id.expose()), "/out/a.txt", &given, Some(&state)).await;
+    let seen = files
+        .driver
+        .read(
+            &context,
+            Look {
+                id: Some(state.id.expose()),
+                name: "/out/a.txt",
+                inputs: &given,
+                state: Some(&state),
+                known: &[],
+            },
+        )
+        .await;
     let values = seen.expect("read").expect("there").values.expect("told");
     assert_eq!(values.redact()["content"], "[secret]");
 }
@@ -152,11 +188,16 @@ async fn killed_at_its_checkpoint_it_has_made_nothing() {
         cancel,
         ..CallContext::new(&subject, "k")
     };
-    assert_eq!(driver.create(&dying, &given, "/out/a.txt").await, Err(CallError::Cancelled));
+    assert_eq!(driver.create(&dying, &given, "/out/a.txt", None).await, Err(CallError::Cancelled));
     assert!(files.names().is_empty());
     let context = CallContext::new(&subject, "k");
     for id in [Some("/out/a.txt"), None] {
-        assert_eq!(driver.read(&context, id, "/out/a.txt", &given, None).await, Ok(None));
+        assert_eq!(
+            driver
+                .read(&context, Look { id, name: "/out/a.txt", inputs: &given, state: None, known: &[] })
+                .await,
+            Ok(None)
+        );
     }
 }
 
@@ -174,7 +215,7 @@ async fn killed_at_any_moment_it_leaves_all_or_nothing_and_may_be_asked_again() 
             tokio::time::sleep(std::time::Duration::from_micros(step * 400)).await;
             cancel.cut();
         };
-        let (outcome, ()) = tokio::join!(driver.create(&context, &given, "/out/a.txt"), kill);
+        let (outcome, ()) = tokio::join!(driver.create(&context, &given, "/out/a.txt", None), kill);
         match fs::read_to_string(&path) {
             Ok(there) => {
                 assert!(there == content, "half a file after {step}: {} bytes", there.len());
@@ -186,9 +227,12 @@ async fn killed_at_any_moment_it_leaves_all_or_nothing_and_may_be_asked_again() 
             }
         }
         let context = CallContext::new(&subject, "k");
-        let state = driver.create(&context, &given, "/out/a.txt").await.expect("asked again");
+        let state = driver.create(&context, &given, "/out/a.txt", None).await.expect("asked again");
         assert!(text(&path) == content);
-        let found = driver.read(&context, None, "/out/a.txt", &given, None).await.expect("read");
+        let found = driver
+            .read(&context, Look { id: None, name: "/out/a.txt", inputs: &given, state: None, known: &[] })
+            .await
+            .expect("read");
         assert_eq!(found.expect("there").state, state);
         driver.delete(&context, &state, &given).await.expect("deleted");
         assert!(files.names().is_empty(), "{:?}", files.names());
@@ -206,11 +250,21 @@ async fn a_strangers_file_is_no_remains_of_ours() {
         CallError::Failure(Failure::Conflict(why)) => assert!(why.contains("with other content"), "{why}"),
         other => panic!("{other:?}"),
     };
-    refused(driver.create(&context, &given, "/out/a.txt").await.expect_err("refused"));
-    refused(driver.read(&context, None, "/out/a.txt", &given, None).await.expect_err("refused"));
+    refused(driver.create(&context, &given, "/out/a.txt", None).await.expect_err("refused"));
+    refused(
+        driver
+            .read(&context, Look { id: None, name: "/out/a.txt", inputs: &given, state: None, known: &[] })
+            .await
+            .expect_err("refused"),
+    );
     assert_eq!(text(&files.at("a.txt")), "a stranger's");
     // A person who names it means it.
-    let import = driver.read(&context, Some("/out/a.txt"), "/out/a.txt", &given, None).await;
+    let import = driver
+        .read(
+            &context,
+            Look { id: Some("/out/a.txt"), name: "/out/a.txt", inputs: &given, state: None, known: &[] },
+        )
+        .await;
     let import = import.expect("read").expect("there");
     assert_eq!(import.values.expect("told").redact()["content"], "a stranger's");
 }
@@ -222,20 +276,45 @@ async fn what_is_no_file_and_what_was_not_granted_is_not_gone() {
     let context = CallContext::new(&subject, "k");
     fs::create_dir(files.at("a.txt")).expect("made");
     let state = ResourceState { id: "/out/a.txt".into(), ..ResourceState::default() };
-    let read = driver.read(&context, Some("/out/a.txt"), "/out/a.txt", &given, Some(&state)).await;
+    let read = driver
+        .read(
+            &context,
+            Look {
+                id: Some("/out/a.txt"),
+                name: "/out/a.txt",
+                inputs: &given,
+                state: Some(&state),
+                known: &[],
+            },
+        )
+        .await;
     assert!(matches!(read, Err(CallError::Failure(Failure::Conflict(_)))), "{read:?}");
     fs::remove_dir(files.at("a.txt")).expect("removed");
     for id in ["/elsewhere/a.txt", "/out/../a.txt"] {
-        let read = driver.read(&context, Some(id), id, &given, None).await;
+        let read = driver
+            .read(&context, Look { id: Some(id), name: id, inputs: &given, state: None, known: &[] })
+            .await;
         assert!(matches!(read, Err(CallError::Failure(_))), "{id}: {read:?}");
     }
 
     let files = Files::within(false, Limits::default()).await;
-    let made = files.driver.create(&context, &given, "/out/a.txt").await;
+    let made = files.driver.create(&context, &given, "/out/a.txt", None).await;
     assert!(matches!(made, Err(CallError::Failure(Failure::Denied { .. }))), "{made:?}");
     assert!(files.names().is_empty());
     fs::write(files.at("a.txt"), "mine").expect("written");
-    let seen = files.driver.read(&context, Some("/out/a.txt"), "/out/a.txt", &given, Some(&state)).await;
+    let seen = files
+        .driver
+        .read(
+            &context,
+            Look {
+                id: Some("/out/a.txt"),
+                name: "/out/a.txt",
+                inputs: &given,
+                state: Some(&state),
+                known: &[],
+            },
+        )
+        .await;
     assert!(seen.expect("reading needs no more").is_some());
 }
 
@@ -248,15 +327,22 @@ async fn a_driver_without_read_takes_the_record_for_real_and_finds_nothing_else(
     let subject = subject();
     let context = CallContext::new(&subject, "k");
     let given = inputs(json!({"a": 1}));
-    let state = driver.create(&context, &given, "n").await.expect("made");
-    let again = driver.create(&context, &given, "n").await.expect("made again");
+    let state = driver.create(&context, &given, "n", None).await.expect("made");
+    let again = driver.create(&context, &given, "n", None).await.expect("made again");
     assert_eq!(state, again);
-    let seen = driver.read(&context, Some(state.id.expose()), "n", &given, Some(&state)).await;
+    let seen = driver
+        .read(
+            &context,
+            Look { id: Some(state.id.expose()), name: "n", inputs: &given, state: Some(&state), known: &[] },
+        )
+        .await;
     let seen = seen.expect("read").expect("there");
     assert_eq!((seen.state, seen.values), (state.clone(), None));
     for id in [Some(state.id.expose()), None] {
-        let found =
-            driver.read(&context, id, "n", &given, None).await.expect_err("nothing found is not gone");
+        let found = driver
+            .read(&context, Look { id, name: "n", inputs: &given, state: None, known: &[] })
+            .await
+            .expect_err("nothing found is not gone");
         assert_eq!(found.to_string(), "the driver `purlin/echo` cannot look for what exists");
     }
 }

@@ -150,14 +150,14 @@ async fn a_call_can_be_asked_to_end_and_cut_off() {
     };
     later(CancelToken::request);
     let asked = inputs(json!({"do": "wait-for-cancel"}));
-    let error = driver.create(&context, &asked, "n").await.expect_err("it stopped");
+    let error = driver.create(&context, &asked, "n", None).await.expect_err("it stopped");
     assert_eq!(error.to_string(), "cancelled, so it stopped");
     later(CancelToken::cut);
     let start = Instant::now();
-    let error = driver.create(&context, &inputs(json!({"do": "loop"})), "n").await;
+    let error = driver.create(&context, &inputs(json!({"do": "loop"})), "n", None).await;
     assert_eq!(error, Err(CallError::Cancelled));
     assert!(start.elapsed() < seconds(2));
-    let error = driver.create(&context, &inputs(json!({})), "n").await;
+    let error = driver.create(&context, &inputs(json!({})), "n", None).await;
     assert_eq!(error, Err(CallError::Cancelled));
 }
 
@@ -182,7 +182,7 @@ async fn a_panic_of_the_host_fails_one_call() {
     };
     let told = inputs(json!({"do": "say"}));
     for _ in 0..20 {
-        let error = driver.create(&context, &told, "n").await.expect_err("the host panics");
+        let error = driver.create(&context, &told, "n", None).await.expect_err("the host panics");
         assert!(error.to_string().contains("a fault of Purlin"), "{error}");
     }
     deed(&driver, json!({})).await.expect("others are served");

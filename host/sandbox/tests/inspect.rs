@@ -24,7 +24,7 @@ async fn what_it_says_is_what_it_says_when_it_is_loaded() {
 async fn its_bytes_say_what_it_could_use() {
     let (sandbox, bytes) = (sandbox(), component("guests"));
     let read = sandbox.interfaces(bytes.clone().into()).await.expect("a component");
-    assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.1.0")));
+    assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.2.0")));
     assert!(read.verdict().is_ok());
     assert!(read.reach().contains("dirs") && read.reach().contains("env"), "{:?}", read.reach());
     assert_eq!(read.digest, load(&sandbox, &setup(Limits::default())).await.digest());
@@ -68,7 +68,7 @@ async fn one_that_cannot_speak_is_told() {
 async fn whatever_it_does_while_it_speaks_ends_there() {
     let sandbox = sandbox();
     for (name, words) in [
-        ("import-in-describe", "it called `purlin:driver/log@0.1.0#write` while it was to say what it is"),
+        ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` while it was to say what it is"),
         ("loop-in-describe", "it had said nothing after 5s"),
         ("loop-in-start", "it had said nothing after 5s"),
         ("trap-in-describe", "it gave up"),

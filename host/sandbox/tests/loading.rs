@@ -41,11 +41,11 @@ async fn what_is_no_driver_is_told_apart() {
     assert!(refused(b"\0asm\x01\0\0\0").await.starts_with("a core WebAssembly module, not a component"));
     assert_eq!(
         refused(b"\0asm\x0d\0\x01\0").await,
-        "a component that does not export `purlin:driver/lifecycle@0.1.0`, so it is no driver"
+        "a component that does not export `purlin:driver/lifecycle@0.2.0`, so it is no driver"
     );
     assert_eq!(
-        refused(&replaced(&good, "purlin:driver/lifecycle@0.1.0", "purlin:driver/lifecycle@0.7.0")).await,
-        "made for contract `purlin:driver@0.7.0`, and this version runs `purlin:driver@0.1.0`; \
+        refused(&replaced(&good, "purlin:driver/lifecycle@0.2.0", "purlin:driver/lifecycle@0.7.0")).await,
+        "made for contract `purlin:driver@0.7.0`, and this version runs `purlin:driver@0.2.0`; \
          build it against that, or use a matching version of Purlin"
     );
     let imports = refused(&replaced(&good, "wasi:clocks/", "wasi:keyval/")).await;
@@ -212,7 +212,7 @@ async fn what_no_driver_needs_is_refused() {
                (core instance $i (instantiate $m))
                (func $x (canon lift (core func $i \"x\")))
                (instance $l {exports})
-               (export \"purlin:driver/lifecycle@0.1.0\" (instance $l)))"
+               (export \"purlin:driver/lifecycle@0.2.0\" (instance $l)))"
         );
         let component = wat::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let loaded = sandbox().load(Source::Bytes(component.into()), &setup(Limits::default())).await;

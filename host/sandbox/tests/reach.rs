@@ -112,7 +112,7 @@ async fn lines_are_heard_without_secrets() {
         progress: Some(Arc::new(move |progress| told.lock().expect("ours").push(progress))),
         ..CallContext::new(&subject, "k")
     };
-    driver.create(&context, &with_password(json!({"do": "say"})), "n").await.expect("it talks");
+    driver.create(&context, &with_password(json!({"do": "say"})), "n", None).await.expect("it talks");
     let mut lines = heard.0.lock().expect("ours").clone();
     lines.sort();
     let tail = r#" driver="acme/bad" resource="postgres.default#modules.web.externals.db""#;

@@ -45,7 +45,9 @@ impl Pool {
             }
         }
         let inputs = &mut record.inputs;
-        for value in [&mut inputs.values, &mut inputs.params, &mut record.state.outputs] {
+        for value in
+            [&mut inputs.values, &mut inputs.params, &mut inputs.connection, &mut record.state.outputs]
+        {
             value.share_names(&mut |name| self.text(name));
         }
         // Inputs are most often the params, and outputs often repeat them.

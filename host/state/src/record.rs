@@ -130,9 +130,9 @@ impl Record {
     /// Whether anything in it is secret. What stands under `secrets` is, whether or not each leaf
     /// says so, and what a driver keeps in its cookie.
     pub(crate) fn has_secret(&self) -> bool {
-        let Inputs { values, secrets, params, .. } = &self.inputs;
+        let Inputs { values, secrets, params, connection, .. } = &self.inputs;
         let ResourceState { id, outputs, cookie, manifests } = &self.state;
-        let in_values = [values, params, outputs].into_iter().any(Value::has_secret);
+        let in_values = [values, params, connection, outputs].into_iter().any(Value::has_secret);
         in_values
             || is_something(secrets)
             || !cookie.is_empty()

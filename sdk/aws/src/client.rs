@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
 use purlin_sdk::{Call, Failure, State};
-use purlin_sdk_http::{Client, Request, Response, Transport, end_undecided};
+use purlin_sdk_http::{Client, Request, Response, Transport};
 
 use crate::sign::{Scope, signed};
 use crate::{AwsError, Credentials, Fault};
@@ -101,7 +101,8 @@ impl Aws {
                 Err(error) => {
                     let lost = error.is_lost();
                     let failure = Failure::from(error);
-                    let again = matches!(failure, Failure::RetryAfter { .. });
+                    let again =
+                        matches!(failure, Failure::RetryAfter { .. }) || lost && effect != Effect::Another;
                     (Fault::Failed(failure), again, lost)
                 }
             };
@@ -176,13 +177,13 @@ impl Aws {
     }
 
     /// The failure of a `create` that failed in the middle. Once something was made, `made` tells what
-    /// exists, and the rest is finished later. Where nobody can say whether anything was made the call
-    /// ends without an answer, and the host finds out.
+    /// exists, and the rest is finished later. Where nobody can say whether anything was made it is
+    /// undecided, and the host finds out.
     pub fn settle_create(&self, failure: Failure, made: Option<State>) -> Failure {
         match made {
             _ if matches!(failure, Failure::Partial { .. }) => failure,
             Some(state) if self.changed.get() => partial(state, &failure),
-            _ if self.changed.get() || self.undecided.get() => end_undecided(&failure.to_string()),
+            _ if self.changed.get() || self.undecided.get() => Failure::undecided(failure.to_string()),
             _ => failure,
         }
     }

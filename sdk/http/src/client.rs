@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use purlin_sdk::{Call, Failure, log, operation};
+use purlin_sdk::{Call, Failure, operation};
 
-use crate::{Error, Request, Response, end_undecided};
+use crate::{Error, Request, Response};
 
 /// What is kept of the call's time, a fifth of it at most, so that the driver can still say what
 /// went wrong.
@@ -183,16 +183,6 @@ impl Client {
             std::thread::sleep(step);
             left -= step;
         }
-    }
-
-    /// [`end_undecided`], or where the call's time is over anyway, its end: the operator is then told
-    /// that it took too long.
-    pub fn end_undecided(&self, message: &str) -> ! {
-        if self.remaining().is_zero() {
-            log::error(message);
-            std::thread::sleep(left(self.deadline) + RESERVE);
-        }
-        end_undecided(message)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use purlin_sdk::{Failure, log};
+use purlin_sdk::Failure;
 
 use crate::Request;
 
@@ -52,6 +52,8 @@ pub enum Error {
         message: String,
         /// Whether sending it again does no harm.
         repeatable: bool,
+        /// Whether it may have changed something.
+        effects: bool,
     },
     /// The answer is larger than it may be. The request was carried out.
     TooLarge {
@@ -59,6 +61,8 @@ pub enum Error {
         target: String,
         /// What it may have, in bytes.
         largest: usize,
+        /// Whether the request may have changed something.
+        effects: bool,
     },
 }
 
@@ -75,11 +79,20 @@ impl Error {
 
     /// An [`Error::Lost`].
     pub fn lost(request: &Request, message: impl Into<String>) -> Self {
-        Self::Lost { target: request.target(), message: message.into(), repeatable: request.is_repeatable() }
+        Self::Lost {
+            target: request.target(),
+            message: message.into(),
+            repeatable: request.is_repeatable(),
+            effects: request.has_effects(),
+        }
     }
 
-    /// Whether the request may have been carried out although nobody can say so. Of a `create`
-    /// this is no failure: it would say that nothing was made.
+    /// An [`Error::TooLarge`].
+    pub(crate) fn too_large(request: &Request, largest: usize) -> Self {
+        Self::TooLarge { target: request.target(), largest, effects: request.has_effects() }
+    }
+
+    /// Whether the request may have been carried out although nobody can say so.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::TooLarge { .. })
     }
@@ -105,11 +118,8 @@ impl fmt::Display for Error {
             Self::Unusable { target, message }
             | Self::Unreachable { target, message }
             | Self::Untrusted { target, message }
-            | Self::Lost { target, message, repeatable: true } => write!(f, "{target}: {message}"),
-            Self::Lost { target, message, repeatable: false } => {
-                write!(f, "{target}: {message}; whether it was carried out is not known")
-            }
-            Self::TooLarge { target, largest } => {
+            | Self::Lost { target, message, .. } => write!(f, "{target}: {message}"),
+            Self::TooLarge { target, largest, .. } => {
                 write!(f, "{target}: the answer has more than {largest} bytes")
             }
         }
@@ -121,25 +131,17 @@ impl From<Error> for Failure {
         let text = error.to_string();
         match error {
             Error::Denied { target, message } => Self::denied("http", target, message),
-            Error::Unreachable { .. } | Error::Lost { repeatable: true, .. } => {
+            // Nothing is known about what it did, and the host finds out. Any other failure would say
+            // that nothing was made, and what was made would be forgotten.
+            Error::Lost { effects: true, .. } | Error::TooLarge { effects: true, .. } => {
+                Self::Undecided(text)
+            }
+            Error::Unreachable { .. } | Error::Lost { effects: false, .. } => {
                 Self::RetryAfter { after: UNREACHABLE, message: text }
             }
-            Error::Unusable { .. }
-            | Error::Untrusted { .. }
-            | Error::Lost { repeatable: false, .. }
-            | Error::TooLarge { .. } => Self::Failed(text),
+            Error::Unusable { .. } | Error::Untrusted { .. } | Error::TooLarge { effects: false, .. } => {
+                Self::Failed(text)
+            }
         }
     }
-}
-
-/// Ends the call without an answer, where it cannot be told whether anything was made and every
-/// failure would be a lie: the host takes it for interrupted, and finds out at the next run by the
-/// checkpoint or by name.
-#[allow(clippy::panic)] // In unit tests, where there is no call to end.
-pub fn end_undecided(message: &str) -> ! {
-    log::error(message);
-    #[cfg(target_family = "wasm")]
-    std::process::abort();
-    #[cfg(not(target_family = "wasm"))]
-    std::panic::panic_any(format!("undecided: {message}"));
 }

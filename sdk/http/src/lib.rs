@@ -11,7 +11,7 @@ mod url;
 mod wasi;
 
 pub use client::{Client, Limits, Transport};
-pub use error::{Error, end_undecided};
+pub use error::Error;
 pub use request::Request;
 pub use response::Response;
 pub use url::{Parts, query, segment};

@@ -43,7 +43,7 @@ pub(crate) fn exchange(request: &Request, limits: &Limits) -> Result<Response, E
         match read_body(&mut answer, &response, limits.largest) {
             Ok(body) => response.body = body,
             Err(error) if error.kind() == ErrorKind::FileTooLarge => {
-                return Err(Error::TooLarge { target: request.target(), largest: limits.largest });
+                return Err(Error::too_large(request, limits.largest));
             }
             Err(error) => return Err(lost(error)),
         }

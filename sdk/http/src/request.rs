@@ -117,6 +117,12 @@ impl Request {
         self.repeatable
     }
 
+    /// Whether it may change something, which `GET`, `HEAD`, `OPTIONS` and `TRACE` do not (RFC 9110,
+    /// section 9.2.1).
+    pub fn has_effects(&self) -> bool {
+        !matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE")
+    }
+
     /// The first header of a name, in any case.
     pub fn get_header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)

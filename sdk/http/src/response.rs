@@ -24,17 +24,19 @@ pub struct Response {
     /// What it answers, as people may see it.
     target: String,
     repeatable: bool,
+    effects: bool,
 }
 
 impl Response {
     /// An answer that a transport received.
     pub fn new(status: u16, headers: Vec<(String, String)>, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers, body: body.into(), target: String::new(), repeatable: false }
+        Self { status, headers, body: body.into(), target: String::new(), repeatable: false, effects: false }
     }
 
     pub(crate) fn to(mut self, request: &Request) -> Self {
         self.target = request.target();
         self.repeatable = request.is_repeatable();
+        self.effects = request.has_effects();
         self
     }
 
@@ -49,7 +51,7 @@ impl Response {
     }
 
     /// Whether the request may have been carried out although the answer is a failure: somebody on
-    /// the way, or the server itself, gave up in the middle. Of a `create` this is no failure.
+    /// the way, or the server itself, gave up in the middle.
     pub fn is_undecided(&self) -> bool {
         matches!(self.status, 408 | 500 | 502 | 504) || (self.status == 503 && self.retry_after().is_none())
     }
@@ -111,9 +113,13 @@ impl Response {
     }
 
     /// What this answer means where it is not the one hoped for: 404 and 410 are not found, 409 and
-    /// 412 a conflict, and a server that asks for patience gets it where nothing can have happened.
+    /// 412 a conflict, a server that asks for patience gets it where nothing can have happened, and
+    /// what may have happened is undecided ([`Response::is_undecided`]).
     pub fn failure(&self) -> Failure {
         let message = self.message();
+        if self.effects && self.is_undecided() {
+            return Failure::Undecided(message);
+        }
         if let Some(after) = self.asks_for_patience() {
             return Failure::RetryAfter { after: after.unwrap_or(PATIENCE), message };
         }

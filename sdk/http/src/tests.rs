@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use purlin_sdk::{Call, Failure, testing};
 
-use crate::{Client, Error, Limits, Parts, Request, Response, end_undecided, query, segment};
+use crate::{Client, Error, Limits, Parts, Request, Response, query, segment};
 
 /// A server that gives these answers in turn, and tells what it was asked. An empty answer ends the
 /// connection without one.
@@ -85,7 +85,7 @@ fn bodies_come_in_pieces_and_stay_within_the_limit() {
     assert_eq!(client().send(Request::get(&url)).expect("answered").text(), "abcde");
     assert_eq!(client().send(Request::get(&url)).expect("answered").text(), "to the end");
     let error = client().largest(4).send(Request::get(&url)).err();
-    assert_eq!(error, Some(Error::TooLarge { target: format!("GET {url}"), largest: 4 }));
+    assert_eq!(error, Some(Error::TooLarge { target: format!("GET {url}"), largest: 4, effects: false }));
 }
 
 #[test]
@@ -93,10 +93,16 @@ fn a_lost_answer_is_known_as_such() {
     let (url, _told) = server(vec!["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", ""]);
     let error = client().send(Request::post(&url)).err().expect("lost");
     assert!(error.is_lost());
-    assert!(matches!(Failure::from(error), Failure::Failed(text) if text.contains("is not known")));
+    assert!(matches!(Failure::from(error), Failure::Undecided(_)));
     assert!(client().send(Request::post(&url)).err().expect("cut off").is_lost());
+    // To send it again does no harm; that it did nothing is not known for that.
     let failure = Failure::from(client().send(Request::post(&url).repeatable()).err().expect("lost"));
+    assert!(matches!(failure, Failure::Undecided(_)), "{failure}");
+    let (url, _told) = server(vec!["", "HTTP/1.1 200 OK\r\n\r\nfar too long"]);
+    let failure = Failure::from(client().send(Request::get(&url)).err().expect("lost"));
     assert!(matches!(failure, Failure::RetryAfter { .. }), "{failure}");
+    let failure = Failure::from(client().largest(4).send(Request::delete(&url)).err().expect("too large"));
+    assert!(matches!(failure, Failure::Undecided(_)), "{failure}");
     // A port that nobody listens on any more.
     let port = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").port();
     let error = client().send(Request::post(format!("http://127.0.0.1:{port}"))).err().expect("refused");
@@ -145,7 +151,11 @@ fn a_status_says_which_failure_it_is() {
     assert!(matches!(patient, Failure::RetryAfter { after, .. } if after.as_secs() == 7));
     let past = failure(503, "POST", &[("Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT")], "");
     assert!(matches!(past, Failure::RetryAfter { after, .. } if after.is_zero()));
-    assert!(matches!(failure(503, "POST", &[], ""), Failure::Failed(_)));
+    for status in [500, 502, 503, 504] {
+        assert!(matches!(failure(status, "POST", &[], ""), Failure::Undecided(_)), "{status}");
+        assert!(matches!(failure(status, "PUT", &[], ""), Failure::Undecided(_)), "{status}");
+    }
+    assert!(matches!(failure(500, "GET", &[], ""), Failure::Failed(_)));
     assert!(matches!(failure(503, "GET", &[], ""), Failure::RetryAfter { .. }));
     let text = failure(400, "POST", &[], "{\"error\": {\"message\": \"no\\n  such thing\"}}").to_string();
     assert_eq!(text, "POST https://a.example/x: status 400: no such thing");
@@ -196,13 +206,4 @@ fn a_url_has_parts() {
     assert_eq!((parts.secure, parts.authority, parts.path.as_str()), (true, "[::1]:8443", "/?a=b"));
     assert_eq!(parts.host(), "::1");
     assert_eq!(Parts::of("http://a.example:80/x").expect("a URL").host(), "a.example");
-}
-
-#[test]
-#[should_panic(expected = "undecided")]
-fn an_undecided_call_has_no_answer() {
-    let caught = std::panic::catch_unwind(|| end_undecided("undecided thing"));
-    let text = caught.err().and_then(|any| any.downcast::<String>().ok()).expect("a text");
-    assert!(testing::said().iter().any(|said| matches!(said, testing::Said::Log(_, _))));
-    std::panic::resume_unwind(Box::new(*text));
 }

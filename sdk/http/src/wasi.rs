@@ -160,7 +160,7 @@ fn read(
                     })?;
                 }
                 Ok(more) if all.len() + more.len() > limits.largest => {
-                    return Err(Error::TooLarge { target: request.target(), largest: limits.largest });
+                    return Err(Error::too_large(request, limits.largest));
                 }
                 Ok(more) => all.extend_from_slice(&more),
                 Err(StreamError::Closed) => break,
@@ -212,7 +212,7 @@ fn told(request: &Request, limits: &Limits, code: ErrorCode) -> Error {
         | ErrorCode::HttpRequestUriTooLong
         | ErrorCode::HttpRequestHeaderSectionSize(_)
         | ErrorCode::HttpRequestHeaderSize(_) => Error::unusable(request, format!("{code:?}")),
-        ErrorCode::HttpResponseBodySize(_) => Error::TooLarge { target, largest: limits.largest },
+        ErrorCode::HttpResponseBodySize(_) => Error::too_large(request, limits.largest),
         ErrorCode::HttpResponseTimeout | ErrorCode::ConnectionReadTimeout => {
             Error::lost(request, too_slow(limits))
         }

@@ -9,7 +9,7 @@ use crate::{InvalidInput, State};
 /// Why a call did not succeed. Any `std` error becomes [`Failure::Failed`] by `?`, which is why
 /// this type is not an error itself.
 ///
-/// All but [`Failure::Partial`] promise that nothing was made or changed.
+/// All but [`Failure::Partial`] and [`Failure::Undecided`] promise that nothing was made or changed.
 #[derive(Clone)]
 pub enum Failure {
     /// The inputs are wrong; trying again changes nothing.
@@ -43,12 +43,23 @@ pub enum Failure {
     },
     /// Any other failure.
     Failed(String),
+    /// Whether anything was made or changed is not known: a request with effects was sent, and its
+    /// answer did not arrive. The host finds out later.
+    Undecided(String),
+    /// The resource cannot be made while the one that it replaces ([`crate::CreateRequest::replaces`])
+    /// exists. The host deletes that one first, if the plan allows it.
+    NeedsDeleteBefore(String),
 }
 
 impl Failure {
-    /// One wrong input, at a pointer into `{"values":…,"secrets":…,"params":…}`.
+    /// One wrong input, at a pointer into `{"values":…,"secrets":…,"params":…,"connection":…}`.
     pub fn input(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self::InvalidInputs(vec![InvalidInput { pointer: pointer.into(), message: message.into() }])
+    }
+
+    /// The outcome of a request with effects is not known.
+    pub fn undecided(message: impl Into<String>) -> Self {
+        Self::Undecided(message.into())
     }
 
     /// A failure of no other kind.
@@ -101,6 +112,10 @@ impl fmt::Display for Failure {
             Self::RetryAfter { after, message } => write!(f, "busy for {} ms: {message}", after.as_millis()),
             Self::Partial { state, message } => write!(f, "partly done, {} exists: {message}", state.id),
             Self::Failed(message) => f.write_str(message),
+            Self::Undecided(message) => write!(f, "undecided: {message}"),
+            Self::NeedsDeleteBefore(message) => {
+                write!(f, "the current one has to be deleted first: {message}")
+            }
         }
     }
 }
@@ -116,7 +131,7 @@ impl fmt::Debug for Failure {
 pub struct Faults(Vec<InvalidInput>);
 
 impl Faults {
-    /// Adds a fault at a pointer into `{"values":…,"secrets":…,"params":…}`.
+    /// Adds a fault at a pointer into `{"values":…,"secrets":…,"params":…,"connection":…}`.
     pub fn add(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
         self.0.push(InvalidInput { pointer: pointer.into(), message: message.into() });
     }

@@ -40,8 +40,8 @@ pub fn describe<D: Driver>(version: &str, implements: [(raw::Implements, bool); 
 
 pub fn create<D: Driver>(request: raw::CreateRequest) -> Result<raw::State, raw::Failure> {
     begin();
-    let raw::CreateRequest { resource, inputs, name, call } = request;
-    Ok(D::create(CreateRequest { resource, inputs: typed(inputs)?, name, call })?.into())
+    let raw::CreateRequest { resource, inputs, name, replaces, call } = request;
+    Ok(D::create(CreateRequest { resource, inputs: typed(inputs)?, name, replaces, call })?.into())
 }
 
 pub fn delete<D: Driver>(request: raw::DeleteRequest) -> Result<(), raw::Failure> {
@@ -108,9 +108,9 @@ impl<D: Read> Probe<D> {
     pub const READ: bool = true;
     pub fn read(request: raw::ReadRequest) -> Result<Option<raw::Observed>, raw::Failure> {
         begin();
-        let raw::ReadRequest { resource, id, name, inputs, state, call } = request;
+        let raw::ReadRequest { resource, id, name, inputs, state, known, call } = request;
         let (inputs, state) = (raw_inputs(inputs)?, state.map(record).transpose()?);
-        Ok(D::read(ReadRequest { resource, id, name, inputs, state, call })?.map(Into::into))
+        Ok(D::read(ReadRequest { resource, id, name, inputs, state, known, call })?.map(Into::into))
     }
 }
 
@@ -161,8 +161,12 @@ fn json(text: &str, what: &str) -> Result<Value, Failure> {
 
 pub(crate) fn raw_inputs<I>(inputs: types::Inputs) -> Result<Raw<I>, Failure> {
     let mut document = Map::new();
-    for (name, text) in [("values", &inputs.values), ("secrets", &inputs.secrets), ("params", &inputs.params)]
-    {
+    for (name, text) in [
+        ("values", &inputs.values),
+        ("secrets", &inputs.secrets),
+        ("params", &inputs.params),
+        ("connection", &inputs.connection),
+    ] {
         document.insert(name.to_owned(), json(text, name)?);
     }
     let mut raw = Raw::new(Value::Object(document));
@@ -259,6 +263,8 @@ impl From<Failure> for types::Failure {
                 Self::Partial(types::Partial { state: (*state).into(), message })
             }
             Failure::Failed(message) => Self::Failed(message),
+            Failure::Undecided(message) => Self::Undecided(message),
+            Failure::NeedsDeleteBefore(message) => Self::NeedsDeleteBefore(message),
         }
     }
 }
@@ -280,6 +286,8 @@ pub(crate) fn failure(failure: types::Failure) -> Failure {
             Err(error) => Failure::Failed(format!("{message}; and its state is not JSON: {error}")),
         },
         types::Failure::Failed(message) => Failure::Failed(message),
+        types::Failure::Undecided(message) => Failure::Undecided(message),
+        types::Failure::NeedsDeleteBefore(message) => Failure::NeedsDeleteBefore(message),
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Anything {
     pub secrets: Object,
     /// What the developer gave.
     pub params: Object,
+    /// The definition's connection.
+    pub connection: Object,
 }
 
 /// Inputs as the driver's own type, which it dereferences to. Nothing in them is unknown.
@@ -59,7 +61,7 @@ pub struct Raw<I> {
 }
 
 impl<I> Raw<I> {
-    /// Inputs from the whole document `{"values":…,"secrets":…,"params":…}`.
+    /// Inputs from the whole document `{"values":…,"secrets":…,"params":…,"connection":…}`.
     pub fn new(document: Value) -> Self {
         Self { document, account: None, unknown: Vec::new(), sensitive: Vec::new(), kind: PhantomData }
     }

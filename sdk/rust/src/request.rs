@@ -59,6 +59,8 @@ pub struct CreateRequest<I> {
     pub inputs: Inputs<I>,
     /// What `name` returned.
     pub name: String,
+    /// The provider id of the resource that this one replaces, where that exists still.
+    pub replaces: Option<String>,
     /// Facts about this call.
     pub call: Call,
 }
@@ -75,6 +77,9 @@ pub struct ReadRequest<I> {
     pub inputs: Raw<I>,
     /// What is recorded; nothing in an import and after a lost answer.
     pub state: Option<State>,
+    /// Provider ids of other resources that may have this name. What has one of them is not the one that
+    /// is looked for by name.
+    pub known: Vec<String>,
     /// Facts about this call.
     pub call: Call,
 }

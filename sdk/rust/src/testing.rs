@@ -74,13 +74,14 @@ pub fn resource() -> types::Resource {
     }
 }
 
-/// Inputs from `{"values":…,"secrets":…,"params":…}`; parts left out are empty.
+/// Inputs from `{"values":…,"secrets":…,"params":…,"connection":…}`; parts left out are empty.
 pub fn inputs(document: &Value) -> types::Inputs {
     let part = |name: &str| document.get(name).cloned().unwrap_or_else(|| json!({})).to_string();
     types::Inputs {
         values: part("values"),
         secrets: part("secrets"),
         params: part("params"),
+        connection: part("connection"),
         account: None,
         unknown: Vec::new(),
         sensitive: Vec::new(),
@@ -117,7 +118,7 @@ pub fn check<D: Exported>(inputs: types::Inputs, previous: Option<&Value>) -> Re
 /// What the driver fails with.
 pub fn create<D: Exported>(inputs: types::Inputs) -> Result<State, Failure> {
     let name = D::name(raw::NameRequest { resource: resource(), inputs: inputs.clone() }).map_err(failure)?;
-    let request = raw::CreateRequest { resource: resource(), inputs, name, call: call() };
+    let request = raw::CreateRequest { resource: resource(), inputs, name, replaces: None, call: call() };
     Ok(D::create(request).map_err(failure)?.try_into()?)
 }
 
@@ -155,6 +156,7 @@ fn look<D: Exported>(
         name,
         inputs,
         state: state.cloned().map(Into::into),
+        known: Vec::new(),
         call: call(),
     };
     D::read(request).map_err(failure)?.map(TryInto::try_into).transpose().map_err(Failure::from)

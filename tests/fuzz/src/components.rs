@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use purlin_model::driver::{Inputs, ResourceState, Subject};
 use purlin_model::{Context, EnvironmentId, Key, Limits, Urn, Value};
-use purlin_sandbox::{CallContext, DriverSetup, Sandbox, SandboxConfig, Source, Worker};
+use purlin_sandbox::{CallContext, DriverSetup, Look, Sandbox, SandboxConfig, Source, Worker};
 use tokio::runtime::Runtime;
 
 /// The folder that things are built to.
@@ -90,12 +90,14 @@ async fn live(sandbox: &Sandbox, component: Vec<u8>) {
         values: Value::map(),
         secrets: Value::from(serde_json::json!({"password": "a-secret-of-mine"})),
         params: Value::map(),
-        account: None,
+        ..Inputs::default()
     };
     let state =
         ResourceState { id: "id".into(), outputs: Value::map(), cookie: Vec::new(), manifests: Vec::new() };
     let _ = driver.check(&call, &inputs, None).await;
-    let _ = driver.create(&call, &inputs, "name").await;
-    let _ = driver.read(&call, Some("id"), "name", &inputs, Some(&state)).await;
+    let _ = driver.create(&call, &inputs, "name", None).await;
+    let _ = driver
+        .read(&call, Look { id: Some("id"), name: "name", inputs: &inputs, state: Some(&state), known: &[] })
+        .await;
     let _ = driver.delete(&call, &state, &inputs).await;
 }

@@ -1,5 +1,5 @@
 ;; A description that clears the screen, and an organisation that turns text round.
-(func $describe (export "purlin:driver/lifecycle@0.1.0#describe") (result i32)
+(func $describe (export "purlin:driver/lifecycle@0.2.0#describe") (result i32)
   (i32.store (i32.const 1040) (i32.const 4200)) (i32.store (i32.const 1044) (i32.const 40))
   (i32.store (i32.const 1060) (i32.const 1200)) (i32.store (i32.const 1064) (i32.const 1))
   (i32.const 1024))

@@ -1,7 +1,7 @@
 ;; Calls every import from `describe`, where none may be called.
-(import "purlin:driver/log@0.1.0" "write" (func $write (param i32 i32 i32)))
-(import "purlin:driver/operation@0.1.0" "checkpoint" (func $checkpoint (param i32 i32)))
-(func $describe (export "purlin:driver/lifecycle@0.1.0#describe") (result i32)
+(import "purlin:driver/log@0.2.0" "write" (func $write (param i32 i32 i32)))
+(import "purlin:driver/operation@0.2.0" "checkpoint" (func $checkpoint (param i32 i32)))
+(func $describe (export "purlin:driver/lifecycle@0.2.0#describe") (result i32)
   (call $write (i32.const 4) (i32.const 4096) (i32.const 15))
   (call $checkpoint (i32.const 4136) (i32.const 2))
   (i32.const 1024))

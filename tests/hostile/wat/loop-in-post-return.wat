@@ -1,2 +1,2 @@
 ;; Gives an answer, and then does not let go.
-(func $post (export "cabi_post_purlin:driver/lifecycle@0.1.0#create") (param i32) (loop $again (br $again)))
+(func $post (export "cabi_post_purlin:driver/lifecycle@0.2.0#create") (param i32) (loop $again (br $again)))

@@ -1,5 +1,5 @@
 ;; A `/` that takes two bytes.
-(func $create (export "purlin:driver/lifecycle@0.1.0#create") (param i32) (result i32)
+(func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)
   (drop (call $state))
   (i32.store (i32.const 4132) (i32.const 0xafc0))
   (i32.const 2048))

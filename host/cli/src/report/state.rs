@@ -110,6 +110,8 @@ struct Inputs {
     secrets: Json,
     params: Json,
     #[serde(skip_serializing_if = "Option::is_none")]
+    connection: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     account: Option<String>,
 }
 
@@ -341,7 +343,7 @@ impl Details {
         let standing =
             standings(snapshot).into_iter().find(|standing| standing.urn == urn).unwrap_or(nothing);
         let json = |value: &Value| render::value::json(value, show_secrets);
-        let HostInputs { values, secrets, params, account } = &record.inputs;
+        let HostInputs { values, secrets, params, connection, account } = &record.inputs;
         let dependents =
             snapshot.records.iter().filter(|other| other.urn != *urn && other.dependencies.contains(urn));
         let mut dependents: Vec<String> = dependents.map(|other| other.urn.to_string()).collect();
@@ -387,6 +389,7 @@ impl Details {
                 values: json(values),
                 secrets: json(secrets),
                 params: json(params),
+                connection: (!matches!(connection, Value::Null)).then(|| json(connection)),
                 account: account.clone(),
             },
             outputs: json(&record.state.outputs),

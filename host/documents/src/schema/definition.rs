@@ -67,6 +67,10 @@ pub(super) fn inputs() -> Value {
                 "description": "Secrets by reference: leaves `{store, ref, version}` or `{value}`.",
                 "type": "object",
             },
+            "connection": {
+                "description": "How the driver reaches the system: server, credentials, CA. Leaves `{store, ref, version}` are secrets of a store.",
+                "type": "object",
+            },
         }),
     );
     inputs["not"] = json!({"required": ["secrets", "secret_refs"]});

@@ -19,6 +19,8 @@ use crate::event::Phase;
 
 /// How often a driver that asks for patience is called again.
 const ATTEMPTS: u32 = 5;
+/// How long to wait before each further attempt at what may be done twice.
+const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 /// The longest patience that it gets each time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -71,7 +73,7 @@ impl Task<'_> {
         Arc::new(Checkpoints { shared: Arc::clone(self.shared), id: id.clone() })
     }
 
-    async fn written(self, changes: Vec<Change>) -> Result<(), purlin_state::Error> {
+    pub(super) async fn written(self, changes: Vec<Change>) -> Result<(), purlin_state::Error> {
         self.shared.submit(changes)?.await
     }
 
@@ -98,7 +100,7 @@ fn most(longest: Duration) -> Duration {
 /// Whether an error says that nothing was done.
 pub(super) fn is_certain(error: &CallError) -> bool {
     match error {
-        CallError::Failure(failure) => !matches!(failure, Failure::Partial { .. }),
+        CallError::Failure(failure) => !matches!(failure, Failure::Partial { .. } | Failure::Undecided(_)),
         // Plans have no effects.
         CallError::Instantiate { .. } | CallError::Unknown { .. } | CallError::PlanLimit { .. } => true,
         CallError::Trap { .. }
@@ -109,6 +111,39 @@ pub(super) fn is_certain(error: &CallError) -> bool {
         | CallError::Junk { .. }
         | CallError::Checkpoint { .. }
         | CallError::Cancelled => false,
+    }
+}
+
+/// Calls until the driver asks for no more patience. What may be done twice is called again also where it
+/// is not known whether it was done.
+pub(super) async fn repeatedly<T, F>(
+    cancel: &CancelToken,
+    effort: &Effort,
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, CallError>
+where
+    F: Future<Output = Result<T, CallError>>,
+{
+    let undecided =
+        |result: &Result<T, CallError>| matches!(result, Err(CallError::Failure(Failure::Undecided(_))));
+    let mut result = patiently(cancel, effort, &mut attempt).await;
+    let mut doubt = None;
+    for wait in AGAIN {
+        if !undecided(&result) || cancel.is_requested() {
+            break;
+        }
+        tokio::select! {
+            biased;
+            () = cancel.requested() => break,
+            () = tokio::time::sleep(wait) => {}
+        }
+        let again = patiently(cancel, effort, &mut attempt).await;
+        doubt = std::mem::replace(&mut result, again).err();
+    }
+    match result {
+        // Of what an earlier attempt did a later one says nothing.
+        Err(error) if is_certain(&error) => Err(doubt.unwrap_or(error)),
+        result => result,
     }
 }
 

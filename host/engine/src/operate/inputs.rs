@@ -1,5 +1,6 @@
-//! With which inputs a driver is called about something that is recorded: the recorded ones; where that
-//! fails, with the secrets of the current documents; then with all that these say.
+//! With which inputs a driver is called about something that is recorded: the recorded ones with the current
+//! connection; where that fails, with the recorded connection, then with the secrets of the current documents,
+//! then with all that these say.
 //!
 //! A server that the current documents name may hold something else under the same id. So a deletion there
 //! comes after a look that finds the resource itself, and what is replaced is only looked for where it was.
@@ -7,21 +8,23 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use purlin_model::Finding;
 use purlin_model::driver::{Failure, Inputs, Observed, ResourceState};
+use purlin_model::{Finding, Label};
 use purlin_sandbox::CallError;
 use purlin_state::Record;
 
 use super::Task;
-use super::call::{is_certain, patiently};
+use super::call::{is_certain, repeatedly};
 use super::read::look_at;
 use crate::diff;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
+use crate::recorded::exists;
 
 /// How far from the recorded inputs an attempt is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
+    Connection,
     Record,
     Secrets,
     Documents,
@@ -34,22 +37,34 @@ pub(super) struct Attempt<'a> {
     from: From,
     /// Whether it may be looked for where the current documents say.
     may_move: bool,
+    /// The recorded inputs with the current connection, where that is another one.
+    reached: Option<Inputs>,
     other: Option<Inputs>,
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) fn new(task: Task<'a>, record: &'a Record, may_move: bool) -> Self {
-        Self { task, record, from: From::Record, may_move, other: None }
+    pub(super) async fn new(task: Task<'a>, driver: &dyn Driver, record: &'a Record, may_move: bool) -> Self {
+        let plan = &task.shared.plan;
+        let reached = match &plan.current {
+            Some(current) => current.reached(record, &plan.recorded, driver).await,
+            None => None,
+        };
+        let from = if reached.is_some() { From::Connection } else { From::Record };
+        Self { task, record, from, may_move, reached, other: None }
     }
 
     /// Those that the next call is made with.
     pub(super) fn inputs(&self) -> &Inputs {
-        self.other.as_ref().unwrap_or(&self.record.inputs)
+        self.other.as_ref().or(self.reached.as_ref()).unwrap_or(&self.record.inputs)
     }
 
     /// Goes over to other inputs after a failure that they may mend. Says whether there are any.
     pub(super) async fn next(&mut self, driver: &dyn Driver, error: &CallError) -> bool {
         let shared = self.task.shared;
+        if self.from == From::Connection {
+            (self.from, self.reached) = (From::Record, None);
+            return may_be_inputs(error) && !shared.cancel.is_requested();
+        }
         if self.from == From::Documents || !may_be_inputs(error) || shared.cancel.is_requested() {
             return false;
         }
@@ -63,8 +78,8 @@ impl<'a> Attempt<'a> {
             && (&current.secrets, &current.account) != (&recorded.secrets, &recorded.account)
         {
             self.from = From::Secrets;
-            let Inputs { secrets, account, .. } = current;
-            self.other = Some(Inputs { secrets, account, ..recorded.clone() });
+            let Inputs { secrets, connection, account, .. } = current;
+            self.other = Some(Inputs { secrets, connection, account, ..recorded.clone() });
             return true;
         }
         if self.may_move && (&current.values, &current.params) != (&recorded.values, &recorded.params) {
@@ -87,7 +102,9 @@ impl<'a> Attempt<'a> {
 /// Whether a call may have failed because of its inputs.
 fn may_be_inputs(error: &CallError) -> bool {
     match error {
-        CallError::Failure(failure) => !matches!(failure, Failure::Partial { .. } | Failure::Conflict(_)),
+        CallError::Failure(failure) => {
+            !matches!(failure, Failure::Partial { .. } | Failure::Conflict(_) | Failure::NeedsDeleteBefore(_))
+        }
         // A place that does not answer.
         CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => true,
         _ => false,
@@ -105,9 +122,11 @@ impl Task<'_> {
         id: Option<&str>,
         state: Option<&ResourceState>,
     ) -> Result<(Option<Observed>, Option<Inputs>), Cause> {
-        let mut attempt = Attempt::new(self, record, true);
+        let mut attempt = Attempt::new(self, driver, record, true).await;
+        let known = if id.is_none() { self.known_as(record) } else { Vec::new() };
         loop {
-            let look = Look { id, name: record.name.expose(), inputs: attempt.inputs(), state };
+            let look =
+                Look { id, name: record.name.expose(), inputs: attempt.inputs(), state, known: &known };
             match driver.read(call, look).await {
                 Ok(found) => return Ok((found, attempt.succeeded())),
                 Err(CallError::Failure(Failure::NotFound(_))) => return Ok((None, attempt.succeeded())),
@@ -121,6 +140,23 @@ impl Task<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// The ids of others that may have the name of a resource: of its old and new ones, and of all that its
+    /// driver gave the same name.
+    pub(super) fn known_as(self, of: &Record) -> Vec<Label> {
+        let recorded = &self.shared.plan.recorded;
+        let own = recorded.current(&of.urn).into_iter().chain(recorded.copies(&of.urn));
+        // The name that nobody chose is that of its URN.
+        let is_chosen = of.name.expose() != of.urn.guresid().as_str();
+        let others = recorded.records().filter(|other| is_chosen && other.name == of.name);
+        let known = own.chain(others).filter(|other| {
+            other.driver.name == of.driver.name && other.state.id != of.state.id && exists(other)
+        });
+        let mut known: Vec<Label> = known.map(|other| other.state.id.clone()).collect();
+        known.sort_unstable_by(|one, other| one.expose().cmp(other.expose()));
+        known.dedup();
+        known
     }
 
     /// Looks at something recorded, by its id.
@@ -143,12 +179,13 @@ impl Task<'_> {
         may_move: bool,
     ) -> Result<(), CallError> {
         let may_move = may_move && driver.manifest().implements.read;
-        let mut attempt = Attempt::new(self, record, may_move);
+        let mut attempt = Attempt::new(self, driver, record, may_move).await;
         let (mut uncertain, mut state) = (None, Cow::Borrowed(&record.state));
         loop {
-            let result =
-                patiently(&self.shared.cancel, self.effort, || driver.delete(call, &state, attempt.inputs()))
-                    .await;
+            let result = repeatedly(&self.shared.cancel, self.effort, || {
+                driver.delete(call, &state, attempt.inputs())
+            })
+            .await;
             let error = match result {
                 Ok(()) | Err(CallError::Failure(Failure::NotFound(_))) => {
                     attempt.succeeded();
@@ -179,7 +216,7 @@ impl Task<'_> {
             return Some(found.state);
         }
         let id = Some(record.state.id.expose());
-        let by_id = Look { id, name: record.name.expose(), inputs, state: Some(&record.state) };
+        let by_id = Look { id, name: record.name.expose(), inputs, state: Some(&record.state), known: &[] };
         let found = look_at(driver, &self.call(), by_id).await.ok()??;
         (found.state.outputs == record.state.outputs).then(|| record.state.clone())
     }
@@ -187,7 +224,8 @@ impl Task<'_> {
     /// What has the name of a recorded resource, which only that resource may have. A place may be part of
     /// an id, so that the id may be another one. None where others are recorded that it may be.
     async fn by_name(self, driver: &dyn Driver, record: &Record, inputs: &Inputs) -> Option<Observed> {
-        let look = Look { id: None, name: record.name.expose(), inputs, state: None };
+        let known = self.known_as(record);
+        let look = Look { id: None, name: record.name.expose(), inputs, state: None, known: &known };
         let found = look_at(driver, &self.call(), look).await.ok()??;
         let recorded = &self.shared.plan.recorded;
         let seen = Record { state: found.state.clone(), ..record.clone() };

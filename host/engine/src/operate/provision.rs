@@ -8,7 +8,7 @@ use purlin_model::{Finding, Reason, Unfinished, Urn};
 use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
-use super::call::patiently;
+use super::call::{patiently, repeatedly};
 use super::read::{look_at, refreshed, tells_all};
 use super::{Done, Outcome, Task, Turn, named, nothing, share, somewhere};
 use crate::apply::Shared;
@@ -19,7 +19,7 @@ use crate::fate::{self, Case, Fate};
 use crate::plan::{Action, InsteadOf, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
-use crate::rules::Rules;
+use crate::rules::{Rules, connection};
 use crate::sides::Side;
 use crate::{ask, diff, digest, holding, ignore, workload};
 
@@ -77,10 +77,25 @@ impl Task<'_> {
                     return self.take_over(node, &**driver, call, &found, turn).await;
                 }
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
+                // The one that goes when this one is there. Ids of another driver say nothing to this one.
+                let replaced = record.filter(|_| matches!(instead_of, InsteadOf::Copy(_)));
+                let known = replaced.filter(|record| fate::made_it(&**driver, record));
+                let replaces = known.map(|record| &record.state.id);
                 let result = patiently(&self.shared.cancel, self.effort, || {
-                    driver.create(&call, &prepared.inputs, made.name.expose())
+                    driver.create(&call, &prepared.inputs, made.name.expose(), replaces)
                 })
                 .await;
+                if let (Err(CallError::Failure(Failure::NeedsDeleteBefore(_))), Some(old)) =
+                    (&result, replaced)
+                {
+                    // It made nothing. The one that is there goes now, and not after this call.
+                    drop(side);
+                    self.written(vec![Change::Settle(id)]).await?;
+                    if let Some(durable) = self.delete(&old.id(), true, true, None).await?.durable {
+                        durable.await?;
+                    }
+                    return Box::pin(self.create(planned, InsteadOf::Deleted, certain, turn)).await;
+                }
                 drop(turn);
                 let rules = &self.shared.plan.rules;
                 let certain = predict::outputs(rules, &**driver, &self.step.key, &prepared.inputs, None, &[]);
@@ -128,7 +143,9 @@ impl Task<'_> {
         if !self.shared.plan.doubted || !driver.manifest().implements.read {
             return Ok(None);
         }
-        let look = Look { id: None, name: made.name.expose(), inputs: &made.inputs, state: None };
+        let known = self.known_as(made);
+        let look =
+            Look { id: None, name: made.name.expose(), inputs: &made.inputs, state: None, known: &known };
         let Some(found) = look_at(driver, &self.call(), look).await? else { return Ok(None) };
         // Where it lives is not known before it is as it is wanted.
         let (state, digest) = (found.state.clone(), [0; 32]);
@@ -228,16 +245,25 @@ impl Task<'_> {
             // A path to nothing was refused when the plan was made.
             ignore::keep_recorded(&node.lifecycle.ignore_changes, &record.inputs, &mut inputs);
         }
+        let rules = &plan.rules;
+        rules.connect(driver, node.key.type_name(), &mut inputs);
         let digest = digest::of(&inputs, driver.known_as(), driver.digest());
+        let reached = record.and_then(|record| {
+            let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
+            Some(Record { inputs, ..record.clone() })
+        });
+        let is_reached_anew = reached.is_some();
+        let record = reached.as_ref().or(record);
         if let Some(record) = record
             && record.digest == digest
             && record.status == Status::Ready
             && !(record.tainted || certain || always)
+            && connection::is_same_system(driver.manifest(), record, &inputs.connection)
         {
-            return Ok(Decision::Keep(None));
+            let prepared = || Prepared { inputs: record.inputs.clone(), digest, stable: Vec::new() };
+            return Ok(Decision::Keep(is_reached_anew.then(prepared)));
         }
         // What was not known when the plan was made.
-        let rules = &plan.rules;
         let mut misfits = rules.params(graph, node, &inputs.params);
         misfits.extend(rules.inputs(graph, node, driver, &inputs));
         if !misfits.is_empty() {
@@ -323,7 +349,7 @@ impl Task<'_> {
             after: &prepared.inputs,
             name: record.name.expose(),
         };
-        let result = patiently(&self.shared.cancel, self.effort, || driver.update(&call, change)).await;
+        let result = repeatedly(&self.shared.cancel, self.effort, || driver.update(&call, change)).await;
         drop(turn);
         // What was wished for is not what there is.
         let changed = match &result {

@@ -53,8 +53,9 @@ impl Task<'_> {
                 let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(nothing()) };
                 let Shared { board, plan, .. } = &**self.shared;
                 let inputs = evaluate::read_inputs(graph, node, board, &plan.vault).await;
-                let inputs = inputs.map_err(Cause::Inputs)?;
-                let look = Look { id: Some(id), name: "", inputs: &inputs, state: None };
+                let mut inputs = inputs.map_err(Cause::Inputs)?;
+                self.shared.plan.rules.connect(&**driver, node.key.type_name(), &mut inputs);
+                let look = Look { id: Some(id), name: "", inputs: &inputs, state: None, known: &[] };
                 let Some(found) = look_at(&**driver, &self.call(), look).await? else {
                     return Err(Cause::NotFound(id.to_owned()));
                 };

@@ -11,6 +11,7 @@ use super::read::{refreshed, tells_all};
 use super::{Done, Outcome, Task, nothing, somewhere};
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
+use crate::fate;
 use crate::plan::Action;
 use crate::recorded::{exists, is_outcome};
 
@@ -119,9 +120,10 @@ impl Task<'_> {
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));
         self.shared.count_call();
-        let mut attempt = Attempt::new(self, &made, true);
+        let mut attempt = Attempt::new(self, driver, &made, true).await;
+        let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
         let result = loop {
-            let create = || driver.create(&call, attempt.inputs(), made.name.expose());
+            let create = || driver.create(&call, attempt.inputs(), made.name.expose(), replaces);
             match patiently(&self.shared.cancel, self.effort, create).await {
                 Err(error) if attempt.next(driver, &error).await => {}
                 result => break result,

@@ -11,8 +11,9 @@ use super::drivers::requirement_name;
 use super::{Planner, is_done, waits};
 use crate::ask::{Ask, Question};
 use crate::evaluate::{self, Known};
-use crate::plan::{Action, InsteadOf, Step, Work};
+use crate::plan::{Action, InsteadOf, Prepared, Step, Work};
 use crate::recorded::exists;
+use crate::rules::connection;
 use crate::{diff, digest, fate, ignore};
 
 impl Planner<'_> {
@@ -80,8 +81,8 @@ impl Planner<'_> {
         if let Some(record) = &record {
             self.ignore(node, record, &mut inputs);
         }
-        let known = is_known(&inputs);
         if self.options.offline {
+            let known = is_told(&inputs);
             self.offline(node, urn, record, inputs, known);
             return None;
         }
@@ -106,11 +107,17 @@ impl Planner<'_> {
             );
             return None;
         }
+        let type_name = node.key.type_name();
+        self.options.rules.connect(&*driver, type_name, &mut inputs);
+        let known = is_known(&inputs);
         let asked = digest::of(&inputs, driver.known_as(), driver.digest());
         let digest = known.then_some(asked);
         if ask == Ask::Change
-            && let (Some(record), Some(digest)) = (&record, digest)
-            && record.digest == digest
+            && let Some(record) = &record
+            // How it is reached may become known later.
+            && is_told(&inputs)
+            && record.digest == asked
+            && connection::is_same_system(driver.manifest(), record, &inputs.connection)
             && record.status == Status::Ready
             && !(record.tainted || record.external)
             && (!self.options.full || is_done(record, self.context))
@@ -118,7 +125,12 @@ impl Planner<'_> {
         {
             self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
             let step = Step::new(node.key.clone(), urn, Action::None);
-            self.settle(id, step, Work::Keep { prepared: None });
+            // A connection that changed is written down, and nobody is called for it.
+            let reached = digest.and_then(|digest| {
+                let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
+                Some(Box::new(Prepared { inputs, digest, stable: Vec::new() }))
+            });
+            self.settle(id, step, Work::Keep { prepared: reached });
             return None;
         }
         if let (Ask::Observe(id), false) = (&ask, known) {
@@ -142,6 +154,12 @@ impl Planner<'_> {
             let before = record.as_deref().map(|record| &record.inputs);
             self.options.rules.fill(&*driver, node.key.type_name(), &mut inputs, before);
         }
+        // What is the same system is compared as it is reached now.
+        let reached = record.as_deref().and_then(|record| {
+            let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
+            Some(Arc::new(Record { inputs, ..record.clone() }))
+        });
+        let record = reached.or(record);
         let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == asked);
         let drawn = drawn.map(|(_, inputs)| inputs.clone());
         let forced = self.forced(id, &urn).is_some();
@@ -326,5 +344,10 @@ impl Planner<'_> {
 
 /// Whether no input waits for something to be provisioned.
 pub(crate) fn is_known(inputs: &Inputs) -> bool {
+    is_told(inputs) && !inputs.connection.has_unknown()
+}
+
+/// The same but for how it is reached.
+fn is_told(inputs: &Inputs) -> bool {
     ![&inputs.values, &inputs.secrets, &inputs.params].into_iter().any(Value::has_unknown)
 }

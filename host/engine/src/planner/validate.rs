@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::evaluate::Board;
 use crate::plan::DriverSet;
 use crate::rules;
-use crate::secrets::{Vault, outline};
+use crate::secrets::{Vault, outline, unread};
 
 /// Every fault that the schemas of resource types, those of drivers, and the drivers' `check` find
 /// in the resources of a graph; and in definitions that no resource uses, what can be told of them
@@ -93,7 +93,13 @@ async fn alone(definition: &Definition, drivers: &dyn Drivers, options: &PlanOpt
         Some(refs) => unknown_leaves(outline(refs), true),
         None => secret(outline(&recipe.secrets)),
     };
-    let inputs = Inputs { values: outline(&recipe.values), secrets, params: Value::unknown(), account: None };
+    let inputs = Inputs {
+        values: outline(&recipe.values),
+        secrets,
+        params: Value::unknown(),
+        connection: recipe.connection.as_ref().map_or(Value::Null, |one| unread(&outline(one))),
+        account: None,
+    };
     let rules = &options.rules;
     rules.held_inputs(
         &*driver,

@@ -20,25 +20,37 @@ pub fn check<'a>(
     let mut seen = HashSet::new();
     let mut faults = Vec::new();
     for node in nodes {
-        let Some(refs) = &node.recipe.secret_refs else { continue };
-        if !seen.insert(std::ptr::from_ref(node.recipe)) {
+        let recipe = node.recipe;
+        if recipe.secret_refs.is_none() && recipe.connection.is_none()
+            || !seen.insert(std::ptr::from_ref(recipe))
+        {
             continue;
         }
-        let mut visit = |place: &str, leaf: Leaf| {
+        let check = |root: &str, place: &str, leaf: Leaf| {
             let (store, what) = match leaf {
                 Leaf::Reference(secret) => (secret.store, format!("`{}`", secret.name)),
                 Leaf::Unknown { store: Some(store) } => (store, "secrets".to_owned()),
                 Leaf::Value(_) | Leaf::Unknown { store: None } => return Ok(Value::Null),
             };
             let allowed = stores.allows(&node.recipe.driver.name, &store);
-            allowed.map_err(|fault| tree::diagnostic(place, &what, &store, fault)).map(|()| Value::Null)
+            allowed.map_err(|fault| tree::diagnostic(root, place, &what, &store, fault)).map(|()| Value::Null)
         };
         let mut found = Vec::new();
-        tree::walk(&outline(refs), &mut String::new(), &mut visit, &mut found);
-        faults.extend(found.into_iter().map(|(place, fault)| {
-            let pointer = format!("/secrets{}", place.replace('.', "/"));
-            rules.at(fault, Within::Definition(&node.recipe.location), &pointer, false)
-        }));
+        if let Some(refs) = &recipe.secret_refs {
+            let mut visit = |place: &str, leaf: Leaf| check("secret_refs", place, leaf);
+            tree::walk(&outline(refs), &mut String::new(), &mut visit, &mut found);
+        }
+        let mut in_connection = Vec::new();
+        if let Some(connection) = &recipe.connection {
+            let mut visit = |place: &str, leaf: Leaf| check("connection", place, leaf);
+            tree::within(&outline(connection), &mut String::new(), &mut visit, &mut in_connection);
+        }
+        for (root, found) in [("secrets", found), ("connection", in_connection)] {
+            faults.extend(found.into_iter().map(|(place, fault)| {
+                let pointer = format!("/{root}{}", place.replace('.', "/"));
+                rules.at(fault, Within::Definition(&recipe.location), &pointer, false)
+            }));
+        }
     }
     faults
 }

@@ -64,7 +64,7 @@ pub(crate) fn resolve(
         Leaf::Value(value) => Ok(value.into_secret()),
         Leaf::Unknown { .. } => Ok(Value::unknown().into_secret()),
         Leaf::Reference(secret) => {
-            vault.secret(&secret, driver).map_err(|fault| about(&secret, place, fault))
+            vault.secret(&secret, driver).map_err(|fault| about("secret_refs", &secret, place, fault))
         }
     };
     let resolved = walk(refs, &mut String::new(), &mut visit, &mut faults);
@@ -74,16 +74,107 @@ pub(crate) fn resolve(
     }
 }
 
-/// What is wrong with reading a secret.
-fn about(secret: &SecretRef, place: Place<'_>, fault: SecretFault) -> Box<Diagnostic> {
-    let version = secret.version.as_ref().map(|version| format!(" in version `{version}`"));
-    let what = format!("`{}`{}", secret.name, version.unwrap_or_default());
-    diagnostic(place, &what, &secret.store, fault)
+/// The secrets of stores that a connection names, as far as they are known.
+pub(crate) fn wanted_in(connection: &Value) -> Vec<SecretRef> {
+    let mut wanted = Vec::new();
+    let mut visit = |_: Place<'_>, leaf: Leaf| {
+        if let Leaf::Reference(secret) = leaf {
+            wanted.push(secret);
+        }
+        Ok(Value::Null)
+    };
+    within(connection, &mut String::new(), &mut visit, &mut Vec::new());
+    wanted
 }
 
-pub(super) fn diagnostic(place: Place<'_>, what: &str, store: &str, fault: SecretFault) -> Box<Diagnostic> {
+/// A connection with the secrets of stores in the place of `{store, ref, version}`.
+///
+/// # Errors
+/// Each secret that cannot be had by the driver, with the place of the definition.
+pub(crate) fn resolve_in(
+    connection: Value,
+    driver: &str,
+    vault: &Vault,
+    location: &Location,
+) -> Result<Value, Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    let mut visit = |place: Place<'_>, leaf: Leaf| match leaf {
+        Leaf::Reference(secret) => {
+            vault.secret(&secret, driver).map_err(|fault| about("connection", &secret, place, fault))
+        }
+        Leaf::Value(_) | Leaf::Unknown { .. } => Ok(Value::unknown().into_secret()),
+    };
+    let resolved = within(&connection, &mut String::new(), &mut visit, &mut faults);
+    match faults.is_empty() {
+        true => Ok(resolved),
+        false => Err(faults.into_iter().map(|(_, fault)| fault.at(location)).collect()),
+    }
+}
+
+/// A connection of which no secret was read.
+pub(crate) fn unread(connection: &Value) -> Value {
+    let mut visit = |_: Place<'_>, _: Leaf| Ok(Value::unknown().into_secret());
+    within(connection, &mut String::new(), &mut visit, &mut Vec::new())
+}
+
+/// Puts what `visit` says in the place of each `{store, ref, version}` within a value, and leaves the rest
+/// as it is.
+pub(super) fn within(
+    value: &Value,
+    place: &mut String,
+    visit: &mut Visit<'_>,
+    faults: &mut Vec<(String, Diagnostic)>,
+) -> Value {
+    let mut below = |key: &str, value: &Value, visit: &mut Visit<'_>| {
+        let length = place.len();
+        place.push('.');
+        place.push_str(key);
+        let resolved = within(value, place, visit, faults);
+        place.truncate(length);
+        resolved
+    };
+    match value {
+        Value::Map(map) if is_reference(map) => match reference(map).and_then(|leaf| visit(place, leaf)) {
+            Ok(value) => value,
+            Err(fault) => {
+                faults.push((place.clone(), *fault));
+                Value::Null
+            }
+        },
+        Value::Map(map) => {
+            let entries = map.iter().map(|(key, value)| (key.clone(), below(key, value, visit)));
+            Value::Map(entries.collect())
+        }
+        Value::List(items) => {
+            let items = items.iter().enumerate();
+            Value::List(items.map(|(index, value)| below(&index.to_string(), value, visit)).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether a map names a secret of a store: `store`, `ref` and perhaps `version`, and nothing else.
+fn is_reference(map: &Map) -> bool {
+    let known = map.keys().all(|key| matches!(&**key, "store" | "ref" | "version"));
+    known && map.get("store").is_some() && map.get("ref").is_some()
+}
+
+/// What is wrong with reading a secret.
+fn about(root: &str, secret: &SecretRef, place: Place<'_>, fault: SecretFault) -> Box<Diagnostic> {
+    let version = secret.version.as_ref().map(|version| format!(" in version `{version}`"));
+    let what = format!("`{}`{}", secret.name, version.unwrap_or_default());
+    diagnostic(root, place, &what, &secret.store, fault)
+}
+
+pub(super) fn diagnostic(
+    root: &str,
+    place: Place<'_>,
+    what: &str,
+    store: &str,
+    fault: SecretFault,
+) -> Box<Diagnostic> {
     let SecretFault { why, help } = fault;
-    let message = format!("`secret_refs{place}` reads {what} from the secret store `{store}`: {why}");
+    let message = format!("`{root}{place}` reads {what} from the secret store `{store}`: {why}");
     let diagnostic = Diagnostic::error("secret-store", message);
     Box::new(match help {
         Some(help) => diagnostic.help(help),

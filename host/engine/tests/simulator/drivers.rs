@@ -202,7 +202,13 @@ impl Driver for SimDriver {
         Ok(format!("{}-{}", call.subject.context.env.id, call.subject.key.id()).into())
     }
 
-    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
+    async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        _replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
         let repeats = self.kind.implements.repeat_create;
         let id = self.sim.world().reserve(&call.idempotency_key, repeats);
         let under = self.begin("create", call, &id).await?;

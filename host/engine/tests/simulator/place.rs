@@ -423,6 +423,11 @@ impl Place {
             }
             let entry = planned.entry(urn.to_owned()).or_default();
             entry.replaced |= step.action == Action::Replace;
+            // Whatever an earlier plan wanted of it, it is deleted for its own sake now.
+            let of_copy = step.reasons.iter().any(|reason| matches!(reason, Reason::Replaced));
+            if step.action == Action::Delete && !of_copy {
+                entry.replaced = false;
+            }
             entry.deletes_first |= step.delete_before_replace;
             if !finds_out {
                 entry.protected = protected.contains(urn);

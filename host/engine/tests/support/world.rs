@@ -40,7 +40,12 @@ pub(crate) enum Lost {
 /// - `busy: n`: so many calls are asked to be made again after 5 ms;
 /// - `same: id`: what it makes has this id, even where something has it already;
 /// - `stuck: text`: an update changes `v` and nothing else, and says so;
-/// - `lie: text`: the output `v` is this in place of what the inputs say.
+/// - `lie: text`: the output `v` is this in place of what the inputs say;
+/// - `alone: true`: it cannot be made while the one that it replaces is there;
+/// - `doubt: before|after`: the outcome of a call with effects is undecided, where nothing was done or all;
+/// - `token: text`: `create` tells it as an output, and nobody else.
+///
+/// Its schema knows the `connection` of a server: `host` tells one from another, `key` is secret.
 pub(crate) struct Scripted {
     name: String,
     manifest: Manifest,
@@ -68,6 +73,8 @@ pub(crate) struct Scripted {
     pub(crate) checkpoints: Mutex<bool>,
     /// What updates were given: the params before, the outputs, and the params after.
     pub(crate) changes: Mutex<Vec<(purlin_model::Map, Value, purlin_model::Map)>>,
+    /// The ids that each `read` was told are others'.
+    pub(crate) known: Mutex<Vec<Vec<String>>>,
     /// Whether `read` by a name finds what has had it the longest.
     pub(crate) finds_oldest: Mutex<bool>,
     /// Whether `read` by a name finds whatever there is.
@@ -91,6 +98,12 @@ impl Scripted {
         // What has a param `data` holds data.
         let inputs = serde_json::json!({"properties": {"params": {"properties": {
             "data": {"x-purlin-holds-data": "what it keeps"},
+            "engine": {"x-purlin-immutable": true},
+            "zone": {"x-purlin-replaces": true},
+        }}, "connection": {"properties": {
+            "host": {"x-purlin-replaces": true},
+            "port": {"default": 80, "x-purlin-replaces": true},
+            "key": {"writeOnly": true},
         }}}});
         let types = vec![TypeSchema { type_name: "*".into(), inputs, outputs }];
         let manifest = Manifest {
@@ -118,6 +131,7 @@ impl Scripted {
             weather: Mutex::default(),
             lost: Mutex::default(),
             busy: Mutex::default(),
+            known: Mutex::default(),
             checkpoints: Mutex::new(false),
             changes: Mutex::default(),
             finds_oldest: Mutex::new(false),
@@ -148,8 +162,11 @@ impl Scripted {
     }
 
     fn is_rejected(&self, inputs: &Inputs) -> bool {
-        let key = inputs.secrets.get("key").and_then(|key| Some(key.exposed().as_str()?.to_owned()));
-        key.is_some() && key == *locked(&self.rejected)
+        let rejected = locked(&self.rejected);
+        [&inputs.secrets, &inputs.connection].into_iter().any(|part| {
+            let key = part.get("key").and_then(|key| Some(key.exposed().as_str()?.to_owned()));
+            key.is_some() && key == *rejected
+        })
     }
 
     async fn act(&self, what: &str, call: &Call, inputs: &Inputs, id: &str) -> Result<(), CallError> {
@@ -170,6 +187,9 @@ impl Scripted {
         locked(&self.log).push((what.to_owned(), id.to_owned()));
         if call.cancel.is_cut() {
             return Err(CallError::Cancelled);
+        }
+        if what != "read" && text(inputs, "doubt").as_deref() == Some("before") {
+            return Err(CallError::Failure(Failure::Undecided("the answer was lost".into())));
         }
         if self.is_rejected(inputs)
             || text(inputs, "fail").as_deref() == Some(what)
@@ -203,6 +223,7 @@ impl Scripted {
     /// Whether the answer of a call is lost after all was done.
     fn state(&self, id: &str, inputs: &Inputs) -> ResourceState {
         let mut outputs = inputs.params.as_map().cloned().unwrap_or_default();
+        outputs.remove("token");
         outputs.extend(inputs.values.as_map().cloned().unwrap_or_default());
         for (name, value) in inputs.secrets.as_map().into_iter().flatten() {
             outputs.insert(name.clone(), value.clone().into_secret());
@@ -262,8 +283,18 @@ impl Driver for Scripted {
     async fn name(&self, call: &Call, _: &Inputs) -> Result<Label, CallError> {
         Ok(call.subject.key.id().into())
     }
-    async fn create(&self, call: &Call, inputs: &Inputs, name: &str) -> Result<ResourceState, CallError> {
+    async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
         let key = call.subject.key.to_string();
+        if let (Some(old), Some(_)) = (replaces, inputs.params.get("alone")) {
+            locked(&self.log).push(("crowded by".to_owned(), old.expose().to_owned()));
+            return Err(CallError::Failure(Failure::NeedsDeleteBefore("there is room for one".into())));
+        }
         let twin = locked(&self.world)
             .iter()
             .find(|(_, thing)| thing.made_with == call.idempotency_key)
@@ -291,7 +322,13 @@ impl Driver for Scripted {
                 .await
                 .map_err(|message| CallError::Checkpoint { driver: self.name.clone(), message })?;
         }
-        let state = self.answer("create", call, self.state(&id, inputs))?;
+        let mut state = self.answer("create", call, self.state(&id, inputs))?;
+        if text(inputs, "doubt").as_deref() == Some("after") {
+            return Err(CallError::Failure(Failure::Undecided("the answer was lost".into())));
+        }
+        if let (Some(token), Value::Map(outputs)) = (inputs.params.get("token"), &mut state.outputs) {
+            outputs.insert("token".into(), token);
+        }
         match text(inputs, "partial") {
             Some(message) => Err(CallError::Failure(Failure::Partial { state: Box::new(state), message })),
             None => Ok(state),
@@ -303,6 +340,7 @@ impl Driver for Scripted {
         }
         let what = look.id.map_or_else(|| format!("by name #{}", look.name), ToOwned::to_owned);
         self.act("read", call, look.inputs, &what).await?;
+        locked(&self.known).push(look.known.iter().map(|id| id.expose().to_owned()).collect());
         let world = locked(&self.world);
         let found = match look.id {
             // People may write an id with `./` before it.

@@ -45,9 +45,9 @@ pub(super) async fn read(
         values: config.values.clone(),
         secrets: config.secrets.clone(),
         params: Value::Map(version.collect::<Map>()),
-        account: None,
+        ..Inputs::default()
     };
-    let look = Look { id: Some(&secret.name), name: "", inputs: &inputs, state: None };
+    let look = Look { id: Some(&secret.name), name: "", inputs: &inputs, state: None, known: &[] };
     // What it logs may tell the secret, which nobody knows yet, and could not mask.
     let silence = tracing::subscriber::NoSubscriber::default();
     let found = driver.read(&call, look).with_subscriber(silence).await;

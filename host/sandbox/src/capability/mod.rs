@@ -20,10 +20,11 @@ mod stdio;
 use std::sync::Arc;
 
 use purlin_model::Grants;
-use wasmtime::component::{HasSelf, Linker, ResourceTable};
+use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use crate::bindings::{self, purlin::driver::types};
+use crate::bindings::purlin::driver::types;
+use crate::contract;
 use crate::error::{CallError, LoadError};
 use crate::limits::{HANDLES, Limits, Meter, RANDOM_BYTES};
 use crate::sandbox::DriverSetup;
@@ -44,7 +45,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connect::link(linker)?;
     files::link(linker)?;
     linker.allow_shadowing(false);
-    bindings::Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
+    contract::link(linker)
 }
 
 /// The grants of one driver, validated.

@@ -62,7 +62,7 @@ pub fn subject() -> Subject {
 }
 
 pub fn inputs(values: serde_json::Value) -> Inputs {
-    Inputs { values: values.into(), secrets: Value::map(), params: Value::map(), account: None }
+    Inputs { values: values.into(), secrets: Value::map(), params: Value::map(), ..Inputs::default() }
 }
 
 /// The password that must not come out.
@@ -74,7 +74,7 @@ pub fn with_password(values: serde_json::Value) -> Inputs {
 
 pub async fn create(driver: &Driver, inputs: &Inputs) -> Result<ResourceState, CallError> {
     let subject = subject();
-    driver.create(&CallContext::new(&subject, "key-1"), inputs, "name").await
+    driver.create(&CallContext::new(&subject, "key-1"), inputs, "name", None).await
 }
 
 /// What happens when the adversary does this.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Label, Limits, Value};
 use purlin_sandbox::{
-    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Sandbox, Source,
+    CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Look, Sandbox, Source,
 };
 use serde_json::json;
 use tracing_subscriber::layer::SubscriberExt;
@@ -440,13 +440,21 @@ async fn one(
             format!("checked {}", checked.secrets.redact())
         }),
         Call::Name => driver.name_of(&context, &inputs).await.map(|name| name.to_string()),
-        Call::Create => driver.create(&context, &inputs, "n").await.as_ref().map(said).map_err(Clone::clone),
-        Call::Read => driver.read(&context, Some("id"), "n", &inputs, Some(&state)).await.map(|observed| {
-            observed.map_or_else(
-                || "none".into(),
-                |o| format!("{} {:?}", said(&o.state), o.values.map(|values| values.redact())),
+        Call::Create => {
+            driver.create(&context, &inputs, "n", None).await.as_ref().map(said).map_err(Clone::clone)
+        }
+        Call::Read => driver
+            .read(
+                &context,
+                Look { id: Some("id"), name: "n", inputs: &inputs, state: Some(&state), known: &[] },
             )
-        }),
+            .await
+            .map(|observed| {
+                observed.map_or_else(
+                    || "none".into(),
+                    |o| format!("{} {:?}", said(&o.state), o.values.map(|values| values.redact())),
+                )
+            }),
         Call::Impact => driver.update_impact(&context, change).await.map(|impact| {
             words.lock().expect("ours").extend(impact.replaces.clone());
             format!("{} {:?}", impact.delete_before_replace, impact.replaces.len())

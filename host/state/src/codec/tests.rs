@@ -57,7 +57,7 @@ prop_compose! {
         texts in vec(".{0,9}", 4),
         (name, id) in (label(), label()),
         (definition, account) in (proptest::option::of("[a-z]{0,9}"), proptest::option::of(".{0,9}")),
-        (values, secrets, params, outputs) in (value(), value(), value(), value()),
+        (values, secrets, params, connection, outputs) in (value(), value(), value(), value(), value()),
         cookie in vec(any::<u8>(), 0..40),
         manifests in vec((label(), label(), value()), 0..3),
         (digest, flags, absent) in (any::<[u8; 32]>(), any::<[bool; 6]>(), any::<bool>()),
@@ -79,7 +79,7 @@ prop_compose! {
             driver: DriverVersion { name: driver.into(), version: version.into(), digest: hex.into() }.into(),
             definition: definition.map(Into::into),
             name,
-            inputs: Inputs { values, secrets, params, account },
+            inputs: Inputs { values, secrets, params, connection, account },
             state: ResourceState {
                 id,
                 outputs,
@@ -395,7 +395,12 @@ fn plain() -> Record {
             .into(),
         definition: None,
         name: "n".into(),
-        inputs: Inputs { values: Value::map(), secrets: Value::map(), params: Value::map(), account: None },
+        inputs: Inputs {
+            values: Value::map(),
+            secrets: Value::map(),
+            params: Value::map(),
+            ..Inputs::default()
+        },
         state: ResourceState { id: "i".into(), outputs: Value::map(), ..ResourceState::default() },
         dependencies: Vec::new(),
         digest: [0xd1; 32],

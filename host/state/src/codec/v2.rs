@@ -97,7 +97,7 @@ pub(super) fn get_inputs(source: &mut Source<'_>, account: bool) -> Result<Input
     let part = if source.clear.flag()? { Part::Sealed } else { Part::Clear };
     let secrets = source.value(part)?;
     let account = if account { Some(source.clear.text()?.into()) } else { None };
-    Ok(Inputs { values, secrets, params, account })
+    Ok(Inputs { values, secrets, params, account, ..Inputs::default() })
 }
 
 /// Reads what a driver said, which is the same since version 1.

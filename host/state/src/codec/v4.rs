@@ -2,7 +2,7 @@
 //! may be secret, and why a resource is unfinished as a code with data.
 
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
-use purlin_model::{Unfinished, Urn};
+use purlin_model::{Unfinished, Urn, Value};
 
 use super::Fault;
 use super::entries::{CREATE, DEADLINE, DELETE, UPDATE};
@@ -23,7 +23,9 @@ const NAMED: u64 = 1 << 7;
 const PERHAPS: u64 = 1 << 8;
 const SHARE: u64 = 1 << 9;
 const ABANDONED: u64 = 1 << 10;
-const ALL: u64 = (ABANDONED << 1) - 1;
+/// Since version 5 of entries.
+const CONNECTION: u64 = 1 << 11;
+const ALL: u64 = (CONNECTION << 1) - 1;
 
 const DRIFTED: u8 = 1;
 const INTERRUPTED_UPDATE: u8 = 2;
@@ -52,7 +54,8 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
             | flag(NAMED, record.named.is_some())
             | flag(PERHAPS, !record.perhaps_deleted_with.is_empty())
             | flag(SHARE, record.share.is_some())
-            | flag(ABANDONED, record.abandoned),
+            | flag(ABANDONED, record.abandoned)
+            | flag(CONNECTION, has_connection(&record.inputs)),
     );
     if let Status::Partial(unfinished) = &record.status {
         put_unfinished(out, unfinished);
@@ -98,7 +101,11 @@ fn put_inputs(out: &mut Vec<u8>, inputs: &Inputs) -> Result<(), Fault> {
         value::put(out, part)?;
     }
     put_optional(out, inputs.account.as_deref(), put_text);
-    Ok(())
+    if has_connection(inputs) { value::put(out, &inputs.connection) } else { Ok(()) }
+}
+
+fn has_connection(inputs: &Inputs) -> bool {
+    !matches!(inputs.connection, Value::Null)
 }
 
 fn put_state(out: &mut Vec<u8>, state: &ResourceState) -> Result<(), Fault> {
@@ -183,7 +190,7 @@ pub(super) fn get_with(
     let deployment = reader.text()?.into();
     let dependencies = get_urns(reader, &urn)?;
     let digest = reader.array()?;
-    let inputs = get_inputs(source)?;
+    let inputs = get_inputs(source, has(CONNECTION))?;
     let state = get_state(source)?;
     Ok(Record {
         urn,
@@ -222,12 +229,13 @@ fn get_urns(reader: &mut Reader<'_>, near: &Urn) -> Result<Vec<Urn>, Fault> {
     Ok(urns)
 }
 
-fn get_inputs(source: &mut Source<'_>) -> Result<Inputs, Fault> {
+fn get_inputs(source: &mut Source<'_>, connection: bool) -> Result<Inputs, Fault> {
     let values = source.value(Part::Sealed)?;
     let params = source.value(Part::Sealed)?;
     let secrets = source.value(Part::Sealed)?;
     let account = source.sealed.optional(|reader| reader.text().map(Into::into))?;
-    Ok(Inputs { values, secrets, params, account })
+    let connection = if connection { source.value(Part::Sealed)? } else { Value::Null };
+    Ok(Inputs { values, secrets, params, connection, account })
 }
 
 fn get_state(source: &mut Source<'_>) -> Result<ResourceState, Fault> {

@@ -142,7 +142,12 @@ pub fn record(number: usize) -> Record {
         }),
         definition: Some("terraform-data".into()),
         name: urn(number).guresid().as_str().into(),
-        inputs: Inputs { values: values.clone(), secrets: Value::map(), params: Value::map(), account: None },
+        inputs: Inputs {
+            values: values.clone(),
+            secrets: Value::map(),
+            params: Value::map(),
+            ..Inputs::default()
+        },
         state: ResourceState {
             id: format!("echo-{number}").into(),
             outputs: values,

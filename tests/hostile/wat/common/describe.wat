@@ -1,4 +1,4 @@
-(func $describe (export "purlin:driver/lifecycle@0.1.0#describe") (result i32)
+(func $describe (export "purlin:driver/lifecycle@0.2.0#describe") (result i32)
   (i32.store (i32.const 1024) (i32.const 4096)) (i32.store (i32.const 1028) (i32.const 15))
   (i32.store (i32.const 1032) (i32.const 4112)) (i32.store (i32.const 1036) (i32.const 5))
   (i32.store (i32.const 1040) (i32.const 4132)) (i32.store (i32.const 1044) (i32.const 2))

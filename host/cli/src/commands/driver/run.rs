@@ -11,7 +11,9 @@ use async_trait::async_trait;
 use clap::ValueEnum as _;
 use purlin_host::model::driver::{Failure as Failed, Observed};
 use purlin_host::model::{Label, Workspace};
-use purlin_host::sandbox::{CallContext, CallError, Change, CheckpointSink, Driver, Progress, ProgressSink};
+use purlin_host::sandbox::{
+    CallContext, CallError, Change, CheckpointSink, Driver, Look, Progress, ProgressSink,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -263,7 +265,7 @@ async fn call(
         Function::Check => answer::checked(&driver.check(&context, inputs, previous.as_ref()).await?, show),
         Function::Name => json!({"name": driver.name_of(&context, inputs).await?.shown(show)}),
         Function::Create => {
-            let state = sealed(driver.create(&context, inputs, name.expose()).await?);
+            let state = sealed(driver.create(&context, inputs, name.expose(), None).await?);
             let mut answer = json!({"state": answer::state(&state, show), "name": name.shown(show)});
             if let (Some(id), Some(answer)) = (kept.id(), answer.as_object_mut()) {
                 answer.insert("checkpoint".to_owned(), id.shown(show).into());
@@ -273,7 +275,9 @@ async fn call(
         Function::Read => {
             let recorded = request.recorded.then_some(&request.state);
             let id = request.id.as_deref().or(recorded.map(|state| state.id.expose()));
-            let found = driver.read(&context, id, name.expose(), inputs, recorded).await?;
+            let found = driver
+                .read(&context, Look { id, name: name.expose(), inputs, state: recorded, known: &[] })
+                .await?;
             let found = found.map(|found| Observed { state: sealed(found.state), ..found });
             answer::observed(found.as_ref(), show)
         }

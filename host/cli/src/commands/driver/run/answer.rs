@@ -113,6 +113,8 @@ pub(super) fn failure(error: &CallError, show: bool) -> Json {
             json!({"kind": "partial", "state": self::state(state, show), "message": message})
         }
         Failure::Failed(message) => plain("failed", message),
+        Failure::Undecided(message) => plain("undecided", message),
+        Failure::NeedsDeleteBefore(message) => plain("needs-delete-before", message),
     };
     json!({"failure": failure})
 }

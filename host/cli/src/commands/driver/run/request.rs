@@ -106,7 +106,8 @@ impl Request {
     }
 
     pub(super) fn has_unknown(&self) -> bool {
-        [&self.inputs.values, &self.inputs.secrets, &self.inputs.params].iter().any(|part| part.has_unknown())
+        let Inputs { values, secrets, params, connection, .. } = &self.inputs;
+        [values, secrets, params, connection].iter().any(|part| part.has_unknown())
     }
 
     /// What the next request needs of this one.
@@ -133,7 +134,13 @@ pub(super) fn sealed(manifest: &Manifest, key: &Key, state: ResourceState) -> Re
 
 /// Inputs of which nothing was said.
 fn nothing() -> Inputs {
-    Inputs { values: Value::map(), secrets: Value::map(), params: Value::map(), account: None }
+    Inputs {
+        values: Value::map(),
+        secrets: Value::map(),
+        params: Value::map(),
+        connection: Value::map(),
+        account: None,
+    }
 }
 
 fn context(said: Option<&Json>) -> Result<Context, Failure> {
@@ -159,7 +166,7 @@ fn context(said: Option<&Json>) -> Result<Context, Failure> {
 }
 
 fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
-    const NAMES: [&str; 5] = ["values", "secrets", "params", "account", "unknown"];
+    const NAMES: [&str; 6] = ["values", "secrets", "params", "connection", "account", "unknown"];
     let Some(said) = said.as_object() else { return Err(no_object(&format!("`{what}` of the request"))) };
     if let Some(unknown) = said.keys().find(|name| !NAMES.contains(&name.as_str())) {
         return Err(Failure::input(format!("`{what}.{unknown}` of the request is not known"))
@@ -180,6 +187,7 @@ fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
         values: part("values")?,
         secrets,
         params: part("params")?,
+        connection: part("connection")?,
         account: said.get("account").and_then(Json::as_str).map(str::to_owned),
     };
     for pointer in said.get("unknown").and_then(Json::as_array).into_iter().flatten() {
@@ -200,6 +208,7 @@ fn mark_unknown(inputs: &mut Inputs, pointer: &str) -> bool {
         Some("values") => &mut inputs.values,
         Some("secrets") => &mut inputs.secrets,
         Some("params") => &mut inputs.params,
+        Some("connection") => &mut inputs.connection,
         _ => return false,
     };
     let mut deep = false;

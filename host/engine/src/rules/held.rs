@@ -1,0 +1,150 @@
+//! A driver held to its own schemas: what they say is done by the host, whichever language it is written in.
+//! Outputs are secret as soon as it returns them, what is told once stays recorded, and a change of what
+//! cannot change in place replaces the resource, or is rejected.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use purlin_model::driver::{
+    Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState,
+};
+use purlin_model::{Grants, Label};
+use purlin_sandbox::{CallError, Change};
+
+use super::Rules;
+use super::keywords::{Changed, changed, keep_told, speaks_of_changes, speaks_of_telling_once};
+use crate::driver::{Call, Driver, Look};
+
+/// A driver of which a schema says more than what its inputs look like.
+struct Held {
+    driver: Arc<dyn Driver>,
+    rules: Arc<Rules>,
+    manifest: Manifest,
+}
+
+impl Rules {
+    /// The same driver, held to its schemas.
+    pub(crate) fn held(self: &Arc<Self>, driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
+        let manifest = driver.manifest();
+        let changes = manifest.types.iter().any(|schema| speaks_of_changes(&schema.inputs));
+        let once = manifest.types.iter().any(|schema| speaks_of_telling_once(&schema.outputs));
+        if !(changes || once || self.seals_outputs_of(&*driver)) {
+            return driver;
+        }
+        let implements = manifest.implements;
+        let implements = Implements { update_impact: implements.update_impact || changes, ..implements };
+        let manifest = Manifest { implements, ..manifest.clone() };
+        Arc::new(Held { driver, rules: Arc::clone(self), manifest })
+    }
+}
+
+impl Held {
+    /// What a driver told, with what it was told before.
+    fn state(&self, call: &Call, mut state: ResourceState, before: Option<&ResourceState>) -> ResourceState {
+        let type_name = call.subject.key.type_name();
+        let outputs = std::mem::take(&mut state.outputs);
+        state.outputs = self.rules.seal_outputs(type_name, &*self.driver, outputs);
+        if let (Some(schema), Some(before)) = (self.manifest.schema(type_name), before) {
+            keep_told(&schema.outputs, &before.outputs, &mut state.outputs);
+        }
+        state
+    }
+
+    fn result(
+        &self,
+        call: &Call,
+        result: Result<ResourceState, CallError>,
+        before: Option<&ResourceState>,
+    ) -> Result<ResourceState, CallError> {
+        match result {
+            Ok(state) => Ok(self.state(call, state, before)),
+            Err(CallError::Failure(Failure::Partial { state, message })) => {
+                let state = Box::new(self.state(call, *state, before));
+                Err(CallError::Failure(Failure::Partial { state, message }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[async_trait]
+impl Driver for Held {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn known_as(&self) -> &str {
+        self.driver.known_as()
+    }
+
+    fn digest(&self) -> &str {
+        self.driver.digest()
+    }
+
+    fn grants(&self) -> Option<&Grants> {
+        self.driver.grants()
+    }
+
+    fn longest(&self) -> Option<std::time::Duration> {
+        self.driver.longest()
+    }
+
+    async fn check(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        previous: Option<&Inputs>,
+    ) -> Result<Checked, CallError> {
+        self.driver.check(call, inputs, previous).await
+    }
+
+    async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError> {
+        self.driver.name(call, inputs).await
+    }
+
+    async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
+        self.result(call, self.driver.create(call, inputs, name, replaces).await, None)
+    }
+
+    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+        let found = self.driver.read(call, look).await?;
+        Ok(found.map(|found| Observed { state: self.state(call, found.state, look.state), ..found }))
+    }
+
+    async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
+        let mut impact = self.driver.update_impact(call, change).await?;
+        let Some(schema) = self.manifest.schema(call.subject.key.type_name()) else { return Ok(impact) };
+        let Changed { replaces, immutable } = changed(&schema.inputs, change.before, change.after);
+        if !immutable.is_empty() {
+            let fault = |pointer: String| InvalidInput {
+                message: "it cannot change once the resource exists; put back what it was, or ask for a \
+                          replacement with `--replace`"
+                    .to_owned(),
+                pointer,
+            };
+            let faults = immutable.into_iter().map(fault).collect();
+            return Err(CallError::Failure(Failure::InvalidInputs(faults)));
+        }
+        for pointer in replaces {
+            // Of a driver that replaces all, nothing more is to be said.
+            if !impact.replaces.iter().any(|known| known.is_empty() || *known == pointer) {
+                impact.replaces.push(pointer);
+            }
+        }
+        Ok(impact)
+    }
+
+    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
+        self.result(call, self.driver.update(call, change).await, Some(change.state))
+    }
+
+    async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
+        self.driver.delete(call, state, inputs).await
+    }
+}

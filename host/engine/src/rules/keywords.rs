@@ -1,0 +1,231 @@
+//! The keywords of a driver's schemas that say what a change does (`wit/lifecycle.wit`, `type-schema`).
+
+use std::sync::Arc;
+
+use purlin_model::driver::Inputs;
+use purlin_model::{Map, Value};
+use serde_json::Value as Json;
+
+/// A change replaces the resource.
+pub(crate) const REPLACES: &str = "x-purlin-replaces";
+/// A change is rejected.
+const IMMUTABLE: &str = "x-purlin-immutable";
+/// Only `create` tells it.
+const WRITE_ONCE: &str = "x-purlin-write-once";
+/// No schema refers from one part to another more often than this on the way to a property.
+const MOST_STEPS: usize = 64;
+
+/// Places that change and may not do so in place, as pointers into the inputs.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Changed {
+    /// The resource is replaced.
+    pub(super) replaces: Vec<String>,
+    /// The change is rejected.
+    pub(super) immutable: Vec<String>,
+}
+
+/// What changes of that which a schema of inputs marks. What is not known yet may change.
+pub(super) fn changed(schema: &Json, before: &Inputs, after: &Inputs) -> Changed {
+    let mut found = Changed::default();
+    for (part, before, after) in [
+        ("values", &before.values, &after.values),
+        ("secrets", &before.secrets, &after.secrets),
+        ("params", &before.params, &after.params),
+        ("connection", &before.connection, &after.connection),
+    ] {
+        let Some(rules) = property(schema, schema, part) else { continue };
+        let mut walk = Walk { root: schema, path: format!("/{part}"), found: &mut found };
+        walk.compare(rules, Some(before), Some(after), 0);
+    }
+    found
+}
+
+/// A way through a schema and what it is about.
+struct Walk<'a> {
+    root: &'a Json,
+    path: String,
+    found: &'a mut Changed,
+}
+
+impl Walk<'_> {
+    fn compare(&mut self, rules: &Json, before: Option<&Value>, after: Option<&Value>, depth: usize) {
+        if before == after || depth > MOST_STEPS {
+            return;
+        }
+        let rules = resolved(self.root, rules);
+        if says(rules, IMMUTABLE) {
+            self.found.immutable.push(self.path.clone());
+            return;
+        }
+        if says(rules, REPLACES) {
+            self.found.replaces.push(self.path.clone());
+            return;
+        }
+        let within = |value: Option<&Value>, name: &str| value.and_then(|value| value.get(name));
+        for name in names(rules) {
+            let Some(rules) = property(self.root, rules, name) else { continue };
+            let length = self.path.len();
+            self.path.push('/');
+            self.path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            self.compare(rules, within(before, name).as_ref(), within(after, name).as_ref(), depth + 1);
+            self.path.truncate(length);
+        }
+    }
+}
+
+/// The part of a value that a schema marks with [`REPLACES`].
+pub(super) fn replacing_part(root: &Json, rules: &Json, value: &Value) -> Option<Value> {
+    let rules = resolved(root, rules);
+    if says(rules, REPLACES) {
+        return Some(value.clone());
+    }
+    let Value::Map(map) = value.exposed() else { return None };
+    let parts = map.iter().filter_map(|(name, value)| {
+        Some((Arc::clone(name), replacing_part(root, property(root, rules, name)?, value)?))
+    });
+    let parts: Map = parts.collect();
+    (!parts.is_empty()).then_some(Value::Map(parts))
+}
+
+/// Keeps what was told once where it is not told again.
+pub(super) fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
+    let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
+    for name in names(schema).filter(|name| {
+        property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
+    }) {
+        let is_told = outputs.get(name).is_some_and(|value| !matches!(value.exposed(), Value::Null));
+        if let (false, Some(known)) = (is_told, before.get(name)) {
+            outputs.insert(name.into(), known.clone());
+        }
+    }
+}
+
+/// Whether a schema of inputs says of anything what a change does.
+pub(super) fn speaks_of_changes(schema: &Json) -> bool {
+    speaks(schema, &|name| matches!(name, REPLACES | IMMUTABLE))
+}
+
+/// Whether a schema of outputs says of anything that it is told once.
+pub(super) fn speaks_of_telling_once(schema: &Json) -> bool {
+    speaks(schema, &|name| name == WRITE_ONCE)
+}
+
+fn speaks(schema: &Json, of: &dyn Fn(&str) -> bool) -> bool {
+    match schema {
+        Json::Object(map) => map.iter().any(|(name, value)| of(name) && *value == true || speaks(value, of)),
+        Json::Array(items) => items.iter().any(|item| speaks(item, of)),
+        _ => false,
+    }
+}
+
+fn says(rules: &Json, keyword: &str) -> bool {
+    rules.get(keyword) == Some(&Json::Bool(true))
+}
+
+fn names(rules: &Json) -> impl Iterator<Item = &str> {
+    rules
+        .get("properties")
+        .and_then(Json::as_object)
+        .into_iter()
+        .flat_map(|all| all.keys())
+        .map(String::as_str)
+}
+
+/// What a schema says of a property.
+pub(super) fn property<'a>(root: &'a Json, rules: &'a Json, name: &str) -> Option<&'a Json> {
+    resolved(root, rules).get("properties")?.get(name)
+}
+
+/// Follows `$ref` to other parts of the same schema.
+fn resolved<'a>(root: &'a Json, mut rules: &'a Json) -> &'a Json {
+    for _ in 0..MOST_STEPS {
+        let to = rules.get("$ref").and_then(Json::as_str).and_then(|to| to.strip_prefix('#'));
+        match to.and_then(|to| root.pointer(to)) {
+            Some(part) => rules = part,
+            None => break,
+        }
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Json {
+        json!({
+            "$defs": {"place": {"properties": {"zone": {"x-purlin-replaces": true}, "rack": {}}}},
+            "properties": {
+                "values": {"properties": {
+                    "size": {"type": "integer"},
+                    "name": {"x-purlin-replaces": true},
+                    "engine": {"x-purlin-immutable": true},
+                    "place": {"$ref": "#/$defs/place"},
+                }},
+                "connection": {"properties": {"host": {"x-purlin-replaces": true}, "password": {}}},
+            },
+        })
+    }
+
+    fn inputs(values: Json, connection: Json) -> Inputs {
+        Inputs { values: values.into(), connection: connection.into(), ..Inputs::default() }
+    }
+
+    #[test]
+    fn changes_are_found_where_a_schema_marks_them() {
+        let before = inputs(
+            json!({"size": 1, "name": "a", "engine": "x", "place": {"zone": 1, "rack": 1}}),
+            json!({"host": "a", "password": "p"}),
+        );
+        let found = |values, connection| changed(&schema(), &before, &inputs(values, connection));
+        let same = || json!({"host": "a", "password": "p"});
+        assert_eq!(
+            found(
+                json!({"size": 2, "name": "a", "engine": "x", "place": {"zone": 1, "rack": 2}}),
+                json!({"host": "a", "password": "q"}),
+            ),
+            Changed::default()
+        );
+        assert_eq!(
+            found(json!({"name": "b", "engine": "x", "place": {"zone": 2}}), json!({"host": "b"})).replaces,
+            ["/values/name", "/values/place/zone", "/connection/host"]
+        );
+        assert_eq!(found(json!({"name": "a"}), same()).immutable, ["/values/engine"]);
+        assert_eq!(found(json!({"name": "a"}), same()).replaces, ["/values/place/zone"]);
+        let mut unknown = before.clone();
+        unknown.values = Value::from(json!({"engine": "x", "place": {"zone": 1, "rack": 1}}));
+        if let Value::Map(map) = &mut unknown.values {
+            map.insert("name".into(), Value::unknown());
+        }
+        assert_eq!(changed(&schema(), &before, &unknown).replaces, ["/values/name"]);
+    }
+
+    #[test]
+    fn what_is_told_once_stays() {
+        let schema = json!({"properties": {"token": {"x-purlin-write-once": true}, "url": {}}});
+        let before = Value::from(json!({"token": "t", "url": "u"}));
+        for told in [json!({"url": "v"}), json!({"url": "v", "token": null})] {
+            let mut outputs = Value::from(told);
+            keep_told(&schema, &before, &mut outputs);
+            assert_eq!(outputs, Value::from(json!({"url": "v", "token": "t"})));
+        }
+        let mut outputs = Value::from(json!({"token": "new"}));
+        keep_told(&schema, &before, &mut outputs);
+        assert_eq!(outputs, Value::from(json!({"token": "new"})));
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_has_an_end() {
+        let schema = json!({"$defs": {"a": {"$ref": "#/$defs/a"}}, "properties": {
+            "values": {"$ref": "#/$defs/a"},
+            "params": {"properties": {"deep": {"$ref": "#/properties/params"}}},
+        }});
+        let mut deep = json!({});
+        for _ in 0..200 {
+            deep = json!({"deep": deep});
+        }
+        let after = Inputs { values: json!({"x": 1}).into(), params: deep.into(), ..Inputs::default() };
+        assert_eq!(changed(&schema, &Inputs::default(), &after), Changed::default());
+    }
+}

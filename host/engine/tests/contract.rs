@@ -1,0 +1,185 @@
+//! What contract 0.2.0 lets drivers say, and what their schemas say for them.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use purlin_engine::{CurrentInputs, DestroyOptions, PlanOptions};
+use purlin_model::Value;
+use purlin_model::driver::Implements;
+use std::sync::Arc;
+use support::{PLAIN, Platform, documents, locked, steps};
+
+const READS: Implements = Implements { read: true, ..PLAIN };
+
+fn one(params: &str) -> String {
+    documents(&[("a", params)], &[])
+}
+
+/// The same with how its driver reaches the system.
+fn reached(connection: &str, params: &str) -> String {
+    one(params).replace("  criteria", &format!("  inputs: {{connection: {{{connection}}}}}\n  criteria"))
+}
+
+async fn destroy(platform: &Platform, documents: &str) -> purlin_engine::Summary {
+    let (graph, options) = (platform.graph(documents), PlanOptions::default());
+    let current =
+        CurrentInputs::new(graph, &platform.context(), Arc::clone(&options.rules), options.stores, 1);
+    let base = platform.base().await.expect("whole").with_inputs(Some(current));
+    let context = platform.context();
+    let plan = purlin_engine::destroy(&context, base, &platform.shelf, DestroyOptions::default());
+    platform.run(plan.await.expect("a plan"), purlin_engine::CancelToken::default()).await.1
+}
+
+/// The key that is recorded in the connection of `a`.
+async fn key(platform: &Platform) -> Value {
+    let record = platform.record("shared.a").await.expect("recorded");
+    record.inputs.connection.get("key").expect("a key")
+}
+
+#[tokio::test]
+async fn what_is_undecided_is_found_out_and_never_made_twice() {
+    for (doubt, done) in [
+        ("after", vec!["read by name #shared.a", "update a"]),
+        ("before", vec!["read by name #shared.a", "create a"]),
+    ] {
+        let platform = Platform::with(READS);
+        assert!(!platform.up(&one(&format!("doubt: {doubt}"))).await.is_success());
+        assert!(platform.base().await.expect("whole").has_pending(), "{doubt}: it is not taken back");
+        platform.done();
+        let summary = platform.up(&one("v: 1")).await;
+        assert!(summary.is_success(), "{doubt}: {summary:#?}");
+        let calls = platform.done();
+        let calls: Vec<&str> = calls.iter().map(String::as_str).filter(|call| *call != "by name").collect();
+        assert_eq!(calls.last(), done.last(), "{doubt}: {calls:?}");
+        assert_eq!(platform.alive(), ["a"], "{doubt}: {calls:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_be_done_twice_is_tried_again_where_it_is_undecided() {
+    let platform = Platform::with(READS);
+    assert_eq!(platform.deploys(&one("v: 1")).await, ["create a"]);
+    assert!(!platform.up(&one("doubt: before")).await.is_success());
+    assert_eq!(platform.done(), ["update a", "update a", "update a"]);
+    assert!(platform.base().await.expect("whole").has_pending(), "nobody knows what the first one did");
+    assert_eq!(platform.deploys(&one("v: 2")).await.last().map(String::as_str), Some("update a"));
+}
+
+#[tokio::test]
+async fn a_new_one_that_needs_the_place_of_the_old_one_gets_it() {
+    let platform = Platform::with(READS);
+    platform.deploys(&one("alone: true, fixed: 1")).await;
+    let documents = one("alone: true, fixed: 2");
+    assert_eq!(platform.planned(&documents).await, ["replace a"]);
+    assert_eq!(platform.deploys(&documents).await, ["crowded by a", "delete a", "create a~2"]);
+    assert_eq!((platform.alive(), platform.copies().await), (vec!["a~2".to_owned()], 0));
+    assert!(platform.planned(&documents).await.is_empty());
+    // Where the old one cannot be deleted, nothing is made and nothing forgotten.
+    locked(&platform.driver.broken).insert("thing.default#shared.a".into());
+    let documents = one("alone: true, fixed: 3");
+    assert!(!platform.up(&documents).await.is_success());
+    assert_eq!(platform.alive(), ["a~2"]);
+    locked(&platform.driver.broken).clear();
+    platform.done();
+    assert_eq!(platform.deploys(&documents).await, ["crowded by a~2", "delete a~2", "create a~3"]);
+}
+
+#[tokio::test]
+async fn who_looks_by_name_is_told_which_others_have_it() {
+    let platform = Platform::with(READS);
+    platform.deploys(&one("fixed: 1")).await;
+    let lost = support::Lost::After;
+    locked(&platform.driver.lost).insert("create thing.default#shared.a".into(), lost);
+    assert!(!platform.up(&one("fixed: 2")).await.is_success());
+    locked(&platform.driver.known).clear();
+    platform.recover().await;
+    assert_eq!(*locked(&platform.driver.known), [["thing.default#shared.a"]], "the one that is replaced");
+}
+
+#[tokio::test]
+async fn a_changed_connection_is_no_change() {
+    let platform = Platform::with(READS);
+    platform.deploys(&reached("host: db, key: old", "v: 1")).await;
+    assert!(matches!(key(&platform).await, Value::Secret(_)), "its schema says so");
+    let rotated = reached("host: db, key: new", "v: 1");
+    assert!(platform.planned(&rotated).await.is_empty());
+    assert!(platform.deploys(&rotated).await.is_empty(), "nobody is called");
+    assert_eq!(key(&platform).await.exposed().as_str(), Some("new"), "it is written down");
+    // Beside another change, only that one is shown.
+    let plan = platform.plan(&reached("host: db, key: newer", "v: 2")).await.expect("a plan");
+    let changes: Vec<&str> =
+        plan.steps.iter().flat_map(|step| &step.changes).map(|change| &*change.path).collect();
+    assert_eq!((steps(&plan), changes), (vec!["update a".to_owned()], vec!["/params/v"]));
+    // Nor is how a new resource is reached of interest.
+    let plan = Platform::with(READS).plan(&rotated).await.expect("a plan");
+    assert!(
+        plan.steps.iter().flat_map(|step| &step.changes).all(|change| !change.path.contains("connection"))
+    );
+}
+
+#[tokio::test]
+async fn another_system_is_another_resource() {
+    let platform = Platform::with(READS);
+    platform.deploys(&reached("host: db, key: k", "v: 1")).await;
+    let moved = reached("host: other, key: k2", "v: 1");
+    let plan = platform.plan(&moved).await.expect("a plan");
+    let replaces: Vec<&str> = plan
+        .steps
+        .iter()
+        .flat_map(|step| &step.changes)
+        .filter(|change| change.replaces)
+        .map(|change| &*change.path)
+        .collect();
+    assert_eq!((steps(&plan), replaces), (vec!["replace a".to_owned()], vec!["/connection/host"]));
+    // A default that is written out is no change.
+    assert!(platform.planned(&reached("host: db, key: k, port: 80", "v: 1")).await.is_empty());
+    assert_eq!(platform.planned(&reached("host: db, key: k, port: 81", "v: 1")).await, ["replace a"]);
+}
+
+#[tokio::test]
+async fn what_is_read_and_deleted_is_reached_by_the_current_connection() {
+    let platform = Platform::with(READS);
+    platform.deploys(&reached("host: db, key: old", "v: 1")).await;
+    *locked(&platform.driver.rejected) = Some("old".into());
+    let summary = destroy(&platform, &reached("host: db, key: new", "v: 1")).await;
+    assert!(summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.done(), ["delete a"], "the first attempt succeeds");
+    // Where the documents have a wrong one, the recorded one may be right.
+    let platform = Platform::with(READS);
+    platform.deploys(&reached("host: db, key: good", "v: 1")).await;
+    *locked(&platform.driver.rejected) = Some("bad".into());
+    assert!(destroy(&platform, &reached("host: db, key: bad", "v: 1")).await.is_success());
+    assert!(platform.alive().is_empty());
+}
+
+#[tokio::test]
+async fn schemas_say_what_a_change_does() {
+    // A driver that says nothing about changes itself.
+    let platform = Platform::with(Implements { update_impact: false, ..READS });
+    platform.deploys(&one("zone: 1, engine: x, v: 1")).await;
+    assert_eq!(platform.planned(&one("zone: 1, engine: x, v: 2")).await, ["update a"]);
+    assert_eq!(platform.planned(&one("zone: 2, engine: x, v: 2")).await, ["replace a"]);
+    let refused = platform.refused(&one("zone: 1, engine: y, v: 1"), PlanOptions::default()).await;
+    let [fault] = &refused[..] else { panic!("{refused:?}") };
+    assert!(fault.message.contains("`engine`") && fault.message.contains("--replace"), "{}", fault.message);
+}
+
+#[tokio::test]
+async fn what_is_told_once_stays() {
+    let outputs = serde_json::json!({"properties": {
+        "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
+    }});
+    let mut platform = Platform::with(READS);
+    let driver = support::Scripted::with_outputs("test/scripted", READS, outputs);
+    platform.shelf.drivers = vec![Arc::clone(&driver)];
+    platform.driver = driver;
+    platform.deploys(&one("token: t1, v: 1")).await;
+    let token =
+        async || platform.record("shared.a").await.and_then(|record| record.state.outputs.get("token"));
+    let told = token().await.expect("told by `create`");
+    assert!(matches!(&told, Value::Secret(_)) && told.exposed().as_str() == Some("t1"), "{told:?}");
+    platform.refresh().await;
+    assert_eq!(token().await.as_ref(), Some(&told), "a look does not lose it");
+    platform.deploys(&one("token: t1, v: 2")).await;
+    assert_eq!(token().await, Some(told), "nor does an update");
+}
