@@ -25,13 +25,38 @@ const KEYS: [&[&str]; 9] = [
 /// In place of what somebody else put into a Secret.
 const HIDDEN: &str = "(changed, not shown)";
 
+/// What applying the manifest would make of a place.
+#[derive(Clone, Copy)]
+enum Applied<'a> {
+    /// That cannot be told.
+    Unknown,
+    /// This, or nothing.
+    Known(Option<&'a Json>),
+    /// That does not matter: what is there is told as the server writes it.
+    Ignored,
+}
+
+impl<'a> Applied<'a> {
+    /// The same of a part of the place.
+    fn part(self, of: impl FnOnce(&'a Json) -> Option<&'a Json>) -> Self {
+        match self {
+            Self::Known(applied) => Self::Known(applied.and_then(of)),
+            other => other,
+        }
+    }
+}
+
 /// The manifest as reality has it. `applied` is what applying it would make of the live object,
 /// where that can be told.
 pub(crate) fn manifest(wanted: &Object, live: &Json, applied: Option<&Json>) -> Json {
     let (live, applied) = (readable(wanted, live), applied.map(|applied| readable(wanted, applied)));
     let mut seen = Object::new();
     for (name, want) in wanted {
-        let found = project(want, live.get(name), applied.as_ref().map(|applied| applied.get(name)));
+        let applied = match &applied {
+            Some(applied) => Applied::Known(applied.get(name)),
+            None => Applied::Unknown,
+        };
+        let found = project(want, live.get(name), applied);
         seen.extend(found.map(|found| (name.clone(), found)));
     }
     let mut seen = Json::Object(seen);
@@ -46,7 +71,7 @@ pub(crate) fn raw(part: &Object, live: &Json) -> Json {
     let live = readable(part, live);
     let found = part
         .iter()
-        .filter_map(|(name, want)| Some((name.clone(), project(want, live.get(name), Some(None))?)));
+        .filter_map(|(name, want)| Some((name.clone(), project(want, live.get(name), Applied::Ignored)?)));
     Json::Object(found.collect())
 }
 
@@ -78,19 +103,24 @@ fn hide(wanted: &Object, seen: &mut Json) {
     }
 }
 
-/// What a place has, in the words of the manifest; none where it has nothing. `applied` is none
-/// where it cannot be told.
-fn project(want: &Json, live: Option<&Json>, applied: Option<Option<&Json>>) -> Option<Json> {
-    let Some(live) = live else { return want.is_null().then_some(Json::Null) };
-    if applied == Some(Some(live)) || (applied.is_none() && alike(want, live)) {
+/// What a place has, in the words of the manifest; none where it has nothing.
+fn project(want: &Json, live: Option<&Json>, applied: Applied<'_>) -> Option<Json> {
+    let as_wanted = match (applied, live) {
+        // The server keeps no empty maps and lists, and of some fields no `false`, `0` and `""`.
+        (Applied::Known(applied), live) if applied == live => true,
+        (Applied::Unknown, Some(live)) => alike(want, live),
+        (_, None) => want.is_null(),
+        _ => false,
+    };
+    if as_wanted {
         return Some(want.clone());
     }
+    let live = live?;
     match (want, live) {
         (Json::Object(want), Json::Object(found)) => {
             let mut seen = Object::new();
             for (name, want) in want {
-                let applied = applied.map(|applied| applied.and_then(|applied| applied.get(name)));
-                let found = project(want, found.get(name), applied);
+                let found = project(want, found.get(name), applied.part(|applied| applied.get(name)));
                 seen.extend(found.map(|found| (name.clone(), found)));
             }
             Some(Json::Object(seen))
@@ -101,7 +131,7 @@ fn project(want: &Json, live: Option<&Json>, applied: Option<Option<&Json>>) -> 
 }
 
 /// Items are found by what they are known by; without that the list is what it is.
-fn list(want: &[Json], live: &[Json], applied: Option<Option<&Json>>) -> Json {
+fn list(want: &[Json], live: &[Json], applied: Applied<'_>) -> Json {
     let known_by = |keys: &&&[&str]| {
         let telling = |item: &Json| keys.iter().all(|key| item.get(key).is_some());
         let distinct = want
@@ -111,11 +141,17 @@ fn list(want: &[Json], live: &[Json], applied: Option<Option<&Json>>) -> Json {
         want.iter().all(telling) && distinct && !want.is_empty()
     };
     let Some(keys) = KEYS.iter().find(known_by) else { return Json::Array(live.to_vec()) };
-    let made: Option<&Vec<Json>> = applied.flatten().and_then(Json::as_array);
+    let made = match applied {
+        Applied::Known(Some(Json::Array(made))) => Some(made),
+        _ => None,
+    };
     let mut seen: Vec<Json> = Vec::with_capacity(want.len());
     for item in want {
         let found = live.iter().find(|found| same(keys, item, found));
-        let applied = made.map(|made| made.iter().find(|made| same(keys, item, made)));
+        let applied = match made {
+            Some(made) => Applied::Known(made.iter().find(|made| same(keys, item, made))),
+            None => Applied::Unknown,
+        };
         seen.extend(found.and_then(|found| project(item, Some(found), applied)));
     }
     // What applying would take away is not there for others: it is ours, and changed.
@@ -267,6 +303,17 @@ mod tests {
             "spec": {"replicas": 5, "containers": [{"name": "a", "image": "z"}]},
         });
         assert_eq!(seen(&wanted, &live, Some(&applied)), expected);
+    }
+
+    #[test]
+    fn what_the_server_does_not_keep_is_no_change() {
+        let wanted = json!({"data": {}, "spec": {"hostNetwork": false, "env": [], "automount": false}});
+        let live = json!({"spec": {"dnsPolicy": "ClusterFirst"}});
+        let mut applied = live.clone();
+        applied["spec"]["automount"] = false.into();
+        let mut expected = wanted.clone();
+        expected["spec"].as_object_mut().expect("an object").shift_remove("automount");
+        assert_eq!(seen(&wanted, &live, Some(&applied)), expected, "somebody took `automount` away");
     }
 
     #[test]
