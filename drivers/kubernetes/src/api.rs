@@ -218,7 +218,10 @@ impl Refusal {
             403 if self.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") => {
                 Failure::RetryAfter { after: Duration::from_secs(2), message: format!("{what}: {message}") }
             }
-            403 => Failure::failed(format!("{what}: {message} (the user of the token lacks this right)")),
+            403 if self.is_denied_right() => {
+                Failure::failed(format!("{what}: {message} (the user of the token lacks this right)"))
+            }
+            403 => Failure::failed(format!("{what}: {message}")),
             429 | 503 | 504 => Failure::RetryAfter {
                 after: self.after.unwrap_or(Duration::from_secs(1)),
                 message: format!("{what}: {message}"),
@@ -248,6 +251,11 @@ impl Refusal {
             faults.push(purlin_sdk::InvalidInput { pointer: pointer.to_owned(), message });
         }
         Failure::InvalidInputs(faults)
+    }
+
+    /// Whether the user may not do this at all. Quotas and webhooks refuse with the same status.
+    fn is_denied_right(&self) -> bool {
+        self.message.contains("User \"") && self.message.contains(" cannot ")
     }
 
     /// Whether it says that the object is not of its kind's type, which server-side apply tells with
