@@ -22,11 +22,12 @@ pub(crate) fn judge(live: &Json) -> Progress {
         return waiting;
     }
     match (group, text("/kind")) {
-        ("apps", "Deployment") => deployment(live),
+        ("apps", "Deployment") => held_up(deployment(live), live),
         ("apps", "StatefulSet") => stateful_set(live),
         ("apps", "DaemonSet") => daemon_set(live),
         ("apps", "ReplicaSet") | ("", "ReplicationController") => {
-            counts(number(live, "/spec/replicas").unwrap_or(1), live, &["readyReplicas", "availableReplicas"])
+            let wanted = number(live, "/spec/replicas").unwrap_or(1);
+            held_up(counts(wanted, live, &["readyReplicas", "availableReplicas"]), live)
         }
         ("batch", "Job") => job(live),
         ("", "Pod") => pod(live),
@@ -117,6 +118,14 @@ fn counts(wanted: i64, live: &Json, names: &[&str]) -> Progress {
         }
     }
     Ready
+}
+
+/// Adds why pods cannot be made, such as a quota.
+fn held_up(progress: Progress, live: &Json) -> Progress {
+    match (progress, condition(live, "ReplicaFailure")) {
+        (Waiting(why), Some(("True", message))) => Waiting(format!("{why}; {message}")),
+        (progress, _) => progress,
+    }
 }
 
 fn adjective(counter: &str) -> &'static str {
@@ -249,6 +258,11 @@ mod tests {
         let mut old = full.clone();
         old["replicas"] = 3.into();
         assert!(matches!(at(1, &old), Waiting(why) if why.contains("1 old")));
+        let short = json!({"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "conditions": [
+            {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota"},
+        ]});
+        let expected = "1 of 2 replicas are up to date; FailedCreate: exceeded quota";
+        assert_eq!(at(1, &short), Waiting(expected.to_owned()));
         let stuck = json!({"observedGeneration": 1, "conditions": [
             {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow"},
         ]});
