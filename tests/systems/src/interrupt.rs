@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use crate::workspace::{Done, Workspace};
 
 /// How long the wire waits for the server's answer before it kills: a server that was asked has
-/// done what it was asked for by then, whether it answers or not.
-const ANSWER: Duration = Duration::from_millis(400);
+/// done what it was asked for by then, whether it answers or not. The wait ends with the answer, and
+/// few messages have none.
+const ANSWER: Duration = Duration::from_secs(3);
 
 /// Kills that a command is given before something is wrong with the test.
 const MOST: usize = 400;

@@ -370,7 +370,8 @@ fn with_id(body: &Value, id: &str) -> Value {
     thing
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+/// Reads a request, where one comes.
+pub(crate) fn read(stream: &TcpStream) -> Option<Asked> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -391,7 +392,8 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     Some(Asked { method, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
 }
 
-fn answer(
+/// Answers a request, and ends the connection.
+pub(crate) fn answer(
     mut stream: &TcpStream,
     status: u16,
     headers: Vec<(String, String)>,

@@ -24,7 +24,7 @@ pub fn tools() -> PathBuf {
 /// When the program is missing and `CI` is set.
 pub fn need(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = [tools().join("python/bin"), tools().join("node/node_modules/.bin")];
+    let own = ["python/bin", "node/node_modules/.bin", "kubernetes"].map(|folder| tools().join(folder));
     let found = own
         .into_iter()
         .chain(FOLDERS.map(PathBuf::from))

@@ -80,17 +80,28 @@ const REFERENCES: [(&str, &str); 6] = [
 
 #[test]
 fn manifests_become_objects_of_a_cluster() {
-    let k8s = Kubernetes::start();
-    let url = format!("http://127.0.0.1:{}", k8s.port());
+    let Some(k8s) = Kubernetes::start() else { return };
+    let url = k8s.url();
     let (entry, source) = driver("kubernetes");
     let workspace = example(
         "kubernetes",
         &[
             ("server: https://k8s.internal:6443", &format!("server: {url}")),
             ("https://k8s.internal:6443/*", &format!("{url}/*")),
+            ("addresses: [10.0.0.0/8]\n", "addresses: [127.0.0.1]\n        ca: [ca.pem]\n"),
+            // Before 1.21 server-side apply wants the protocol of each port.
+            ("    - port: 5432\n", "    - port: 5432\n      protocol: TCP\n"),
+            ("    - port: 80\n", "    - port: 80\n      protocol: TCP\n"),
+            // A slow machine takes longer.
+            ("time: 60s", "time: 160s"),
+            (
+                "      manifest: ${manifest}\n",
+                "      manifest: ${manifest}\n      wait: {timeout: 140s}\n      delete: {timeout: 140s}\n",
+            ),
             (&entry, &source),
         ],
     );
+    workspace.write("ca.pem", &k8s.authority());
     workspace.write("secrets/token", TOKEN);
     workspace.purlin(&["validate"]);
     let plan = workspace.purlin(&["plan"]);
@@ -101,8 +112,8 @@ fn manifests_become_objects_of_a_cluster() {
     }
 
     // What references read is what the cluster has.
-    let get = |plural: &str, name: &str| k8s.get(plural, "shop", name).expect("it was made");
-    let pods = || get("deployments", "web")["spec"]["template"].clone();
+    let get = |kind: &str, name: &str| k8s.get(kind, "shop", name).expect("it was made");
+    let pods = || get("deployments.apps", "web")["spec"]["template"].clone();
     let database = get("services", "database");
     let address = database["spec"]["clusterIP"].as_str().expect("the cluster gave it an address");
     let web = pods();
@@ -111,7 +122,7 @@ fn manifests_become_objects_of_a_cluster() {
     assert_eq!(container["envFrom"][0]["secretRef"]["name"], "credentials");
     assert_eq!(web["spec"]["volumes"][0]["configMap"]["name"], "web");
     assert_eq!(web["spec"]["serviceAccountName"], "web");
-    let metadata = get("deployments", "web")["metadata"].clone();
+    let metadata = get("deployments.apps", "web")["metadata"].clone();
     assert_eq!(metadata["labels"]["app.kubernetes.io/part-of"], "shop", "{metadata}");
     assert_eq!(metadata["annotations"]["example.com/owner"], "team-web", "{metadata}");
     assert_eq!(get("configmaps", "web")["data"]["greeting.txt"], "Welcome, ${visitor}!\n");
@@ -140,8 +151,8 @@ fn manifests_become_objects_of_a_cluster() {
         in_order(&gone, dependent, dependency);
     }
     assert_eq!(k8s.get("namespaces", "", "shop"), None);
-    for plural in ["deployments", "services", "configmaps", "secrets", "serviceaccounts", "pods"] {
-        assert_eq!(k8s.names(plural, "shop"), Vec::<String>::new(), "{plural}");
+    for kind in ["deployments.apps", "services", "configmaps", "secrets", "serviceaccounts", "pods"] {
+        assert_eq!(k8s.names(kind, "shop"), Vec::<String>::new(), "{kind}");
     }
 }
 

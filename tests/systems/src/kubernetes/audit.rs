@@ -1,0 +1,61 @@
+//! What the users of tests asked for, from the audit log of the API server.
+
+use serde_json::Value;
+
+use super::Kubernetes;
+
+/// A request that was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Such as `get` or `patch`.
+    pub verb: String,
+    /// The plural of the kind; empty where no object was asked for.
+    pub kind: String,
+    /// Empty for what is cluster-wide.
+    pub namespace: String,
+    /// Empty for lists.
+    pub name: String,
+    /// Of the answer.
+    pub status: u64,
+    /// Whether it was to change nothing.
+    pub rehearsal: bool,
+}
+
+impl Kubernetes {
+    /// Requests since the last time.
+    pub fn requests(&self) -> Vec<Request> {
+        let all = self.all_requests();
+        let told = self.told.replace(all.len());
+        all.into_iter().skip(told).collect()
+    }
+
+    /// How often a user of tests made an object of this name.
+    pub fn made(&self, kind: &str, namespace: &str, name: &str) -> usize {
+        let is_it = |request: &Request| {
+            request.kind == kind.split('.').next().unwrap_or_default()
+                && request.namespace == namespace
+                && request.name == name
+        };
+        let made = |request: &&Request| request.status == 201 && !request.rehearsal && is_it(request);
+        self.all_requests().iter().filter(made).count()
+    }
+
+    fn all_requests(&self) -> Vec<Request> {
+        let log = std::fs::read(self.api.folder().join("audit.log")).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log).into_owned();
+        // A line that is being written is no JSON yet.
+        log.lines().filter_map(|line| serde_json::from_str(line).ok()).map(|event| read(&event)).collect()
+    }
+}
+
+fn read(event: &Value) -> Request {
+    let text = |path: &str| event.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Request {
+        verb: text("/verb"),
+        kind: text("/objectRef/resource"),
+        namespace: text("/objectRef/namespace"),
+        name: text("/objectRef/name"),
+        status: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
+        rehearsal: text("/requestURI").contains("dryRun=All"),
+    }
+}

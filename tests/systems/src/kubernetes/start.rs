@@ -1,0 +1,139 @@
+//! Starting the processes of a cluster, each once the one before it answers.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::certificates::{Authority, Key};
+use crate::server::{Server, free_port, guarded, listens};
+use crate::tools::need;
+
+use super::client::Door;
+use super::kubelet::Kubelet;
+use super::{Kubernetes, READER, TESTER, TOKEN};
+
+impl Kubernetes {
+    /// A cluster with nothing in it but what each has; none where a program is not installed.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start() -> Option<Self> {
+        let (etcd, kubectl) = (need("etcd")?, need("kubectl")?);
+        let (api, manager) = (need("kube-apiserver")?, need("kube-controller-manager")?);
+        let authority = Authority::new(Key::P256)?;
+        let (store, port) = (free_port(), free_port());
+        let door = Door { port: free_port(), token: TESTER };
+
+        let etcd = {
+            let folder = folder();
+            let (clients, peers) = (url("http", store), url("http", free_port()));
+            let mut command = guarded(etcd, None);
+            command.arg("--data-dir").arg(folder.path().join("data"));
+            command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
+            command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
+            command.args(["--initial-cluster", &format!("default={peers}")]);
+            Server::start(command, folder, || listens(store))
+        };
+
+        let proxy = {
+            let folder = folder();
+            let mut command = guarded(kubectl, None);
+            command.env("HOME", folder.path()).env("KUBECONFIG", folder.path().join("none"));
+            // It insists on a token, and passes on that of a request where it has one.
+            command.args(["--server", &url("https", port), "--token", "of-nobody"]);
+            command.arg("--certificate-authority").arg(given(&folder, "ca.crt", &authority.pem()));
+            command.args(["proxy", "--port", &door.port.to_string()]);
+            Server::start(command, folder, || listens(door.port))
+        };
+
+        let api = {
+            let folder = folder();
+            let (certificate, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+            authority.issue("localhost", &certificate, &key);
+            let mut command = guarded(api, None);
+            command.arg("--etcd-servers").arg(url("http", store));
+            command.args(["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"]);
+            command.args(["--secure-port", &port.to_string()]);
+            command.arg("--tls-cert-file").arg(&certificate).arg("--tls-private-key-file").arg(&key);
+            command.arg("--cert-dir").arg(folder.path().join("certificates"));
+            // Accounts of services are signed with the same key.
+            command.arg("--service-account-key-file").arg(&certificate);
+            command.arg("--service-account-signing-key-file").arg(&key);
+            command.args(["--service-account-issuer", "https://kubernetes.default.svc"]);
+            command.args(["--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC"]);
+            command.arg("--token-auth-file").arg(given(&folder, "tokens.csv", &users()));
+            command.arg("--audit-policy-file").arg(given(&folder, "policy.json", &audited().to_string()));
+            command.arg("--audit-log-path").arg(folder.path().join("audit.log"));
+            Server::start(command, folder, || door.ask("GET", "/readyz", &Value::Null).0 == 200)
+        };
+
+        let manager = {
+            let folder = folder();
+            let configuration = kubeconfig(&url("https", port), &authority.pem());
+            let mut command = guarded(manager, None);
+            command.arg("--kubeconfig").arg(given(&folder, "kubeconfig", &configuration.to_string()));
+            command.arg("--service-account-private-key-file").arg(api.folder().join("tls.key"));
+            command.args(["--leader-elect=false", "--port=0", "--secure-port=0"]);
+            // A test does not wait for the polite pace of a client of a real cluster.
+            command.args(["--kube-api-qps=500", "--kube-api-burst=1000"]);
+            let account = "/api/v1/namespaces/default/serviceaccounts/default";
+            let has_token =
+                |account: &Value| account["secrets"].as_array().is_some_and(|tokens| !tokens.is_empty());
+            Server::start(command, folder, || has_token(&door.ask("GET", account, &Value::Null).1))
+        };
+
+        Some(Self {
+            _kubelet: Kubelet::start(door),
+            _manager: manager,
+            api,
+            _proxy: proxy,
+            _etcd: etcd,
+            port,
+            door,
+            authority,
+            told: Cell::default(),
+        })
+    }
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn url(scheme: &str, port: u16) -> String {
+    let host = if scheme == "https" { "localhost" } else { "127.0.0.1" };
+    format!("{scheme}://{host}:{port}")
+}
+
+/// A file of a server with this content.
+fn given(folder: &TempDir, name: &str, content: &str) -> std::path::PathBuf {
+    let path: &Path = folder.path();
+    let path = path.join(name);
+    fs::write(&path, content).expect("a file");
+    path
+}
+
+fn users() -> String {
+    format!("{TOKEN},administrator,1,system:masters\n{READER},reader,2\n{TESTER},tester,3,system:masters\n")
+}
+
+/// What the users of tests ask for, once it is answered.
+fn audited() -> Value {
+    json!({
+        "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+        "rules": [{"level": "Metadata", "users": ["administrator", "reader"]}, {"level": "None"}],
+    })
+}
+
+fn kubeconfig(server: &str, authority: &str) -> Value {
+    let authority = data_encoding::BASE64.encode(authority.as_bytes());
+    json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "it",
+        "clusters": [{"name": "it", "cluster": {"server": server, "certificate-authority-data": authority}}],
+        "users": [{"name": "it", "user": {"token": TESTER}}],
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+    })
+}

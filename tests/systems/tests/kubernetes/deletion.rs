@@ -1,0 +1,153 @@
+//! What delays a deletion, and which objects go with a deleted one.
+
+use purlin_systems::Workspace;
+use purlin_systems::kubernetes::{Kubernetes, eventually};
+use serde_json::{Value, json};
+
+use crate::scene::{
+    deployment, destroy, give, map, namespace, one, several, unchanged, undestroyed, up, within, workspace,
+};
+
+fn hold(k8s: &Kubernetes, kind: &str, namespace: &str, name: &str, finalizers: &Value) {
+    k8s.edit("somebody", kind, namespace, name, |object| {
+        object["metadata"]["finalizers"] = finalizers.clone();
+    });
+}
+
+#[test]
+fn a_finalizer_holds_up_a_deletion() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let mut inputs = one(&k8s.url(), &map("held", &json!({"a": "1"})));
+    inputs["values"]["delete"] = json!({"timeout": "300ms", "propagation": "background"});
+    let workspace = workspace(&k8s, &inputs);
+    up(&workspace);
+    hold(&k8s, "configmaps", "default", "held", &json!(["shop.example/hold"]));
+    undestroyed(&workspace).says("it waits for its finalizers `shop.example/hold`");
+    hold(&k8s, "configmaps", "default", "held", &json!([]));
+    destroy(&workspace);
+    // Deleted and made by somebody else in between: it is theirs, and stays.
+    up(&workspace);
+    k8s.delete("configmaps", "default", "held");
+    k8s.create("configmaps", &within("default", map("held", &json!({"theirs": "1"}))));
+    destroy(&workspace).says("is not this resource's any more, and stays");
+    assert_eq!(k8s.get("configmaps", "default", "held").expect("there")["data"], json!({"theirs": "1"}));
+}
+
+#[test]
+fn what_is_on_its_way_out_is_waited_for() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let workspace = workspace(&k8s, &one(&k8s.url(), &map("held", &json!({"a": "1"}))));
+    let mut held = within("default", map("held", &json!({"theirs": "1"})));
+    held["metadata"]["finalizers"] = json!(["shop.example/hold"]);
+    let theirs = k8s.create("configmaps", &held);
+    k8s.begin_deletion("configmaps", "default", "held");
+    let child = workspace.start(&["up", "--yes"]);
+    eventually("it waits", || k8s.requests().into_iter().find(|asked| asked.name == "held"));
+    hold(&k8s, "configmaps", "default", "held", &json!([]));
+    let _ = workspace.finish(child, &["up", "--yes"]).expect(0);
+    let made = k8s.get("configmaps", "default", "held").expect("made");
+    assert_eq!(made["data"], json!({"a": "1"}));
+    assert_ne!(made["metadata"]["uid"], theirs["metadata"]["uid"]);
+    unchanged(&workspace);
+}
+
+#[test]
+fn a_namespace_goes_when_all_in_it_is_gone() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let with = |timeout: &str| {
+        let mut inputs = several(&k8s.url(), &[namespace("shop"), within("shop", map("ours", &json!({})))]);
+        inputs["values"]["delete"] = json!({"timeout": timeout});
+        inputs
+    };
+    let workspace = workspace(&k8s, &with("140s"));
+    up(&workspace);
+    // Others put something in, and keep it.
+    let mut held = within("shop", map("theirs", &json!({})));
+    held["metadata"]["finalizers"] = json!(["shop.example/hold"]);
+    k8s.create("configmaps", &held);
+    give(&workspace, &with("1s"));
+    up(&workspace);
+    undestroyed(&workspace).says("Namespace shop is not gone");
+    eventually("the namespace tells why", || {
+        let shop = k8s.get("namespaces", "", "shop").expect("there");
+        shop["status"]["conditions"].to_string().contains("shop.example/hold").then_some(())
+    });
+    undestroyed(&workspace)
+        .says("it waits for its finalizers `kubernetes`")
+        .says("shop.example/hold in 1 resource instances");
+    assert_eq!(k8s.names("configmaps", "shop"), ["theirs"]);
+    // Nothing new comes into it.
+    let late = self::workspace(&k8s, &one(&k8s.url(), &within("shop", map("late", &json!({})))));
+    late.run(&["up", "--yes"]).expect(1).says("because it is being terminated");
+    give(&workspace, &with("140s"));
+    hold(&k8s, "configmaps", "shop", "theirs", &json!([]));
+    destroy(&workspace);
+    assert_eq!(k8s.get("namespaces", "", "shop"), None);
+}
+
+/// A Deployment that is deleted in this way, with its one ReplicaSet and its pods.
+fn deployed(k8s: &Kubernetes, delete: &Value) -> (Workspace, String) {
+    let mut inputs = one(&k8s.url(), &deployment("web", "shop:1", 2));
+    inputs["values"]["delete"] = delete.clone();
+    let workspace = workspace(k8s, &inputs);
+    up(&workspace);
+    let sets = k8s.names("replicasets.apps", "default");
+    assert_eq!((sets.len(), k8s.names("pods", "default").len()), (1, 2));
+    (workspace, sets.into_iter().next().expect("one"))
+}
+
+#[test]
+fn what_an_object_owns_goes_first_or_afterwards_or_stays() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    // First: the Deployment stays as long as somebody keeps its ReplicaSet.
+    let (workspace, set) = deployed(&k8s, &json!({"timeout": "1s"}));
+    hold(&k8s, "replicasets.apps", "default", &set, &json!(["shop.example/hold"]));
+    undestroyed(&workspace).says("it waits for its finalizers `foregroundDeletion`");
+    assert!(k8s.get("deployments.apps", "default", "web").is_some());
+    k8s.edit("somebody", "replicasets.apps", "default", &set, |object| {
+        let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("finalizers");
+        finalizers.retain(|finalizer| finalizer != "shop.example/hold");
+    });
+    eventually("it is gone", || k8s.get("deployments.apps", "default", "web").is_none().then_some(()));
+    destroy(&workspace);
+    assert!(k8s.names("replicasets.apps", "default").is_empty() && k8s.names("pods", "default").is_empty());
+
+    // Afterwards: the Deployment is gone at once, and the garbage collector takes the rest.
+    let (workspace, set) = deployed(&k8s, &json!({"timeout": "140s", "propagation": "background"}));
+    hold(&k8s, "replicasets.apps", "default", &set, &json!(["shop.example/hold"]));
+    destroy(&workspace);
+    assert_eq!(k8s.get("deployments.apps", "default", "web"), None);
+    eventually("the ReplicaSet is deleted", || {
+        let set = k8s.get("replicasets.apps", "default", &set).expect("it is held");
+        set["metadata"]["deletionTimestamp"].as_str().map(str::to_owned)
+    });
+    hold(&k8s, "replicasets.apps", "default", &set, &json!([]));
+    eventually("pods go with it", || k8s.names("pods", "default").is_empty().then_some(()));
+
+    // It stays, and belongs to nobody.
+    let (workspace, set) = deployed(&k8s, &json!({"timeout": "140s", "propagation": "orphan"}));
+    destroy(&workspace);
+    assert_eq!(k8s.get("deployments.apps", "default", "web"), None);
+    let left = k8s.get("replicasets.apps", "default", &set).expect("it stays");
+    assert_eq!(left["metadata"].get("ownerReferences"), None, "{left}");
+    assert_eq!(k8s.names("pods", "default").len(), 2);
+}
+
+#[test]
+fn what_belongs_to_another_object_goes_with_it() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let owner = k8s.create("configmaps", &within("default", map("owner", &json!({}))));
+    let mut owned = map("owned", &json!({"a": "1"}));
+    owned["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}]);
+    let workspace = workspace(&k8s, &one(&k8s.url(), &owned));
+    up(&workspace);
+    unchanged(&workspace);
+    k8s.delete("configmaps", "default", "owner");
+    eventually("it goes", || k8s.get("configmaps", "default", "owned").is_none().then_some(()));
+    workspace.purlin(&["refresh"]).says("it no longer exists");
+    // Without an owner it stays.
+    give(&workspace, &one(&k8s.url(), &map("owned", &json!({"a": "1"}))));
+    up(&workspace);
+    unchanged(&workspace);
+}

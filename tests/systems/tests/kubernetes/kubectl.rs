@@ -1,0 +1,98 @@
+//! `kubectl` beside the driver: it was written by others, and changes the same objects.
+
+use purlin_systems::kubernetes::{Kubernetes, TOKEN};
+use purlin_systems::{Done, Workspace, tools};
+use serde_json::json;
+
+use crate::scene::{deployment, give, map, one, refused, unchanged, up, workspace};
+
+/// Runs `kubectl` in a workspace that has the authority of the cluster.
+pub(crate) fn kubectl(k8s: &Kubernetes, folder: &Workspace, arguments: &[&str]) -> Done {
+    let program = tools::need("kubectl").expect("the cluster needs it, too");
+    let done = std::process::Command::new(program)
+        .args(["--cache-dir".as_ref(), folder.path("cache").as_os_str()])
+        .args(["--server", &k8s.url(), "--token", TOKEN])
+        .args(["--certificate-authority".as_ref(), folder.path("ca.pem").as_os_str()])
+        .args(arguments)
+        .env("HOME", folder.folder())
+        .env("KUBECONFIG", folder.path("none"))
+        .current_dir(folder.folder())
+        .output()
+        .expect("kubectl runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Done {
+        command: format!("kubectl {}", arguments.join(" ")),
+        status: done.status.code(),
+        stdout: text(&done.stdout),
+        stderr: text(&done.stderr),
+    }
+}
+
+#[test]
+fn kubectl_and_purlin_see_the_same_cluster() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let workspace = workspace(&k8s, &one(&k8s.url(), &deployment("web", "shop:1", 2)));
+    up(&workspace);
+    let run = |arguments: &[&str]| kubectl(&k8s, &workspace, arguments);
+    let replicas =
+        || k8s.get("deployments.apps", "default", "web").expect("there")["spec"]["replicas"].clone();
+    let seen = run(&["get", "deployment", "web", "-o", "json"]).expect(0);
+    assert_eq!(seen.json()["spec"]["replicas"], 2);
+    run(&["rollout", "status", "deployment", "web"]).expect(0).says("successfully rolled out");
+
+    // It applies by the same rules: the field is ours, and a conflict until it is forced. What
+    // kubectl applies lies in a hidden folder: any other manifest would be a resource of ours.
+    workspace.write(".kubectl/other.json", &deployment("web", "shop:1", 4).to_string());
+    let apply = ["apply", "--server-side", "-f", ".kubectl/other.json"];
+    run(&apply).expect(1).says("with \"purlin\"").says(".spec.replicas");
+    run(&["apply", "--server-side", "--force-conflicts", "-f", ".kubectl/other.json"])
+        .expect(0)
+        .says("serverside-applied");
+    assert_eq!(replicas(), 4);
+    // Not seen, it is a conflict for us; seen, it is drift, and repaired.
+    give(&workspace, &one(&k8s.url(), &deployment("web", "shop:1", 3)));
+    refused(&workspace).says("`.spec.replicas` (\"kubectl\"");
+    workspace.purlin(&["up", "--yes", "--refresh"]);
+    assert_eq!(replicas(), 3);
+
+    // A merge patch, a scale, and what it deletes.
+    run(&["patch", "deployment", "web", "--type=merge", "-p", r#"{"spec": {"replicas": 1}}"#])
+        .expect(0)
+        .says("patched");
+    workspace.purlin(&["plan", "--refresh"]).says("values.manifest.spec.replicas: 1 → 3");
+    workspace.purlin(&["up", "--yes", "--refresh"]);
+    unchanged(&workspace);
+    run(&["scale", "deployment", "web", "--replicas=5"]).expect(0).says("scaled");
+    workspace.purlin(&["plan", "--refresh"]).says("values.manifest.spec.replicas: 5 → 3");
+    workspace.purlin(&["up", "--yes", "--refresh"]);
+    unchanged(&workspace);
+    run(&["delete", "deployment", "web"]).expect(0).says("deleted");
+    workspace.purlin(&["refresh"]).says("it no longer exists");
+    run(&["get", "deployment", "web"]).expect(1).says("NotFound");
+    workspace.write(".kubectl/theirs.json", &map("theirs", &json!({"a": "b"})).to_string());
+    run(&["create", "-f", ".kubectl/theirs.json"]).expect(0).says("created");
+    assert_eq!(k8s.get("configmaps", "default", "theirs").expect("there")["data"]["a"], "b");
+}
+
+/// Without `--server-side`, kubectl computes on its own side what it changes.
+#[test]
+fn what_kubectl_applied_is_taken_over() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let workspace = workspace(&k8s, &one(&k8s.url(), &map("settings", &json!({"level": "info"}))));
+    let run = |arguments: &[&str]| kubectl(&k8s, &workspace, arguments).expect(0);
+    let apply = ["apply", "-f", ".kubectl/settings.json"];
+    workspace.write(".kubectl/settings.json", &map("settings", &json!({"level": "debug"})).to_string());
+    run(&apply).says("created");
+    workspace.purlin(&["import", "--yes", "k8s#shared.it", "v1/ConfigMap/default/settings"]);
+    up(&workspace);
+    let level = || k8s.get("configmaps", "default", "settings").expect("there")["data"]["level"].clone();
+    assert_eq!(level(), "info");
+    unchanged(&workspace);
+    // It goes on applying: its change is seen, and repaired.
+    workspace.write(".kubectl/settings.json", &map("settings", &json!({"level": "trace"})).to_string());
+    run(&apply).says("configured");
+    workspace.purlin(&["refresh"]).says("values.manifest.data.level");
+    up(&workspace);
+    assert_eq!(level(), "info");
+    unchanged(&workspace);
+}

@@ -1,0 +1,34 @@
+//! Resources of which only a part could be made.
+
+use purlin_systems::kubernetes::Kubernetes;
+use serde_json::json;
+
+use crate::scene::{
+    deployment, destroy, give, map, namespace, refused, several, unchanged, up, within, workspace,
+};
+
+#[test]
+fn what_is_made_in_part_is_finished_or_deleted() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    // The second object needs a namespace that nobody makes.
+    let lost = within("nowhere", map("b", &json!({})));
+    let workspace = workspace(&k8s, &several(&k8s.url(), &[map("a", &json!({})), lost]));
+    refused(&workspace).says("namespaces \"nowhere\" not found").says("not made: ConfigMap nowhere/b");
+    assert!(k8s.get("configmaps", "default", "a").is_some(), "it is there and recorded");
+    refused(&workspace).says("not found");
+    k8s.create("namespaces", &namespace("nowhere"));
+    up(&workspace).says("updated");
+    unchanged(&workspace);
+    assert_eq!(k8s.made("configmaps", "default", "a"), 1);
+    destroy(&workspace);
+    assert_eq!((k8s.get("configmaps", "default", "a"), k8s.get("configmaps", "nowhere", "b")), (None, None));
+
+    // What the rehearsal finds leaves nothing behind.
+    let mut wrong = deployment("web", "shop:1", 1);
+    wrong["spec"]["template"]["metadata"]["labels"]["app"] = "other".into();
+    give(&workspace, &several(&k8s.url(), &[map("a", &json!({})), wrong]));
+    refused(&workspace)
+        .says("invalid input `manifests.1.spec.template.metadata.labels`")
+        .says("does not match");
+    assert_eq!(k8s.get("configmaps", "default", "a"), None);
+}

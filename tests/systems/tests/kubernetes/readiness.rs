@@ -1,0 +1,146 @@
+//! Waiting for objects to do what they are for.
+
+use purlin_systems::Workspace;
+use purlin_systems::kubernetes::{Kubernetes, eventually};
+use serde_json::{Value, json};
+
+use crate::scene::{
+    deployment, destroy, give, is_recorded, one, refused, unchanged, up, workspace, workspace_with,
+};
+
+const DEPLOYMENTS: &str = "deployments.apps";
+
+/// Waits until a kubelet has failed to start a pod with this image.
+fn pod_fails(k8s: &Kubernetes, image: &str) {
+    eventually("a pod fails", || {
+        let pods =
+            k8s.names("pods", "default").into_iter().filter_map(|pod| k8s.get("pods", "default", &pod));
+        pods.map(|pod| pod["status"]["containerStatuses"][0].clone())
+            .find(|container| container["image"] == image && container["state"]["waiting"].is_object())
+    });
+}
+
+#[test]
+fn what_does_not_become_ready_is_told_and_not_forgotten() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let with = |image: &str, timeout: &str| {
+        let mut inputs = one(&k8s.url(), &deployment("web", image, 2));
+        inputs["values"]["wait"] = json!({"timeout": timeout});
+        inputs
+    };
+    let workspace = workspace(&k8s, &with("shop:broken", "700ms"));
+    refused(&workspace).says("Deployment default/web is not ready after 1 s");
+    assert!(is_recorded(&workspace));
+    // Looked at, it is still not ready; asked again, it is still waited for.
+    workspace.purlin(&["refresh"]);
+    pod_fails(&k8s, "shop:broken");
+    refused(&workspace)
+        .says("0 of 2 replicas are available")
+        .says("container `main`: ImagePullBackOff: Back-off pulling image \"shop:broken\"");
+    give(&workspace, &with("shop:slow", "140s"));
+    up(&workspace).says("updated");
+    unchanged(&workspace);
+    assert_eq!(k8s.made(DEPLOYMENTS, "default", "web"), 1);
+    // It breaks by itself: that shows, and is waited for again.
+    k8s.edit("kubectl-edit", DEPLOYMENTS, "default", "web", |object| {
+        object["spec"]["template"]["spec"]["containers"][0]["image"] = "shop:broken".into();
+    });
+    pod_fails(&k8s, "shop:broken");
+    workspace.purlin(&["refresh"]).says("values.wait.for");
+    up(&workspace);
+    unchanged(&workspace);
+}
+
+#[test]
+fn a_quota_that_keeps_pods_away_is_told() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    k8s.create(
+        "resourcequotas",
+        &json!({
+            "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small", "namespace": "default"},
+            "spec": {"hard": {"pods": "1"}},
+        }),
+    );
+    let mut inputs = one(&k8s.url(), &deployment("web", "shop:1", 2));
+    inputs["values"]["wait"] = json!({"timeout": "700ms"});
+    let workspace = workspace(&k8s, &inputs);
+    refused(&workspace).says("is not ready");
+    eventually("the controller fails", || {
+        let web = k8s.get(DEPLOYMENTS, "default", "web").expect("made");
+        let mut conditions = web["status"]["conditions"].as_array().into_iter().flatten();
+        conditions.find(|condition| condition["type"] == "ReplicaFailure").cloned()
+    });
+    refused(&workspace).says("exceeded quota: small");
+    k8s.edit("kubectl-edit", "resourcequotas", "default", "small", |quota| {
+        quota["spec"]["hard"]["pods"] = "9".into();
+    });
+    give(&workspace, &one(&k8s.url(), &deployment("web", "shop:1", 2)));
+    up(&workspace);
+    unchanged(&workspace);
+}
+
+fn job(image: &str) -> Value {
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "migrate"},
+        "spec": {
+            "backoffLimit": 0,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": image}]}},
+        },
+    })
+}
+
+#[test]
+fn a_job_is_ready_when_its_work_is_done() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let workspace = workspace(&k8s, &one(&k8s.url(), &job("failing")));
+    refused(&workspace).says("Job default/migrate will not become ready: it failed: BackoffLimitExceeded");
+    give(&workspace, &one(&k8s.url(), &job("good")));
+    up(&workspace).says("replaced");
+    unchanged(&workspace);
+    destroy(&workspace);
+    assert_eq!(k8s.get("jobs.batch", "default", "migrate"), None);
+    assert!(k8s.names("pods", "default").is_empty(), "its pods went before it");
+}
+
+#[test]
+fn a_call_ends_in_time() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let inputs = |wait: &Value| {
+        let mut inputs = one(&k8s.url(), &deployment("web", "shop:broken", 1));
+        inputs["values"]["wait"] = wait.clone();
+        inputs
+    };
+    let patient = inputs(&json!({"timeout": "5m"}));
+    let grants = json!({
+        "http": [format!("{}/*", k8s.url())], "addresses": ["127.0.0.1"], "ca": ["ca.pem"],
+    });
+    let workspace = workspace_with(&grants, "10s", &patient);
+    workspace.write("ca.pem", &k8s.authority());
+    refused(&workspace).says("is not ready").says("`limits.time` of the driver gives more");
+    // Interrupted by a person, it is told what was waited for, and nothing is forgotten.
+    let config = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("written");
+    workspace.write("purlin.yaml", &config.replace("10s", "160s"));
+    interrupted(&k8s, &workspace);
+    give(&workspace, &inputs(&json!({"for": "exists"})));
+    up(&workspace);
+    unchanged(&workspace);
+    destroy(&workspace);
+    assert_eq!(k8s.get(DEPLOYMENTS, "default", "web"), None);
+}
+
+/// Interrupts a deployment once it waits: then it looks at the Deployment again and again.
+fn interrupted(k8s: &Kubernetes, workspace: &Workspace) {
+    let _ = k8s.requests();
+    let child = workspace.start(&["up", "--yes"]);
+    let mut looks = 0;
+    eventually("it waits", || {
+        let requests = k8s.requests();
+        looks += requests.iter().filter(|asked| asked.verb == "get" && asked.name == "web").count();
+        (looks > 4).then_some(())
+    });
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let done = workspace.finish(child, &["up", "--yes"]);
+    assert_ne!(done.status, Some(0), "{done}");
+    done.says("cancelled while waiting for Deployment default/web");
+}

@@ -1,0 +1,104 @@
+//! What a user may do in the cluster, and what the operator grants the driver.
+
+use purlin_systems::Workspace;
+use purlin_systems::kubernetes::{Kubernetes, READER, eventually};
+use serde_json::{Value, json};
+
+use crate::scene::{give, map, one, refused, unchanged, undestroyed, up, workspace, workspace_at};
+
+/// Gives the user `reader` rights to ConfigMaps and Roles of the namespace `default`.
+fn allow(k8s: &Kubernetes, verbs: &Value) {
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs},
+        {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": verbs},
+    ]);
+    let metadata = json!({"name": "reader", "namespace": "default"});
+    let roles = "roles.rbac.authorization.k8s.io";
+    if k8s.get(roles, "default", "reader").is_some() {
+        return k8s.edit("kubectl-edit", roles, "default", "reader", |role| role["rules"] = rules.clone());
+    }
+    let version = "rbac.authorization.k8s.io/v1";
+    k8s.create(roles, &json!({"apiVersion": version, "kind": "Role", "metadata": metadata, "rules": rules}));
+    k8s.create(
+        "rolebindings.rbac.authorization.k8s.io",
+        &json!({
+            "apiVersion": version, "kind": "RoleBinding", "metadata": metadata,
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+        }),
+    );
+}
+
+fn as_reader(inputs: &Value) -> Value {
+    let mut inputs = inputs.clone();
+    inputs["secrets"] = json!({"token": READER});
+    inputs
+}
+
+#[test]
+fn who_may_not_is_told_why() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    let inputs = one(&k8s.url(), &map("a", &json!({"k": "1"})));
+    let denied = workspace_at(&[], &k8s.authority(), &inputs);
+    denied
+        .run(&["up", "--yes"])
+        .expect(2)
+        .says("`purlin/kubernetes` is not granted requests to")
+        .says(&k8s.url());
+    let workspace = workspace(&k8s, &inputs);
+    let mut wrong = inputs.clone();
+    wrong["secrets"] = json!({"token": "wrong-token-of-nobody"});
+    give(&workspace, &wrong);
+    let done = refused(&workspace).says("does not know who asks (401").says("`secrets.token`");
+    assert!(!done.to_string().contains("wrong-token-of-nobody"), "{done}");
+    give(&workspace, &as_reader(&inputs));
+    refused(&workspace)
+        .says("User \"reader\" cannot get resource \"configmaps\"")
+        .says("the user of the token lacks this right");
+    allow(&k8s, &json!(["get"]));
+    eventually_says(&workspace, "User \"reader\" cannot patch resource \"configmaps\"");
+    give(&workspace, &inputs);
+    up(&workspace);
+    // Who may only look sees drift, and repairs none.
+    k8s.edit("kubectl-edit", "configmaps", "default", "a", |object| object["data"]["k"] = "2".into());
+    give(&workspace, &as_reader(&inputs));
+    workspace.purlin(&["refresh"]).says("values.manifest.data.k");
+    workspace.run(&["up", "--yes", "--refresh"]).expect(1).says("cannot patch");
+    give(&workspace, &inputs);
+    up(&workspace);
+    assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
+}
+
+/// Deploys until this is said: a new right takes a moment to take effect.
+fn eventually_says(workspace: &Workspace, text: &str) {
+    eventually(text, || {
+        let done = workspace.run(&["up", "--yes"]).to_string();
+        done.contains(text).then_some(())
+    });
+}
+
+#[test]
+fn few_rights_are_enough_for_what_they_are_for() {
+    let Some(k8s) = Kubernetes::start() else { return };
+    allow(&k8s, &json!(["get", "create", "patch"]));
+    let inputs = as_reader(&one(&k8s.url(), &map("a", &json!({"k": "1"}))));
+    let workspace = workspace(&k8s, &inputs);
+    up(&workspace);
+    unchanged(&workspace);
+    undestroyed(&workspace).says("User \"reader\" cannot delete resource \"configmaps\"");
+    assert!(k8s.get("configmaps", "default", "a").is_some());
+    allow(&k8s, &json!(["get", "create", "patch", "delete"]));
+    eventually("the right arrives", || {
+        let done = workspace.run(&["destroy", "--yes", "--allow-data-loss"]);
+        (done.status == Some(0)).then_some(())
+    });
+    assert_eq!(k8s.get("configmaps", "default", "a"), None);
+    // A user cannot grant rights that the user lacks.
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "all"},
+        "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
+    });
+    give(&workspace, &as_reader(&one(&k8s.url(), &role)));
+    refused(&workspace).says("attempting to grant RBAC permissions not currently held");
+    assert_eq!(k8s.get("roles.rbac.authorization.k8s.io", "default", "all"), None);
+}

@@ -1,0 +1,160 @@
+//! Workspaces with one resource of the driver, and the objects that it makes.
+
+use purlin_systems::kubernetes::{Kubernetes, TOKEN};
+use purlin_systems::{Done, Workspace, workspace};
+use serde_json::{Value, json};
+
+/// How long the driver waits where a test does not say otherwise: enough for a slow machine.
+const PATIENCE: &str = "140s";
+
+/// A workspace for a cluster, with one resource that takes its inputs from `k8s.yaml`.
+pub(crate) fn workspace(k8s: &Kubernetes, inputs: &Value) -> Workspace {
+    workspace_at(&[k8s.url()], &k8s.authority(), inputs)
+}
+
+/// A workspace whose driver may ask at these URLs, of servers of these authorities.
+pub(crate) fn workspace_at(urls: &[String], authorities: &str, inputs: &Value) -> Workspace {
+    let grants: Vec<String> = urls.iter().map(|url| format!("GET,PATCH,DELETE {url}/*")).collect();
+    let grants = json!({"http": grants, "addresses": ["127.0.0.1"], "ca": ["ca.pem"]});
+    let workspace = workspace_with(&grants, "160s", inputs);
+    workspace.write("ca.pem", authorities);
+    workspace
+}
+
+/// A workspace whose driver has these grants, and this time for a call.
+pub(crate) fn workspace_with(grants: &Value, time: &str, inputs: &Value) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write(
+        "purlin.yaml",
+        &json!({
+            "apiVersion": "purlin.dev/v1", "kind": "Workspace",
+            "spec": {
+                "defaults": {"app": "shop", "env": "dev"},
+                "drivers": {"purlin/kubernetes": {
+                    "source": workspace::component("kubernetes"),
+                    "grants": grants,
+                    "limits": {"time": time},
+                }},
+            },
+        })
+        .to_string(),
+    );
+    workspace.write("deployment.yaml", &requested("it"));
+    give(&workspace, inputs);
+    workspace
+}
+
+/// Documents that ask for one resource of this name.
+pub(crate) fn requested(name: &str) -> String {
+    let shared = json!({name: {"type": "k8s"}});
+    json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}}).to_string()
+}
+
+/// Gives the resource these inputs: `values`, and `secrets` over the token.
+pub(crate) fn give(workspace: &Workspace, inputs: &Value) {
+    let mut secrets = json!({"token": TOKEN});
+    for (name, secret) in inputs["secrets"].as_object().into_iter().flatten() {
+        secrets[name] = secret.clone();
+    }
+    let definition = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "k8s"},
+        "spec": {
+            "type": "k8s", "driver": "purlin/kubernetes", "criteria": [{}],
+            "inputs": {"values": inputs["values"], "secrets": secrets},
+        },
+    });
+    workspace.write("k8s.yaml", &definition.to_string());
+}
+
+/// One object as a resource.
+pub(crate) fn one(url: &str, manifest: &Value) -> Value {
+    let mut inputs = inputs(url);
+    inputs["values"]["manifest"] = manifest.clone();
+    inputs
+}
+
+/// Several objects as a resource.
+pub(crate) fn several(url: &str, manifests: &[Value]) -> Value {
+    let mut inputs = inputs(url);
+    inputs["values"]["manifests"] = manifests.into();
+    inputs
+}
+
+fn inputs(url: &str) -> Value {
+    let patience = json!({"timeout": PATIENCE});
+    json!({"values": {"cluster": {"server": url}, "wait": patience, "delete": patience}})
+}
+
+pub(crate) fn map(name: &str, data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+}
+
+/// An object in a namespace.
+pub(crate) fn within(namespace: &str, mut object: Value) -> Value {
+    object["metadata"]["namespace"] = namespace.into();
+    object
+}
+
+pub(crate) fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+pub(crate) fn deployment(name: &str, image: &str, replicas: u8) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{
+                    "name": "main", "image": image,
+                    "ports": [{"containerPort": 8080}],
+                    "resources": {"requests": {"cpu": "0.5", "memory": "1024Mi"}},
+                }]},
+            },
+        },
+    })
+}
+
+pub(crate) fn outputs(workspace: &Workspace) -> Value {
+    let done = workspace.purlin(&["outputs", "--format", "json"]).json();
+    done["resources"]["k8s.default#shared.it"].clone()
+}
+
+#[track_caller]
+pub(crate) fn up(workspace: &Workspace) -> Done {
+    workspace.purlin(&["up", "--yes"])
+}
+
+#[track_caller]
+pub(crate) fn refused(workspace: &Workspace) -> Done {
+    workspace.run(&["up", "--yes"]).expect(1)
+}
+
+#[track_caller]
+pub(crate) fn destroy(workspace: &Workspace) -> Done {
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"])
+}
+
+#[track_caller]
+pub(crate) fn undestroyed(workspace: &Workspace) -> Done {
+    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1)
+}
+
+/// Nothing is to be done, by the record and by the look of things.
+#[track_caller]
+pub(crate) fn unchanged(workspace: &Workspace) {
+    let refreshed = workspace.purlin(&["refresh"]);
+    assert!(!refreshed.to_string().contains("was changed"), "{refreshed}");
+    let plan = workspace.run(&["plan", "--refresh", "--detailed-exitcode"]);
+    assert_eq!(plan.status, Some(0), "nothing is to be done: {plan}");
+}
+
+/// Whether the resource is recorded.
+#[track_caller]
+pub(crate) fn is_recorded(workspace: &Workspace) -> bool {
+    let listed = workspace.purlin(&["state", "list", "--format", "json"]);
+    let _ = listed.json();
+    listed.stdout.contains("k8s.default#shared.it")
+}
