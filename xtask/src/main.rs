@@ -8,6 +8,8 @@ mod crash;
 mod deny;
 mod docs;
 mod drivers;
+#[cfg(unix)]
+mod example;
 mod fuzz;
 mod hostile;
 mod quickstart;
@@ -41,7 +43,7 @@ enum Command {
     Quickstart(quickstart::Arguments),
     /// Deploys the platform of examples/shop on real servers, and takes it away again.
     #[cfg(unix)]
-    Shop(shop::Arguments),
+    Shop(example::Arguments),
     /// Builds the book, where mdBook is installed.
     Docs(docs::Arguments),
     /// Lives many simulated lives of an environment, with every fault there is.

@@ -7,6 +7,7 @@
 
 pub mod certificates;
 pub mod cut;
+pub mod example;
 pub mod interrupt;
 pub mod kubernetes;
 pub mod moto;
@@ -20,6 +21,7 @@ pub mod shop;
 pub mod tools;
 pub mod workspace;
 
+pub use example::Example;
 pub use interrupt::{Proxy, at_every_message};
 pub use server::{Server, free_port};
 pub use workspace::{Done, Workspace};

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::example::{self, Example};
 use crate::moto::{self, Moto};
 use crate::postgres::{self, Postgres};
 use crate::powerdns::{self, PowerDns};
-use crate::tools::root;
 
 /// The ports that the example names.
 const PORTS: [&str; 3] = ["15432", "18081", "15000"];
@@ -29,30 +29,25 @@ impl Shop {
     pub fn start() -> Option<Self> {
         Some(Self { postgres: Postgres::start()?, dns: PowerDns::start()?, aws: Moto::start()? })
     }
+}
 
-    /// Puts the example into a folder: with the ports that the servers have, and their secrets.
-    ///
-    /// # Panics
-    /// When it cannot be read or written.
-    pub fn put_into(&self, folder: &Path) {
-        copy(&root().join("examples/shop"), folder, &|text| {
-            let ports = [self.postgres.port, self.dns.port(), self.aws.port()];
-            PORTS.iter().zip(ports).fold(text, |text, (named, real)| text.replace(named, &real.to_string()))
-        });
-        let secrets = folder.join("secrets");
-        std::fs::create_dir_all(&secrets).expect("a folder");
-        for (name, secret) in [
-            ("postgres", postgres::PASSWORD),
-            ("dns", powerdns::KEY),
-            ("aws-key-id", &self.aws.key.0),
-            ("aws-key", &self.aws.key.1),
-        ] {
-            std::fs::write(secrets.join(name), secret).expect("a secret");
-        }
+impl Example for Shop {
+    fn put_into(&self, folder: &Path) {
+        let ports = [self.postgres.port, self.dns.port(), self.aws.port()].map(|port| port.to_string());
+        let replaced: Vec<_> = PORTS.into_iter().zip(ports).collect();
+        example::copy("shop", folder, &replaced);
+        example::secrets(
+            folder,
+            &[
+                ("postgres", postgres::PASSWORD),
+                ("dns", powerdns::KEY),
+                ("aws-key-id", &self.aws.key.0),
+                ("aws-key", &self.aws.key.1),
+            ],
+        );
     }
 
-    /// Everything there is on the servers besides what they came with, one line each.
-    pub fn inventory(&self) -> Vec<String> {
+    fn inventory(&self) -> Vec<String> {
         let mut all = Vec::new();
         let mut add = |what: &str, names: Vec<String>| {
             all.extend(names.into_iter().map(|name| format!("{what} {name}")));
@@ -83,6 +78,10 @@ impl Shop {
         }
         all
     }
+
+    fn hints(&self) -> Vec<String> {
+        vec!["PostgreSQL, PowerDNS, S3 and IAM: see purlin.yaml and secrets/ there".to_owned()]
+    }
 }
 
 fn record(set: &Value) -> String {
@@ -90,23 +89,4 @@ fn record(set: &Value) -> String {
     let contents = set["records"].as_array().into_iter().flatten().map(|one| text(&one["content"]));
     let contents: Vec<String> = contents.collect();
     format!("{} {} {}", text(&set["name"]), text(&set["type"]), contents.join(" "))
-}
-
-/// Copies a folder of texts, but for what is hidden: a state that somebody left there stays out.
-fn copy(from: &Path, to: &Path, change: &dyn Fn(String) -> String) {
-    std::fs::create_dir_all(to).expect("a folder");
-    for entry in std::fs::read_dir(from).expect("the example") {
-        let entry = entry.expect("an entry");
-        let name = entry.file_name();
-        if name.to_string_lossy().starts_with('.') || name == "secrets" {
-            continue;
-        }
-        let (path, target) = (entry.path(), to.join(&name));
-        if path.is_dir() {
-            copy(&path, &target, change);
-        } else {
-            let text = std::fs::read_to_string(&path).expect("a text");
-            std::fs::write(&target, change(text)).expect("written");
-        }
-    }
 }

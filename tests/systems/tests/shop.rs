@@ -1,8 +1,8 @@
 //! `examples/shop` on the real servers: made, used, changed behind its back, repaired, and gone.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs)]
 
-use purlin_systems::Workspace;
 use purlin_systems::shop::Shop;
+use purlin_systems::{Example, Workspace};
 use serde_json::{Value, json};
 
 #[track_caller]
