@@ -31,6 +31,7 @@ fn folders(name: &str) -> Vec<PathBuf> {
 fn deployable() -> Vec<PathBuf> {
     let others = [
         "break-a-loop/loop",
+        "examples/kubernetes",
         "requirements/interface",
         "requirements/postgres",
         "references/aws",
