@@ -1,5 +1,6 @@
 //! The built-in driver purlin/template: outputs, secrets and manifests made by Go templates.
 
+mod impact;
 mod inputs;
 mod render;
 mod scope;
@@ -9,8 +10,8 @@ use std::sync::Arc;
 
 use purlin_go_template::{Engine, Host};
 use purlin_sdk::{
-    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Inputs, Json, State,
-    TypeSchema, Update, UpdateRequest,
+    Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
+    Inputs, Json, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
 use serde_json::json;
 
@@ -71,22 +72,42 @@ impl Check for Template {
     }
 }
 
+impl UpdateImpact for Template {
+    fn update_impact(request: ImpactRequest<TemplateInputs>) -> Result<Impact, Failure> {
+        impact::of(&request)
+    }
+}
+
 impl Update for Template {
     fn update(request: UpdateRequest<TemplateInputs>) -> Result<State, Failure> {
-        let cookie = match request.state.cookie.as_slice() {
-            [] => Made::default(),
-            bytes => scope::read_cookie(bytes, &request.after)?,
-        };
+        let cookie = cookie(&request.state, &request.after)?;
         make(&request.state.id, &request.resource.guresid, &request.after, cookie)
     }
 }
 
 purlin_sdk::export!(Template);
 
+/// What the last call left.
+fn cookie(state: &State, inputs: &Inputs<TemplateInputs>) -> Result<Made, Failure> {
+    match state.cookie.as_slice() {
+        [] => Ok(Made::default()),
+        bytes => scope::read_cookie(bytes, inputs),
+    }
+}
+
 fn make(id: &str, guresid: &str, inputs: &Inputs<TemplateInputs>, cookie: Made) -> Result<State, Failure> {
-    let engine = engine();
-    let parsed = Parsed::new(&engine, &inputs.given)?;
-    Call { engine: &engine, inputs }.run(&parsed, Scope::new(guresid, inputs, cookie), id)
+    make_with(&engine(), id, guresid, inputs, cookie)
+}
+
+fn make_with(
+    engine: &Engine,
+    id: &str,
+    guresid: &str,
+    inputs: &Inputs<TemplateInputs>,
+    cookie: Made,
+) -> Result<State, Failure> {
+    let parsed = Parsed::new(engine, &inputs.given)?;
+    Call { engine, inputs }.run(&parsed, Scope::new(guresid, inputs, cookie), id)
 }
 
 fn engine() -> Engine {

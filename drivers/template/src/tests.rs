@@ -63,6 +63,47 @@ fn what_was_drawn_is_kept_by_a_cookie() {
 }
 
 #[test]
+fn outputs_that_a_change_leaves_alone_are_known_beforehand() {
+    let document = |values: &Json, templates: &Json| {
+        let mut document = json!({"values": values, "secrets": {"pw": "p"}});
+        document["values"]["templates"] = templates.clone();
+        document
+    };
+    let kept = |templates: &Json, before: &Json, after: &Json, unknown: &[&str]| {
+        let (before, after) = (document(before, templates), document(after, templates));
+        let state = made(&before).expect("made");
+        let after = testing::unknown(inputs(&after), unknown);
+        let impact = testing::update_impact::<Template>(inputs(&before), after, &state).expect("asked");
+        assert!(impact.replaces.is_empty() && !impact.delete_before_replace);
+        impact.stable_outputs
+    };
+    let (a, b) = (json!({"a": 1, "b": 1}), json!({"a": 1, "b": 2}));
+    let plain = json!({
+        "outputs": "a: {{ .driver.values.a }}\nb: {{ .driver.values.b }}\nlist: [{{ .driver.values.a }}]",
+        "secrets": "s: {{ .driver.secrets.pw }}\nt: {{ .driver.secrets.pw }}{{ .driver.values.b }}",
+    });
+    assert_eq!(kept(&plain, &a, &b, &[]), ["a", "list", "s"]);
+    assert_eq!(kept(&plain, &a, &b, &["/values/b"]), Vec::<String>::new());
+
+    // A cookie is what the last call left.
+    let cookie = json!({
+        "init": "n: {{ with .cookie }}{{ .n }}{{ else }}{{ .driver.values.b }}{{ end }}",
+        "cookie": "n: {{ .init.n }}",
+        "outputs": "n: {{ .init.n }}\nb: {{ .driver.values.b }}",
+    });
+    assert_eq!(kept(&cookie, &a, &b, &[]), ["n"]);
+
+    // Chance and time promise nothing, though both come out alike here.
+    for drawn in ["{{ randInt 0 1 }}", "{{ mul 0 now }}"] {
+        let drawn = json!({"outputs": format!("a: {{{{ .driver.values.a }}}}\nb: {drawn}")});
+        assert_eq!(kept(&drawn, &a, &b, &[]), Vec::<String>::new(), "{drawn}");
+    }
+    // An output that is new is not absent.
+    let more = json!({"outputs": "a: 1\n{{ if eq (int .driver.values.b) 2 }}c: 2{{ end }}"});
+    assert_eq!(kept(&more, &a, &b, &[]), Vec::<String>::new());
+}
+
+#[test]
 fn secrets_in_values_make_secret_outputs() {
     let mut given =
         inputs(&json!({"values": {"u": "s", "templates": {"outputs": "a: {{ .driver.values.u }}"}}}));
