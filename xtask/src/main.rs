@@ -12,6 +12,8 @@ mod drivers;
 mod example;
 mod fuzz;
 mod hostile;
+#[cfg(unix)]
+mod kubernetes;
 mod quickstart;
 #[cfg(unix)]
 mod shop;
@@ -44,6 +46,9 @@ enum Command {
     /// Deploys the platform of examples/shop on real servers, and takes it away again.
     #[cfg(unix)]
     Shop(example::Arguments),
+    /// Deploys the Score files of examples/kubernetes to a cluster, and takes them away again.
+    #[cfg(unix)]
+    Kubernetes(example::Arguments),
     /// Builds the book, where mdBook is installed.
     Docs(docs::Arguments),
     /// Lives many simulated lives of an environment, with every fault there is.
@@ -73,6 +78,8 @@ fn main() -> anyhow::Result<()> {
         Command::Quickstart(arguments) => quickstart::run(&arguments),
         #[cfg(unix)]
         Command::Shop(arguments) => shop::run(&arguments),
+        #[cfg(unix)]
+        Command::Kubernetes(arguments) => kubernetes::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Crash(arguments) => crash::run(&arguments),

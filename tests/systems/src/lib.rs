@@ -11,6 +11,7 @@ pub mod example;
 pub mod interrupt;
 pub mod kubernetes;
 pub mod moto;
+pub mod platform;
 pub mod postgres;
 pub mod powerdns;
 pub mod redis;
