@@ -16,8 +16,9 @@ use crate::text;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin init            into the current folder
-  purlin init shop       into the folder `shop`, which is made")]
+  purlin init                              into the current folder
+  purlin init shop                         into the folder `shop`, which is made
+  purlin init shop --platform kubernetes   with definitions that deploy to a cluster")]
 pub(crate) struct Args {
     /// The folder to write into.
     #[arg(value_name = "DIR", default_value = ".")]
@@ -26,16 +27,75 @@ pub(crate) struct Args {
     /// Name of the application [default: the folder's name].
     #[arg(long, value_name = "ID")]
     app: Option<String>,
+
+    /// Write definitions for real servers, in place of ones that need no server.
+    #[arg(long, value_name = "NAME", value_enum)]
+    platform: Option<Platform>,
 }
 
-const FILES: [(&str, &str); 5] = [
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Platform {
+    /// Workloads in a Kubernetes cluster, and databases in PostgreSQL.
+    Kubernetes,
+}
+
+/// Files by path.
+type Files = [(&'static str, &'static str)];
+
+/// A workload does not know which platform it is for.
+const APPS: &Files = &[("apps/web.yaml", include_str!("init/web.yaml"))];
+
+/// Needs no server.
+const SMALL: &Files = &[
     (WORKSPACE_FILE, include_str!("init/purlin.yaml")),
     ("platform/dns.yaml", include_str!("init/dns.yaml")),
     ("platform/postgres.yaml", include_str!("init/postgres.yaml")),
-    ("apps/web.yaml", include_str!("init/web.yaml")),
-    // The state holds what only this machine needs, and the key of its secrets.
-    (".gitignore", "/.purlin/\n"),
 ];
+
+macro_rules! example {
+    ($($file:literal)*) => {
+        &[$(($file, include_str!(concat!("../../../../examples/kubernetes/", $file)))),*]
+    };
+}
+
+/// The platform of `examples/kubernetes`.
+const KUBERNETES: &Files = example!(
+    "purlin.yaml"
+    "platform/environment.yaml"
+    "platform/metadata.yaml"
+    "platform/postgres.yaml"
+    "platform/route.yaml"
+    "platform/types.yaml"
+    "platform/volume.yaml"
+    "platform/workload.yaml"
+);
+
+/// The application of the example, as its `purlin.yaml` names it.
+const EXAMPLE: &str = "{app: shop,";
+
+impl Args {
+    /// The files of a new project, for an application of this name.
+    fn files(&self, name: &str) -> Vec<(&'static str, String)> {
+        // The state holds what only this machine needs, and the key of its secrets.
+        let (platform, ignored) = match self.platform {
+            None => (SMALL, "/.purlin/\n"),
+            Some(Platform::Kubernetes) => (KUBERNETES, "/.purlin/\n/secrets/\n"),
+        };
+        let own = |text: &str| text.replace("APPLICATION", name).replace(EXAMPLE, &format!("{{app: {name},"));
+        let files = platform.iter().chain(APPS).copied().chain([(".gitignore", ignored)]);
+        files.map(|(file, text)| (file, own(text))).collect()
+    }
+
+    /// What has to be done before the project can be deployed.
+    fn first(&self) -> Option<&'static str> {
+        match self.platform? {
+            Platform::Kubernetes => Some(
+                "first set the addresses in purlin.yaml and platform/environment.yaml, and write the files that \
+                 purlin.yaml names: cluster-ca.pem, secrets/cluster and secrets/postgres",
+            ),
+        }
+    }
+}
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = match &args.app {
@@ -48,9 +108,10 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
         None => application(&folder_name(&app.folder.join(&args.folder))),
     };
-    let files: Vec<(PathBuf, String)> = FILES
-        .iter()
-        .map(|(file, content)| (args.folder.join(file), content.replace("APPLICATION", &name)))
+    let files: Vec<(PathBuf, String)> = args
+        .files(&name)
+        .into_iter()
+        .map(|(file, content)| (args.folder.join(file), content))
         // One's own list of what git passes over is kept.
         .filter(|(path, _)| path.symlink_metadata().is_err() || !path.ends_with(".gitignore"))
         .collect();
@@ -72,6 +133,9 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     } else {
         format!("cd {} && ", args.folder.display())
     };
+    if let Some(first) = args.first() {
+        app.ui.hint(first);
+    }
     app.ui.hint(&format!("`{steps}purlin graph` shows what it makes, `{steps}purlin up` makes it"));
     Ok(Status::Done)
 }

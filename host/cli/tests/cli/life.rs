@@ -1,5 +1,7 @@
 //! From nothing to provisioned to changed to nothing.
 
+use std::path::Path;
+
 use crate::project::Project;
 
 const CREATED: usize = 5;
@@ -115,6 +117,44 @@ fn init_overwrites_nothing() {
         (valid.out.as_str(), valid.err.as_str()),
         ("Valid: 3 definitions, 5 resources in the graph.\n", "")
     );
+}
+
+/// The platform of the example is written as it is there, for another application.
+#[test]
+fn init_writes_a_platform_for_kubernetes() {
+    let project = Project::empty();
+    let written = project.run(&["init", "store", "--platform", "kubernetes"]).status(0);
+    assert!(written.err.contains("secrets/cluster"), "{}", written.err);
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kubernetes");
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let mut definitions = 0;
+    for entry in std::fs::read_dir(example.join("platform")).expect("the example") {
+        let name = Path::new("platform").join(entry.expect("an entry").file_name());
+        assert_eq!(
+            read(&project.path().join("store").join(&name)),
+            read(&example.join(&name)),
+            "{}",
+            name.display()
+        );
+        definitions += 1;
+    }
+    assert_eq!(written.out.lines().filter(|line| line.contains("/platform/")).count(), definitions);
+    let (workspace, of_example) =
+        (read(&project.path().join("store/purlin.yaml")), read(&example.join("purlin.yaml")));
+    assert_eq!(workspace, of_example.replace("app: shop", "app: store"));
+    assert!(workspace.contains("app: store"), "{workspace}");
+    assert!(read(&project.path().join("store/.gitignore")).contains("/secrets/"));
+    // The same workload as for any platform.
+    project.run(&["init", "small"]).status(0);
+    let app = |project_name: &str| read(&project.path().join(project_name).join("apps/web.yaml"));
+    assert_eq!(app("store"), app("small"));
+    let mut command = project.command(&["graph", "--format", "json"]);
+    command.current_dir(project.path().join("store"));
+    let graph = crate::project::ran(command).status(0).json();
+    let key = "k8s-deployment.default#modules.web";
+    assert!(graph["nodes"].as_array().expect("nodes").iter().any(|node| node["key"] == key), "{graph}");
 }
 
 #[test]
