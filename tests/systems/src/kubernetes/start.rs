@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -109,9 +109,8 @@ fn url(scheme: &str, port: u16) -> String {
 }
 
 /// A file of a server with this content.
-fn given(folder: &TempDir, name: &str, content: &str) -> std::path::PathBuf {
-    let path: &Path = folder.path();
-    let path = path.join(name);
+fn given(folder: &TempDir, name: &str, content: &str) -> PathBuf {
+    let path = folder.path().join(name);
     fs::write(&path, content).expect("a file");
     path
 }

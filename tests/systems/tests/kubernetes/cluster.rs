@@ -67,7 +67,7 @@ fn the_cluster_has_to_prove_who_it_is() {
 fn it_keeps_the_contract() {
     let Some(k8s) = Kubernetes::start() else { return };
     let url = format!("http://127.0.0.1:{}", k8s.plain_port());
-    let workspace = workspace_at(&[url.clone()], &k8s.authority(), &json!({"values": {}}));
+    let workspace = workspace_at(std::slice::from_ref(&url), &k8s.authority(), &json!({"values": {}}));
     let root = purlin_systems::tools::root();
     let cases = std::fs::read_to_string(root.join("drivers/kubernetes/check.yaml")).expect("the cases");
     assert!(cases.contains("http://127.0.0.1:8001"), "{cases}");
