@@ -2,7 +2,7 @@
 
 import { content, faults, inputSchema, outputSchema, text, withDefaults } from "./inputs.js";
 import * as notes from "./notes.js";
-import { conflict, host, invalidInputs } from "./purlin/index.js";
+import { conflict, host, invalidInputs, needsDeleteBefore } from "./purlin/index.js";
 
 export default {
   manifest: {
@@ -26,8 +26,9 @@ export default {
     return inputs.values.title;
   },
 
-  async create({ inputs, name }) {
+  async create({ inputs, name, replaces }) {
     faults(inputs).check();
+    if (replaces === name) throw needsDeleteBefore(`both notes are called \`${name}\``);
     const wanted = await content(inputs);
     const there = notes.read(name);
     if (there !== null && there !== wanted) throw conflict(`there is a note \`${name}\` already`);
@@ -39,8 +40,10 @@ export default {
     return state(name, wanted, inputs);
   },
 
-  async read({ id, name, inputs }) {
+  async read({ id, name, known, inputs }) {
     const title = id ?? name;
+    // A note that is recorded under this name is the one being replaced.
+    if (id === undefined && known.includes(name)) return undefined;
     const there = notes.read(title);
     if (there === null) return undefined;
     if (id === undefined && there !== (await content(inputs))) {

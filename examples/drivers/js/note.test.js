@@ -38,9 +38,9 @@ function filesIn(root) {
 }
 
 const resource = { guresid: "0123456789abcdef0123456789abcdef01234567", typeName: "note" };
-const inputs = (values, secrets = {}, unknown = []) => ({ values, secrets, params: {}, unknown, sensitive: [] });
+const inputs = (values, secrets = {}, unknown = []) => ({ values, secrets, params: {}, connection: {}, unknown, sensitive: [] });
 const hello = inputs({ title: "hello", text: "Hello." });
-const create = (inputs) => note.create({ resource, inputs, name: inputs.values.title });
+const create = (inputs, replaces) => note.create({ resource, inputs, name: inputs.values.title, replaces });
 const file = (title) => fs.readFileSync(join(folder, "notes", `${title}.md`), "utf8");
 const places = (faults) => faults.map((fault) => fault.pointer);
 
@@ -56,7 +56,7 @@ test("a note lives", async () => {
   await create(hello);
   await assert.rejects(create(inputs({ title: "hello", text: "Hi." })), { name: "conflict" });
 
-  const read = (id, inputs = hello) => note.read({ resource, id, name: "hello", inputs, state });
+  const read = (id, inputs = hello) => note.read({ resource, id, name: "hello", known: [], inputs, state });
   fs.writeFileSync(join(folder, "notes/hello.md"), "Somebody was here.\n");
   assert.deepEqual((await read("hello")).values, { title: "hello", text: "Somebody was here." });
   await assert.rejects(read(undefined), { name: "conflict" });
@@ -77,6 +77,14 @@ test("another title is another note", async () => {
   const after = inputs({ title: "other", text: "Hello." });
   assert.deepEqual(note.updateImpact({ state, before: hello, after }), { replaces: ["/values/title"] });
   await assert.rejects(note.update({ state, before: hello, after }), { name: "invalid-inputs" });
+});
+
+test("a note of the same title replaces another only once that is gone", async () => {
+  await create(hello);
+  await assert.rejects(create(hello, "hello"), { name: "needs-delete-before" });
+  const found = (known) => note.read({ resource, name: "hello", known, inputs: hello });
+  assert.equal((await found([])).state.id, "hello");
+  assert.equal(await found(["hello"]), undefined);
 });
 
 test("every fault is told", async () => {

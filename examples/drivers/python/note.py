@@ -4,7 +4,7 @@ import inputs
 import notes
 from purlin_driver import (
     Change, Checked, CheckRequest, Conflict, CreateRequest, DeleteRequest, Driver, Impact, Inputs,
-    InvalidInputs, NameRequest, Observed, ReadRequest, State, TypeSchema, Wish, host
+    InvalidInputs, NameRequest, NeedsDeleteBefore, Observed, ReadRequest, State, TypeSchema, Wish, host
 )
 
 
@@ -28,6 +28,8 @@ class Note(Driver):
 
     def create(self, request: CreateRequest) -> State:
         inputs.faults(request.inputs).check()
+        if request.replaces == request.name:
+            raise NeedsDeleteBefore(f"both notes are called `{request.name}`")
         content = inputs.content(request.inputs)
         if notes.read(request.name) not in (None, content):
             raise Conflict(f"there is a note `{request.name}` already")
@@ -40,6 +42,9 @@ class Note(Driver):
 
     def read(self, request: ReadRequest) -> Observed | None:
         title = request.id or request.name
+        # A note that is recorded under this name is the one being replaced.
+        if request.id is None and request.name in request.known:
+            return None
         content = notes.read(title)
         if content is None:
             return None

@@ -8,7 +8,7 @@ import notes
 from note import Note
 from purlin_driver import (
     Change, CheckRequest, Conflict, CreateRequest, DeleteRequest, Denied, Inputs, InvalidInputs,
-    ReadRequest, Resource, State, host
+    NeedsDeleteBefore, ReadRequest, Resource, State, host
 )
 
 RESOURCE = Resource("urn:purlin:test", "0123456789abcdef0123456789abcdef01234567", "note")
@@ -26,11 +26,11 @@ class NoteTest(unittest.TestCase):
         host.said.clear()
         self.note = Note()
 
-    def create(self, inputs):
-        return self.note.create(CreateRequest(RESOURCE, inputs, inputs.values["title"]))
+    def create(self, inputs, replaces=None):
+        return self.note.create(CreateRequest(RESOURCE, inputs, inputs.values["title"], replaces))
 
-    def read(self, id, inputs):
-        return self.note.read(ReadRequest(RESOURCE, id, "hello", inputs))
+    def read(self, id, inputs, known=()):
+        return self.note.read(ReadRequest(RESOURCE, id, "hello", inputs, known=list(known)))
 
     def check(self, inputs):
         return self.note.check(CheckRequest(RESOURCE, inputs))
@@ -64,6 +64,12 @@ class NoteTest(unittest.TestCase):
         change = Change(RESOURCE, state, given(), given(title="other"), "other")
         self.assertEqual(self.note.update_impact(change).replaces, ["/values/title"])
         self.assertRaises(InvalidInputs, self.note.update, change)
+
+    def test_a_note_of_the_same_title_replaces_another_only_once_that_is_gone(self):
+        self.create(given())
+        self.assertRaises(NeedsDeleteBefore, self.create, given(), "hello")
+        self.assertEqual(self.read(None, given()).state.id, "hello")
+        self.assertIsNone(self.read(None, given(), known=["hello"]))
 
     def test_every_fault_is_told(self):
         wrong = Inputs({"title": "No Title", "a/b": 1, "text": 7}, {"pin": 1})

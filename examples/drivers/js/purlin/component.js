@@ -1,9 +1,9 @@
 // Makes a component of a driver: the contract's records to ours and back, what is thrown to failures.
 
 import { exit } from "wasi:cli/exit@0.2.0";
-import * as log from "purlin:driver/log@0.1.0";
-import * as metrics from "purlin:driver/metrics@0.1.0";
-import * as operation from "purlin:driver/operation@0.1.0";
+import * as log from "purlin:driver/log@0.2.0";
+import * as metrics from "purlin:driver/metrics@0.2.0";
+import * as operation from "purlin:driver/operation@0.2.0";
 
 import * as files from "./files.js";
 import { Failure, host } from "./index.js";
@@ -54,6 +54,7 @@ const inputs = (theirs) => ({
   values: JSON.parse(theirs.values),
   secrets: JSON.parse(theirs.secrets),
   params: JSON.parse(theirs.params),
+  connection: JSON.parse(theirs.connection),
 });
 
 const state = (theirs) => ({

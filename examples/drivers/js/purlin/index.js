@@ -18,7 +18,7 @@ export class Failure extends Error {
   }
 }
 
-/** The inputs are wrong. Pointers lead into `{"values":…,"secrets":…,"params":…}`. */
+/** The inputs are wrong. Pointers lead into `{"values":…,"secrets":…,"params":…,"connection":…}`. */
 export const invalidInputs = (...faults) =>
   new Failure("invalid-inputs", faults, faults.map((f) => `${f.pointer}: ${f.message}`).join("; "));
 /** A capability is missing; the operator has to grant it. */
@@ -34,6 +34,16 @@ export const retryAfter = (afterMs, message) => new Failure("retry-after", { aft
 export const partial = (state, message) => new Failure("partial", { state, message }, message);
 /** Anything else; nothing was changed. */
 export const failed = (message) => new Failure("failed", message, message);
+/**
+ * Whether anything was changed is not known. Purlin keeps the attempt open and finds out. Only
+ * `create`, `update` and `delete` may throw it.
+ */
+export const undecided = (message) => new Failure("undecided", message, message);
+/**
+ * The resource that this one replaces has to go first; nothing was made. Only a `create` with
+ * `replaces` may throw it.
+ */
+export const needsDeleteBefore = (message) => new Failure("needs-delete-before", message, message);
 
 /** Collects everything that is wrong, so that all of it is told at once. */
 export class Faults extends Array {

@@ -7,7 +7,8 @@ that tests run natively.
 
 from .driver import Driver, TypeSchema, Wish
 from .failures import (
-    Conflict, Denied, Failed, Failure, Faults, InvalidInputs, NotFound, Partial, RetryAfter
+    Conflict, Denied, Failed, Failure, Faults, InvalidInputs, NeedsDeleteBefore, NotFound, Partial,
+    RetryAfter, Undecided
 )
 from .host import host
 from .requests import (
@@ -18,6 +19,6 @@ from .requests import (
 __all__ = [
     "Call", "Change", "CheckRequest", "Checked", "Conflict", "Context", "CreateRequest", "DeleteRequest",
     "Denied", "Driver", "Failed", "Failure", "Faults", "Impact", "Inputs", "InvalidInputs",
-    "ManifestFile", "NameRequest", "NotFound", "Observed", "Partial", "ReadRequest", "Resource",
-    "RetryAfter", "State", "TypeSchema", "Wish", "host",
+    "ManifestFile", "NameRequest", "NeedsDeleteBefore", "NotFound", "Observed", "Partial",
+    "ReadRequest", "Resource", "RetryAfter", "State", "TypeSchema", "Undecided", "Wish", "host",
 ]

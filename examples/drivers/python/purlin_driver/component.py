@@ -87,7 +87,7 @@ def record(theirs):
     if name == "ManifestFile":
         return requests.ManifestFile(theirs.name, theirs.location, json.loads(theirs.data))
     ours = getattr(requests, name)
-    read = {"Inputs": ("values", "secrets", "params"), "State": ("outputs", "secrets")}.get(name, ())
+    read = {"Inputs": ("values", "secrets", "params", "connection"), "State": ("outputs", "secrets")}.get(name, ())
     found = {}
     for field in fields(ours):
         value = getattr(theirs, field.name)
@@ -120,6 +120,10 @@ def failure(failed: failures.Failure):
             return types.Failure_RetryAfter(types.Retry(after_ms, message))
         case failures.Partial(state=exists, message=message):
             return types.Failure_Partial(types.Partial(state(exists), message))
+        case failures.Undecided():
+            return types.Failure_Undecided(str(failed))
+        case failures.NeedsDeleteBefore():
+            return types.Failure_NeedsDeleteBefore(str(failed))
     return types.Failure_Failed(str(failed))
 
 

@@ -10,7 +10,8 @@ class Failure(Exception):
 
 
 class InvalidInputs(Failure):
-    """The inputs are wrong. Places are pointers into `{"values":…,"secrets":…,"params":…}`."""
+    """The inputs are wrong. Places are pointers into
+    `{"values":…,"secrets":…,"params":…,"connection":…}`."""
 
     def __init__(self, *faults: tuple[str, str]):
         super().__init__("; ".join(f"{pointer}: {message}" for pointer, message in faults))
@@ -51,6 +52,16 @@ class Partial(Failure):
 
 class Failed(Failure):
     """Anything else; nothing was changed."""
+
+
+class Undecided(Failure):
+    """Whether anything was changed is not known. Purlin keeps the attempt open and finds out. Only
+    `create`, `update` and `delete` may raise it."""
+
+
+class NeedsDeleteBefore(Failure):
+    """The resource that this one replaces has to go first; nothing was made. Only a `create` with
+    `replaces` may raise it."""
 
 
 class Faults(list):

@@ -34,6 +34,7 @@ class Inputs:
     values: dict = field(default_factory=dict)
     secrets: dict = field(default_factory=dict)
     params: dict = field(default_factory=dict)
+    connection: dict = field(default_factory=dict)
     account: str | None = None
     unknown: list[str] = field(default_factory=list)
     sensitive: list[str] = field(default_factory=list)
@@ -84,6 +85,7 @@ class CreateRequest:
     resource: Resource
     inputs: Inputs
     name: str
+    replaces: str | None = None
     call: Call = field(default_factory=Call)
 
 
@@ -94,6 +96,7 @@ class ReadRequest:
     name: str
     inputs: Inputs
     state: State | None = None
+    known: list[str] = field(default_factory=list)
     call: Call = field(default_factory=Call)
 
 
