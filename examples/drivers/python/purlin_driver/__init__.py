@@ -11,6 +11,7 @@ from .failures import (
     RetryAfter, Undecided
 )
 from .host import host
+from .http import HttpError
 from .requests import (
     Call, Change, Checked, CheckRequest, Context, CreateRequest, DeleteRequest, Impact, Inputs,
     ManifestFile, NameRequest, Observed, ReadRequest, Resource, State
@@ -18,7 +19,7 @@ from .requests import (
 
 __all__ = [
     "Call", "Change", "CheckRequest", "Checked", "Conflict", "Context", "CreateRequest", "DeleteRequest",
-    "Denied", "Driver", "Failed", "Failure", "Faults", "Impact", "Inputs", "InvalidInputs",
+    "Denied", "Driver", "Failed", "Failure", "Faults", "HttpError", "Impact", "Inputs", "InvalidInputs",
     "ManifestFile", "NameRequest", "NeedsDeleteBefore", "NotFound", "Observed", "Partial",
     "ReadRequest", "Resource", "RetryAfter", "State", "TypeSchema", "Undecided", "Wish", "host",
 ]

@@ -9,16 +9,11 @@ from dataclasses import fields
 from componentize_py_types import Err
 from wit_world import exports
 from wit_world.exports import lifecycle as wit
-from wit_world.imports import log, metrics, operation
+from wit_world.imports import log, metrics, operation, purlin_driver_types as types
 
-from . import failures, requests
+from . import clients, failures, http, outcome, requests, wasi
 from .driver import Driver
 from .host import host
-
-try:  # Where another package has `types` too, the name is longer.
-    from wit_world.imports import purlin_driver_types as types
-except ImportError:
-    from wit_world.imports import types
 
 #: Places of a traceback that the operator is shown.
 FRAMES = 20
@@ -29,49 +24,48 @@ FUNCTIONS = ["check", "name", "read", "update_impact", "update"]
 def export(driver: Driver) -> type:
     """The class that componentize-py looks for, under the name `Lifecycle`."""
 
+    clients.connect()
+
     class Lifecycle(exports.Lifecycle):
         def describe(self):
             return manifest(driver)
 
         def check(self, request):
-            checked = call(driver.check, request)
-            warnings = [types.InvalidInput(*warning) for warning in checked.warnings]
-            return wit.Checked(text(checked.values), text(checked.secrets), warnings)
+            return call(driver.check, request, checked)
 
         def name(self, request):
-            return call(driver.name, request)
+            return call(driver.name, request, str)
 
         def create(self, request):
-            return state(call(driver.create, request))
+            return call(driver.create, request, state, changes=True)
 
         def read(self, request):
-            seen = call(driver.read, request)
-            if seen is None:
-                return None
-            return wit.Observed(state(seen.state), None if seen.values is None else text(seen.values))
+            return call(driver.read, request, observed)
 
         def update_impact(self, change):
-            impact = call(driver.update_impact, change)
-            return wit.Impact(impact.replaces, impact.delete_before_replace, impact.stable_outputs)
+            return call(driver.update_impact, change, impact)
 
         def update(self, change):
-            return state(call(driver.update, change))
+            return call(driver.update, change, state, changes=True)
 
         def delete(self, request):
-            call(driver.delete, request)
+            return call(driver.delete, request, lambda _: None, changes=True)
 
     return Lifecycle
 
 
-def call(function, request):
-    """Calls a driver. What is no failure but a fault in it ends the call: nobody knows what there
-    is by then, and the host finds out."""
+def call(function, request, answer, changes=False):
+    """Calls a driver. What is neither a failure nor about a request is a fault of the driver, which
+    ends the call: nobody knows what there is by then, and the host finds out."""
     try:
-        return function(record(request))
-    except failures.Failure as failed:
-        raise Err(failure(failed)) from None
+        return answer(function(record(request)))
     except Exception as fault:
-        log.write(log.Level.WARN, traceback.format_exc(FRAMES).rstrip())
+        meant = outcome.of(fault, changes)
+        if not isinstance(fault, failures.Failure):
+            level = log.Level.WARN if outcome.request_problem(fault) is None else log.Level.DEBUG
+            log.write(level, traceback.format_exc(FRAMES).rstrip())
+        if meant:
+            raise Err(failure(meant)) from None
         place = traceback.extract_tb(fault.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}, in {place.name}"
         log.write(log.Level.ERROR, f"{type(fault).__name__}: {fault} ({where})")
@@ -99,6 +93,21 @@ def record(theirs):
             value = record(value)
         found[field.name] = value
     return ours(**found)
+
+
+def checked(ours: requests.Checked) -> wit.Checked:
+    warnings = [types.InvalidInput(*warning) for warning in ours.warnings]
+    return wit.Checked(text(ours.values), text(ours.secrets), warnings)
+
+
+def observed(ours: requests.Observed | None) -> wit.Observed | None:
+    if ours is None:
+        return None
+    return wit.Observed(state(ours.state), None if ours.values is None else text(ours.values))
+
+
+def impact(ours: requests.Impact) -> wit.Impact:
+    return wit.Impact(ours.replaces, ours.delete_before_replace, ours.stable_outputs)
 
 
 def state(ours: requests.State) -> types.State:
@@ -157,5 +166,6 @@ def say(kind: str, *what) -> None:
             metrics.record_value(*what)
 
 
+http.transport = wasi.send
 host.say = say
 host.asked_to_end = operation.cancelled

@@ -1,7 +1,7 @@
 """Why a call did not succeed: exceptions, one for each kind that the contract has.
 
-Any other exception ends the call as a crash, after which the host finds out what there is. So raise
-these only where it is certain that nothing was changed; `Partial` where something was.
+Raise these only where it is certain that nothing was changed, and `Partial` where something was.
+After any other exception the host finds out what there is; `outcome.py` says how.
 """
 
 

@@ -1,77 +1,196 @@
-"""Requests over HTTP and HTTPS, as far as `http` is granted. wit/driver.wit has to import
-`wasi:http/outgoing-handler` for it. (`urllib` works as well, without HTTPS and by `tcp` grants.)"""
+"""Requests over HTTP and HTTPS, as far as `http` is granted, and what it means if one has no answer.
 
-from contextlib import suppress
-from dataclasses import dataclass
+In a component, `request` and the HTTP clients of Python (`clients.py`) all send through `exchange`.
+It needs no WebAssembly: natively, requests go out through `http.client`."""
+
+import http.client
+import socket
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from componentize_py_types import Err
-from wit_world.imports import outgoing_handler, wasi_http_types as wasi
-from wit_world.imports.streams import StreamError_Closed
+from .failures import Denied, Failed, Failure, RetryAfter, Undecided
 
-from .failures import Denied
+#: Methods that change nothing, however often they are sent.
+HARMLESS = {"GET", "HEAD", "OPTIONS"}
+#: Methods whose requests have a body, so that they tell its length even if it is empty.
+TELL_LENGTH = {"POST", "PUT", "PATCH"}
+#: Milliseconds to wait for a server that cannot be reached.
+PATIENCE = 1000
+#: Bytes that the body of an answer may have; a driver may change it.
+LARGEST = 4 << 20
 
-#: Bytes that are read, and written, at once.
-READ, WRITE = 64 << 10, 4096
+
+class HttpError(OSError):
+    """There is no answer. `kind` says why:
+
+    - `denied`: the operator has not granted it. Nothing was sent.
+    - `unusable`: the URL or a header is wrong. Nothing was sent.
+    - `unreachable`: no server takes the connection at present. Nothing was sent.
+    - `untrusted`: the server's name is unknown, or its certificate is not valid. Nothing was sent.
+    - `lost`: the request was sent, and no whole answer came.
+    - `too-large`: the answer is larger than `LARGEST`. The request was carried out.
+    """
+
+    def __init__(self, kind: str, request: "Request", message: str):
+        super().__init__(f"{request.target}: {message}")
+        self.kind, self.target, self.message, self.harmless = kind, request.target, message, request.harmless
+
+    @property
+    def carried_out(self) -> bool:
+        """Whether the request may have been carried out."""
+        return self.kind in ("lost", "too-large")
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the request may have changed something."""
+        return self.carried_out and not self.harmless
+
+    def failure(self, changes: bool) -> Failure:
+        """The failure that it is, in a function that `changes` something or in another."""
+        if self.kind == "denied":
+            return Denied("http", self.target, self.message)
+        if self.kind == "unreachable" or (self.kind == "lost" and self.harmless):
+            return RetryAfter(PATIENCE, str(self))
+        if self.undecided and changes:
+            return Undecided(f"{self}; whether it was carried out is not known")
+        return Failed(str(self))
+
+
+@dataclass
+class Request:
+    method: str
+    url: str
+    fields: list[tuple[str, str]]
+    body: bytes = b""
+    #: Seconds for the connection, the first byte and each further one.
+    timeout: float | None = None
+
+    @property
+    def target(self) -> str:
+        """Method and URL as people may see them: there may be secrets in a query."""
+        url = urlsplit(self.url)
+        return f"{self.method} {url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+
+    @property
+    def harmless(self) -> bool:
+        return self.method in HARMLESS
+
+    def sendable(self) -> list[tuple[str, str]]:
+        """The headers without those that only the connection needs."""
+        url = urlsplit(self.url)
+        if url.scheme not in ("http", "https") or not url.netloc:
+            raise HttpError("unusable", self, "the URL has to begin with `http://` or `https://` and a host")
+        if "@" in url.netloc:
+            raise HttpError("unusable", self, "credentials belong in a header, not in the URL")
+        fields = []
+        for name, value in self.fields:
+            match name.lower():
+                case "connection" | "content-length" | "keep-alive" | "te" | "transfer-encoding":
+                    pass
+                case "host":
+                    if urlsplit(f"{url.scheme}://{value}").hostname != url.hostname:
+                        raise HttpError("unusable", self, f"the header `host: {value}` differs from the URL")
+                case _:
+                    fields.append((name, value))
+        if self.body or self.method in TELL_LENGTH:
+            fields.append(("content-length", str(len(self.body))))
+        return fields
 
 
 @dataclass
 class Answer:
     status: int
-    headers: dict[str, str]
-    body: bytes
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    body: bytes = b""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers by their names in lower case."""
+        joined: dict[str, str] = {}
+        for name, value in self.fields:
+            name = name.lower()
+            joined[name] = f"{joined[name]}, {value}" if name in joined else value
+        return joined
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server says that it changed nothing. A server that gave up in the middle of
+        its work does not say so."""
+        patience = self.status == 503 and "retry-after" in self.headers
+        return patience or (400 <= self.status < 500 and self.status != 408)
 
 
-def request(method: str, url: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
-    """Sends a request and waits for the answer. Raises `Denied` where a grant is missing, and
-    `OSError` where there is no answer."""
-    target = urlsplit(url)
-    fields = {**(headers or {}), **({"content-length": str(len(body))} if body else {})}
-    asked = wasi.OutgoingRequest(
-        wasi.Fields.from_list([(name, value.encode()) for name, value in fields.items()])
-    )
-    asked.set_method(wasi.Method_Other(method))
-    asked.set_scheme(wasi.Scheme_Https() if target.scheme == "https" else wasi.Scheme_Http())
-    asked.set_authority(target.netloc)
-    asked.set_path_with_query((target.path or "/") + (f"?{target.query}" if target.query else ""))
-    sending = asked.body()
+class Effects:
+    """Which requests of this call may have changed something."""
+
+    def __init__(self):
+        self.targets: list[str] = []
+
+
+effects = Effects()
+
+
+def request(
+    method: str, url: str, body: bytes = b"", headers: dict[str, str] | None = None,
+    timeout: float | None = None,
+) -> Answer:
+    """Sends a request and waits for the answer, whatever its status. Raises `HttpError`."""
+    return exchange(Request(method, url, list((headers or {}).items()), body, timeout))
+
+
+def exchange(request: Request) -> Answer:
+    """Sends a request, and notes whether it may have changed something."""
+    request.method = request.method.upper()
+    if request.harmless:
+        return transport(request)
+    # Noted first: whatever ends this call later, the request may have been sent.
+    effects.targets.append(request.target)
     try:
-        coming = outgoing_handler.handle(asked, None)
-        send(sending, body)
-        with coming.subscribe() as answered:
-            answered.block()
-        answer = coming.get().value
-        if isinstance(answer, Err):
-            raise answer
-        return read(answer.value)
-    except Err as error:
-        raise problem(f"{method} {url}", error.value) from None
+        answer = transport(request)
+    except HttpError as error:
+        if not error.carried_out:
+            effects.targets.pop()
+        raise
+    if answer.refused:
+        effects.targets.pop()
+    return answer
 
 
-def send(sending, body: bytes) -> None:
-    """Sends the body. Whoever refuses it tells why in the answer."""
-    with suppress(Err):
-        with sending.write() as stream:
-            for at in range(0, len(body), WRITE):
-                stream.blocking_write_and_flush(body[at : at + WRITE])
-        wasi.OutgoingBody.finish(sending, None)
+def native(request: Request) -> Answer:
+    """The transport of tests, which run without WebAssembly."""
+    url, fields = urlsplit(request.url), request.sendable()
+    secure = url.scheme == "https"
+    connection = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    server = connection(url.netloc, timeout=request.timeout)
+    try:
+        server.connect()
+    except socket.gaierror:
+        raise HttpError("untrusted", request, "the host's name is unknown") from None
+    except ConnectionRefusedError as error:
+        raise HttpError("unreachable", request, str(error)) from None
+    except OSError as error:
+        # An error about a certificate is a `ValueError`, too.
+        kind = "untrusted" if isinstance(error, ValueError) else "unreachable"
+        raise HttpError(kind, request, str(error)) from None
+    try:
+        server.putrequest(request.method, (url.path or "/") + (f"?{url.query}" if url.query else ""))
+        for name, value in fields:
+            server.putheader(name, value)
+        server.endheaders(request.body or None)
+        answer = server.getresponse()
+        body = answer.read(LARGEST + 1)
+    except (OSError, http.client.HTTPException) as error:
+        raise HttpError("lost", request, str(error) or type(error).__name__) from None
+    finally:
+        server.close()
+    if len(body) > LARGEST:
+        raise too_large(request)
+    return Answer(answer.status, answer.getheaders(), body)
 
 
-def read(answer) -> Answer:
-    with answer.headers() as fields:
-        headers = {name: value.decode(errors="replace") for name, value in fields.entries()}
-    parts = []
-    with answer.consume() as body, body.stream() as stream:
-        try:
-            while True:
-                parts.append(stream.blocking_read(READ))
-        except Err as end:
-            if not isinstance(end.value, StreamError_Closed):
-                raise
-    return Answer(answer.status(), headers, b"".join(parts))
+def too_large(request: Request) -> HttpError:
+    return HttpError("too-large", request, f"the answer has more than {LARGEST} bytes")
 
 
-def problem(what: str, error) -> Exception:
-    if isinstance(error, (wasi.ErrorCode_HttpRequestDenied, wasi.ErrorCode_DestinationIpProhibited)):
-        return Denied("http", what, "the request was refused")
-    return OSError(f"{what}: {type(error).__name__.removeprefix('ErrorCode_')}")
+#: What sends requests: `component.py` puts WASI here, and a test may put anything.
+transport = native

@@ -94,9 +94,11 @@ const PYTHON: Kit = Kit {
     files: folder! {
         "examples/drivers/python":
         ".gitignore", "README.md", "app.py", "inputs.py", "note.py", "notes.py", "purlin_driver/__init__.py",
-        "purlin_driver/component.py", "purlin_driver/driver.py", "purlin_driver/failures.py",
-        "purlin_driver/host.py", "purlin_driver/http.py", "purlin_driver/requests.py", "requirements.txt",
-        "test_note.py", "wit/deps/http.wit", "wit/deps/io.wit", "wit/driver.wit"
+        "purlin_driver/clients.py", "purlin_driver/component.py", "purlin_driver/driver.py",
+        "purlin_driver/failures.py", "purlin_driver/host.py", "purlin_driver/http.py",
+        "purlin_driver/outcome.py", "purlin_driver/requests.py", "purlin_driver/wasi.py",
+        "requirements.txt", "test_note.py", "wit/deps/clocks.wit", "wit/deps/http.wit", "wit/deps/io.wit",
+        "wit/driver.wit"
     },
     words: &[],
     sdk: || sdk::wit("wit/deps/purlin"),
