@@ -1,6 +1,6 @@
 // What the driver is given.
 
-import { Faults, isUnknown } from "./purlin/index.js";
+import { Faults, isUnknown } from "@purlin/driver";
 
 /** Bytes of the longest text. */
 const LONGEST = 64 << 10;

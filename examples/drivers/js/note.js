@@ -2,7 +2,7 @@
 
 import { content, faults, inputSchema, outputSchema, text, withDefaults } from "./inputs.js";
 import * as notes from "./notes.js";
-import { conflict, host, invalidInputs, needsDeleteBefore } from "./purlin/index.js";
+import { conflict, host, invalidInputs, needsDeleteBefore } from "@purlin/driver";
 
 export default {
   manifest: {

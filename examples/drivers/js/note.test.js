@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 
 import note from "./note.js";
-import { host } from "./purlin/index.js";
+import { host } from "@purlin/driver";
 
 let folder;
 
@@ -17,7 +17,7 @@ beforeEach(() => {
   host.files = filesIn(folder);
 });
 
-/** What `purlin/files.js` does, with the driver's paths in a folder of this machine. */
+/** What `files.js` of the SDK does, with the driver's paths in a folder of this machine. */
 function filesIn(root) {
   const here = (path) => join(root, path);
   const attempt = (action) => {

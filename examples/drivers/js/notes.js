@@ -1,6 +1,6 @@
 // The notes, as files.
 
-import { denied, failed, host } from "./purlin/index.js";
+import { denied, failed, host } from "@purlin/driver";
 
 /** Where the driver sees the folder that it was granted. */
 const FOLDER = "/notes";

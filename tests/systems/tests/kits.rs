@@ -125,6 +125,7 @@ fn python() {
     begins(&Language {
         name: "python",
         needs: &["componentize-py"],
-        test: &["python3", "-m", "unittest", "--quiet"],
+        // As `pip install -e ./purlin` would have it.
+        test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
     });
 }

@@ -138,15 +138,31 @@ impl Project {
 
     fn python(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
         // A virtual environment of the project's own need not be activated.
-        let own = [".venv", "venv"].map(|folder| self.folder.join(folder).join("bin/componentize-py"));
-        let program = own.into_iter().find(|file| file.is_file());
-        let program = program.and_then(|file| file.canonicalize().ok());
-        let mut python =
-            Command::new(program.map_or_else(|| "componentize-py".into(), PathBuf::into_os_string));
+        let mut own =
+            [".venv", "venv"].iter().filter_map(|folder| self.folder.join(folder).canonicalize().ok());
+        let own = own.find(|folder| folder.join("bin/componentize-py").is_file());
+        let mut python = Command::new(
+            own.as_ref()
+                .map_or_else(|| PathBuf::from("componentize-py"), |own| own.join("bin/componentize-py")),
+        );
+        python.envs(own.map(|own| ("VIRTUAL_ENV", own)));
+        python.args(["componentize", "app", "-p", "."]);
+        for package in self.editable() {
+            python.args(["-p", &package]);
+        }
         let file = self.named().and_then(|file| Some(file.file_name()?.to_owned()));
-        python.args(["-d", "wit", "-w", "driver", "componentize", "app", "-o"]);
-        python.arg(file.unwrap_or_else(|| "driver.wasm".into()));
+        python.arg("-o").arg(file.unwrap_or_else(|| "driver.wasm".into()));
         self.by_itself(&mut python, PIP, output)
+    }
+
+    /// Folders of packages that pip installs by reference, which componentize-py cannot follow.
+    fn editable(&self) -> Vec<String> {
+        let wanted = std::fs::read_to_string(self.folder.join("requirements.txt")).unwrap_or_default();
+        let folders = wanted.lines().filter_map(|line| {
+            let line = line.trim();
+            line.strip_prefix("-e ").or_else(|| line.strip_prefix("--editable "))
+        });
+        folders.map(|folder| folder.trim().to_owned()).collect()
     }
 
     /// Runs a tool that puts the component into the folder.

@@ -81,27 +81,21 @@ const JS: Kit = Kit {
     needs: "Node.js 20 or later with npm",
     files: folder! {
         "examples/drivers/js":
-        ".gitignore", "README.md", "build.mjs", "inputs.js", "main.js", "note.js", "note.test.js", "notes.js",
-        "package-lock.json", "package.json", "purlin/component.js", "purlin/files.js", "purlin/index.js",
-        "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
+        ".gitignore", "README.md", "inputs.js", "note.js", "note.test.js", "notes.js", "package.json"
     },
-    words: &[("\"name\": \"note\"", "\"name\": \"NAME\"")],
-    sdk: || sdk::wit("wit/deps/purlin"),
+    words: &[("\"name\": \"note\"", "\"name\": \"NAME\""), ("file:../../../sdk/js", "file:purlin")],
+    sdk: sdk::js,
 };
 
 const PYTHON: Kit = Kit {
     needs: "Python 3.10 or later: `python3 -m venv .venv && .venv/bin/pip install -r requirements.txt`",
     files: folder! {
         "examples/drivers/python":
-        ".gitignore", "README.md", "app.py", "inputs.py", "note.py", "notes.py", "purlin_driver/__init__.py",
-        "purlin_driver/clients.py", "purlin_driver/component.py", "purlin_driver/driver.py",
-        "purlin_driver/failures.py", "purlin_driver/host.py", "purlin_driver/http.py",
-        "purlin_driver/outcome.py", "purlin_driver/requests.py", "purlin_driver/wasi.py",
-        "requirements.txt", "test_note.py", "wit/deps/clocks.wit", "wit/deps/http.wit", "wit/deps/io.wit",
-        "wit/driver.wit"
+        ".gitignore", "README.md", "app.py", "inputs.py", "note.py", "notes.py", "requirements.txt",
+        "test_note.py"
     },
-    words: &[],
-    sdk: || sdk::wit("wit/deps/purlin"),
+    words: &[("../../../sdk/python", "./purlin")],
+    sdk: sdk::python,
 };
 
 #[cfg(test)]
@@ -138,11 +132,21 @@ mod tests {
             let given: BTreeSet<String> = kit.files.iter().map(|(file, _)| (*file).to_owned()).collect();
             assert_eq!(given, known, "{name}");
         }
-        for (sdk, files) in [("sdk/c", super::sdk::c()), ("sdk/go", super::sdk::go())] {
+        for (sdk, files) in [
+            ("sdk/c", super::sdk::c()),
+            ("sdk/go", super::sdk::go()),
+            ("sdk/js", super::sdk::js()),
+            ("sdk/python", super::sdk::python()),
+        ] {
             let mut known = known(sdk).expect("a checkout");
             // Their own tests and how to run them.
-            known.retain(|file| !file.contains("_test.") && file != "Makefile" && file != ".gitignore");
+            known.retain(|file| {
+                let test = file.contains("_test.") || file.contains(".test.") || file.starts_with("tests/");
+                !test && file != "Makefile" && file != ".gitignore"
+            });
             let given = files.iter().filter_map(|(file, _)| file.strip_prefix("purlin/"));
+            // Links to files that several SDKs have.
+            let given = given.filter(|file| !file.contains("wit/deps/") || known.contains(*file));
             assert_eq!(given.map(str::to_owned).collect::<BTreeSet<_>>(), known, "{sdk}");
         }
     }

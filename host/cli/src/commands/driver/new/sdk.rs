@@ -8,7 +8,7 @@ use super::kits::{folder, repository};
 type Files = Vec<(String, Cow<'static, str>)>;
 
 /// The contract, in a folder of the project.
-pub(super) fn wit(folder: &str) -> Files {
+fn wit(folder: &str) -> Files {
     purlin_component::WIT
         .iter()
         .map(|(file, text)| (format!("{folder}/{file}"), Cow::Borrowed(*text)))
@@ -67,6 +67,44 @@ const GO: &[(&str, &str)] = folder! {
 /// The package that a driver in Go imports.
 pub(super) fn go() -> Files {
     inside("purlin", GO)
+}
+
+/// The parts of WASI's packages that requests of drivers in JavaScript and Python use.
+const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io.wit" };
+
+const JS: &[(&str, &str)] = folder! {
+    "sdk/js":
+    "README.md", "build.d.ts", "build.js", "cli.js", "component.js", "files.js", "index.d.ts", "index.js",
+    "package.json", "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
+};
+
+/// The package `@purlin/driver`.
+pub(super) fn js() -> Files {
+    [inside("purlin", JS), inside("purlin/wit/deps", WASI), wit("purlin/wit/deps/purlin")].concat()
+}
+
+const PYTHON: &[(&str, &str)] = folder! {
+    "sdk/python":
+    "README.md",
+    "purlin_driver/__init__.py",
+    "purlin_driver/clients.py",
+    "purlin_driver/component.py",
+    "purlin_driver/componentize-py.toml",
+    "purlin_driver/driver.py",
+    "purlin_driver/failures.py",
+    "purlin_driver/host.py",
+    "purlin_driver/http.py",
+    "purlin_driver/outcome.py",
+    "purlin_driver/requests.py",
+    "purlin_driver/wasi.py",
+    "purlin_driver/wit/driver.wit",
+    "pyproject.toml",
+};
+
+/// The package `purlin-driver`.
+pub(super) fn python() -> Files {
+    let deps = "purlin/purlin_driver/wit/deps";
+    [inside("purlin", PYTHON), inside(deps, WASI), wit(&format!("{deps}/purlin"))].concat()
 }
 
 fn inside(folder: &str, files: &'static [(&'static str, &'static str)]) -> Files {

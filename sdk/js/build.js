@@ -1,0 +1,50 @@
+// Makes a component of a driver.
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { componentize } from "@bytecodealliance/componentize-js";
+import * as esbuild from "esbuild";
+
+/** The world of drivers: the contract, and what this package imports of WASI. */
+const WIT = fileURLToPath(new URL("wit", import.meta.url));
+/** Where the code is put together, below the current folder: stacks name its lines. */
+const FOLDER = "build";
+
+/** Makes `output`, a component, of `source`, a module whose default export is the driver. */
+export async function build(source, output, { wit = WIT } = {}) {
+  const code = await bundle(source, resolve(FOLDER, `${basename(output, ".wasm")}.js`));
+  const { component } = await componentize({
+    sourcePath: relative(".", code),
+    witPath: wit,
+    worldName: "driver",
+    // A driver answers no requests.
+    disableFeatures: ["fetch-event"],
+  });
+  await writeFile(output, component);
+}
+
+/** Puts a driver and all that it imports into one file: the engine knows no packages. */
+async function bundle(source, code) {
+  const driver = JSON.stringify(`./${relative(".", resolve(source)).split(sep).join("/")}`);
+  await mkdir(FOLDER, { recursive: true });
+  await esbuild.build({
+    stdin: {
+      contents: `import driver from ${driver};
+import { lifecycle as component } from ${JSON.stringify(fileURLToPath(new URL("component.js", import.meta.url)))};
+export const lifecycle = component(driver);`,
+      resolveDir: ".",
+      sourcefile: "component",
+    },
+    outfile: code,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    external: ["wasi:*", "purlin:*"],
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "warning",
+  });
+  return code;
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+// `purlin-driver SOURCE OUTPUT`: makes a component of a driver.
+
+import { build } from "./build.js";
+
+const [source, output, ...rest] = process.argv.slice(2);
+if (output === undefined || rest.length > 0) {
+  console.error("usage: purlin-driver SOURCE.js OUTPUT.wasm");
+  process.exit(2);
+}
+await build(source, output);
