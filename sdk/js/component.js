@@ -5,8 +5,11 @@ import * as log from "purlin:driver/log@0.2.0";
 import * as metrics from "purlin:driver/metrics@0.2.0";
 import * as operation from "purlin:driver/operation@0.2.0";
 
+import { fetchBy } from "./fetch.js";
 import * as files from "./files.js";
 import { Failure, host } from "./index.js";
+import { outcome, requestProblem } from "./outcome.js";
+import { send } from "./wasi.js";
 
 /** Lines of a stack that the operator is shown. */
 const FRAMES = 20;
@@ -20,30 +23,34 @@ Object.assign(host, {
   cancelled: operation.cancelled,
   files,
 });
+// The engine's own does not say why there is no answer.
+globalThis.fetch = fetchBy(send);
 
 /** What the component exports as `lifecycle`. */
 export const lifecycle = (driver) => ({
   describe: () => manifest(driver),
   check: (request) => call(driver.check, checkRequest(request), checked),
   name: (request) => call(driver.name, resourceRequest(request), (name) => name),
-  create: (request) => call(driver.create, resourceRequest(request), written),
+  create: (request) => call(driver.create, resourceRequest(request), written, true),
   read: (request) => call(driver.read, resourceRequest(request), observed),
   updateImpact: (change) => call(driver.updateImpact, changeRequest(change), impact),
-  update: (change) => call(driver.update, changeRequest(change), written),
-  delete: (request) => call(driver.delete, resourceRequest(request), () => undefined),
+  update: (change) => call(driver.update, changeRequest(change), written, true),
+  delete: (request) => call(driver.delete, resourceRequest(request), () => undefined, true),
 });
 
 /**
- * Calls a driver. What is no failure but a fault in it ends the call: nobody knows what there is by
- * then, and the host finds out.
+ * Calls a driver. What is neither a failure nor about a request is a fault of the driver, which ends
+ * the call: nobody knows what there is by then, and the host finds out.
  */
-async function call(action, request, answer) {
+async function call(action, request, answer, changes = false) {
   try {
     return answer(await action(request));
   } catch (error) {
-    if (error instanceof Failure) throw failure(error.payload);
+    const meant = outcome(error, changes);
+    if (meant === error) throw failure(meant.payload);
     const stack = `${error?.stack ?? ""}`.trim().split("\n").slice(0, FRAMES);
-    log.write("warn", stack.join("\n"));
+    log.write(requestProblem(error) ? "debug" : "warn", stack.join("\n"));
+    if (meant) throw failure(meant.payload);
     log.write("error", stack[0] ? `${error} (${stack[0]})` : `${error}`);
     exit({ tag: "err" });
   }

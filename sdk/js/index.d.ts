@@ -223,3 +223,21 @@ export interface Host {
 }
 
 export const host: Host;
+
+/** Why a request has no answer. */
+export type HttpErrorKind = "denied" | "unusable" | "unreachable" | "untrusted" | "lost" | "too-large";
+
+/** There is no answer to a request: what `fetch` throws in a component. */
+export class HttpError extends TypeError {
+  readonly kind: HttpErrorKind;
+  /** Method and URL, without a query. */
+  readonly target: string;
+  readonly reason: string;
+  /** Whether the request may have been carried out. */
+  readonly carriedOut: boolean;
+  /** The failure that it is, in a function that `changes` something or in another. */
+  failure(changes: boolean): Failure;
+}
+
+/** `largest`: bytes that the body of an answer may have. */
+export const limits: { largest: number };

@@ -4,6 +4,7 @@ import { content, faults, inputSchema, outputSchema, text, withDefaults } from "
 import * as notes from "./notes.js";
 import { conflict, host, invalidInputs, needsDeleteBefore } from "@purlin/driver";
 
+/** @type {import("@purlin/driver").Driver} */
 export default {
   manifest: {
     name: "acme/note",

@@ -1,0 +1,51 @@
+// `fetch` for drivers: with the engine's `Request` and `Response`, and errors that say why there is
+// no answer. `component.js` gives it a transport; tests give it another.
+
+import { HttpError, exchange, targetOf } from "./http.js";
+
+/** A `fetch` that sends by `send`, which takes method, URL, headers and body. */
+export const fetchBy = (send) => async (input, init) => {
+  const request = requestOf(input, init);
+  const { method, url, headers } = request;
+  const signal = init?.signal ?? input?.signal;
+  signal?.throwIfAborted();
+  const sent = {
+    method,
+    url,
+    target: targetOf(method, new URL(url)),
+    headers: [...headers].filter(([name]) => name !== "content-length"),
+    body: new Uint8Array(await request.arrayBuffer()),
+    signal,
+  };
+  return exchange(sent, async (sent) => {
+    const { status, headers, body } = await send(sent);
+    // These have no body, not even an empty one.
+    const response = new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
+    Object.defineProperty(response, "url", { value: url });
+    return response;
+  });
+};
+
+function requestOf(input, init) {
+  try {
+    const request = new Request(input, init);
+    if (/^https?:\/\/[^/?#@]+([/?#]|$)/.test(request.url)) return request;
+  } catch (error) {
+    throw unusable(input, init, error.message, error);
+  }
+  throw unusable(input, init, "the URL has to begin with `http://` or `https://` and a host, without credentials");
+}
+
+function unusable(input, init, message, cause) {
+  const method = `${init?.method ?? input?.method ?? "GET"}`.toUpperCase();
+  const url = `${input?.url ?? input}`;
+  // There may be secrets in a URL, in particular in one that is not read as such.
+  const said = message.includes(url) ? "the URL cannot be used" : message;
+  let target = method;
+  try {
+    target = targetOf(method, new URL(url));
+  } catch {
+    // What is not a URL is not shown.
+  }
+  return new HttpError("unusable", { method, target }, said, { cause });
+}
