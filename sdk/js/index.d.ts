@@ -22,7 +22,7 @@ export interface Resource {
   context: Context;
 }
 
-export interface Inputs<Values = Document, Secrets = Document, Params = Document, Connection = Document> {
+export interface Inputs<Values = any, Secrets = any, Params = any, Connection = any> {
   values: Values;
   secrets: Secrets;
   params: Params;

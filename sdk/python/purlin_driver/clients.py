@@ -110,7 +110,7 @@ def http_client(module) -> None:
 def urllib_request(module) -> None:
     class HTTPSHandler(module.AbstractHTTPHandler):
         def __init__(self, debuglevel=None, context=None, check_hostname=None):
-            super().__init__(debuglevel)
+            super().__init__()
 
         def https_open(self, request):
             return self.do_open(module.http.client.HTTPSConnection, request)

@@ -179,6 +179,8 @@ def native(request: Request) -> Answer:
         server.endheaders(request.body or None)
         answer = server.getresponse()
         body = answer.read(LARGEST + 1)
+        if len(body) <= LARGEST and answer.length:
+            raise http.client.IncompleteRead(body, answer.length)
     except (OSError, http.client.HTTPException) as error:
         raise HttpError("lost", request, str(error) or type(error).__name__) from None
     finally:
