@@ -1,7 +1,9 @@
 //! What authors of drivers use: a project to begin with, a build, a call by hand, a name in the
 //! workspace. Every language's own project is built and tried in `tests/systems`.
 
+use data_encoding::HEXLOWER;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::project::{Project, Ran};
 
@@ -46,6 +48,38 @@ fn a_project_begins_with_the_name_it_is_given() {
         says(&ran, &[&format!("`{wrong}` is no name for a driver")]);
     }
     assert!(!project.path().join("other").exists());
+}
+
+#[test]
+fn an_upgrade_replaces_the_sdk_and_nothing_else() {
+    let project = Project::empty();
+    for language in ["rust", "c", "go", "js", "python"] {
+        project.run(&["driver", "new", language, "--lang", language]).status(0);
+        let ran = project.run(&["driver", "new", language, "--upgrade"]).status(0);
+        says(&ran, &["already"]);
+    }
+    let path = |file: &str| project.path().join("js").join(file);
+    let read = |file: &str| std::fs::read_to_string(path(file)).expect("a file");
+    let write = |file: &str, text: &str| std::fs::write(path(file), text).expect("written");
+    let (list, code) = (read("purlin/sdk.json"), read("purlin/http.js"));
+
+    // What an older version wrote, and what the author did since.
+    let digest = |text: &str| HEXLOWER.encode(&Sha256::digest(text));
+    write("purlin/http.js", "older");
+    write("purlin/sdk.json", &list.replace(&digest(&code), &digest("older")));
+    write("note.js", "the author's");
+    let ran = project.run(&["driver", "new", "js", "--upgrade"]).status(0);
+    says(&ran, &["changed purlin/http.js", "was replaced"]);
+    assert_eq!((read("purlin/http.js"), read("purlin/sdk.json")), (code, list));
+    assert_eq!(read("note.js"), "the author's");
+
+    write("purlin/index.js", "the author's");
+    let ran = project.run(&["driver", "new", "js", "--upgrade"]).status(2);
+    says(&ran, &["`purlin/index.js` was changed in this project; nothing was written"]);
+    assert_eq!(read("purlin/index.js"), "the author's");
+    std::fs::remove_file(path("purlin/sdk.json")).expect("removed");
+    let ran = project.run(&["driver", "new", "js", "--upgrade"]).status(2);
+    says(&ran, &["is not a project of `purlin driver new`"]);
 }
 
 #[test]

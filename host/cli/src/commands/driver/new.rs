@@ -2,6 +2,7 @@
 
 mod kits;
 mod sdk;
+mod upgrade;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -21,29 +22,39 @@ use kits::Kit;
 /// the driver, what it needs of Purlin, a test, a workspace that uses it, and what `purlin driver
 /// check` is to try. The driver keeps notes in a folder; put your own system in its place. Nothing
 /// that is there is overwritten.
+///
+/// What the project needs of Purlin is its folder `purlin/`, the SDK. `--upgrade` replaces it with
+/// that of this version of purlin, and changes nothing else; a file of the SDK that you changed is
+/// an error, and then nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin driver new note --lang rust                      acme/note, in the folder `note`
   purlin driver new bucket --lang go --name shop/bucket   shop/bucket, in the folder `bucket`
+  purlin driver new bucket --upgrade                      this version's SDK for `bucket`
 
-Exit status: 0 done; 2 there are files in the way, or the name is none.")]
+Exit status: 0 done; 2 there are files in the way, the name is none, or the SDK cannot be upgraded.")]
 pub(crate) struct Args {
-    /// The folder to write into; it is made if need be.
+    /// The folder to write into; it is made if need be. With `--upgrade`, the project's folder.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
     /// The language it is written in.
-    #[arg(long, value_name = "LANG")]
-    lang: Language,
+    #[arg(long, value_name = "LANG", required_unless_present = "upgrade")]
+    lang: Option<Language>,
 
     /// The driver's name [default: acme/ and the folder's name].
     #[arg(long, value_name = "ORG/NAME")]
     name: Option<String>,
+
+    /// Replace the SDK of a project with that of this version.
+    #[arg(long, conflicts_with_all = ["lang", "name"])]
+    upgrade: bool,
 }
 
 /// What a driver can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Language {
     /// Rust, by cargo.
     Rust,
@@ -58,12 +69,13 @@ pub(super) enum Language {
 }
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let Some(language) = args.lang else { return upgrade::run(&args.folder, app) };
     let name = match &args.name {
         Some(name) => Name::parse(name)?,
         None => Name::of(&app.folder.join(&args.folder)),
     };
-    let kit = kits::kit(args.lang);
-    let files = files_of(&kit, &name).into_iter();
+    let kit = kits::kit(language);
+    let files = files_of(language, &kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
     let taken: Vec<String> =
         files::conflicts(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
@@ -92,12 +104,14 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 }
 
 /// All files of a project: the kit's, with the driver's own name in them, and what it needs of ours.
-fn files_of(kit: &Kit, name: &Name) -> Vec<(String, Cow<'static, str>)> {
+fn files_of(language: Language, kit: &Kit, name: &Name) -> Vec<(String, Cow<'static, str>)> {
     let mut files = Vec::new();
     for (path, content) in kits::COMMON.iter().chain(kit.files) {
         files.push(((*path).to_owned(), Cow::Owned(name.put_into(content, kit.words))));
     }
-    files.extend((kit.sdk)());
+    let sdk = (kit.sdk)();
+    files.push(upgrade::list(language, &sdk));
+    files.extend(sdk);
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
     files
 }

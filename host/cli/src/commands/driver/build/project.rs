@@ -83,7 +83,7 @@ impl Project {
                 self.by_itself(&mut make, MAKE, output)
             }
             Kind::Npm => {
-                if !self.folder.join("node_modules").is_dir() {
+                if self.wants_packages() {
                     tool(
                         Command::new("npm").args(["install", "--no-audit", "--no-fund"]),
                         &self.folder,
@@ -94,6 +94,19 @@ impl Project {
             }
             Kind::Python => self.python(output),
         }
+    }
+
+    /// Whether npm did not install yet, or installed before the project or its SDK asked for other
+    /// packages.
+    fn wants_packages(&self) -> bool {
+        let written =
+            |file: &str| self.folder.join(file).metadata().and_then(|metadata| metadata.modified()).ok();
+        // npm writes this list whenever it installs; other programs do not.
+        let Some(installed) = written("node_modules/.package-lock.json") else {
+            return !self.folder.join("node_modules").is_dir();
+        };
+        let wanted = ["package.json", "purlin/package.json"].into_iter().filter_map(written);
+        wanted.max().is_some_and(|wanted| wanted > installed)
     }
 
     fn cargo(&self, target: &str, output: Option<&Path>) -> Result<PathBuf, Failure> {
