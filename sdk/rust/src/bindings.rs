@@ -2,7 +2,7 @@
 #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
 
 wit_bindgen::generate!({
-    path: "../../wit",
+    path: "wit",
     world: "driver",
     pub_export_macro: true,
     export_macro_name: "export_lifecycle",

@@ -35,13 +35,7 @@ const RUST: &[(&str, &str)] = folder! {
 pub(super) fn rust() -> Files {
     let manifest = alone(repository!("sdk/rust/Cargo.toml"), repository!("Cargo.toml"));
     let mut files = vec![("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest))];
-    for (path, text) in RUST {
-        let text = match *path {
-            "src/bindings.rs" => Cow::Owned(text.replace("\"../../wit\"", "\"wit\"")),
-            _ => Cow::Borrowed(*text),
-        };
-        files.push((format!("purlin/{path}"), text));
-    }
+    files.extend(inside("purlin", RUST));
     files.extend(wit("purlin/wit"));
     files
 }
