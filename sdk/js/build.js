@@ -7,10 +7,18 @@ import { fileURLToPath } from "node:url";
 import { componentize } from "@bytecodealliance/componentize-js";
 import * as esbuild from "esbuild";
 
+import { keepBindings } from "./bindings.js";
+
 /** The world of drivers: the contract, and what this package imports of WASI. */
 const WIT = fileURLToPath(new URL("wit", import.meta.url));
-/** Where the code is put together, below the current folder: stacks name its lines. */
+/** Where the code is put together, below the current folder: stacks name its lines. What a later
+ *  build can use lies there, too. */
 const FOLDER = "build";
+
+const { splicer } = await import(
+  new URL("../lib/spidermonkey-embedding-splicer.js", import.meta.resolve("@bytecodealliance/componentize-js"))
+);
+keepBindings(splicer, resolve(FOLDER, "bindings.cache"));
 
 /** Makes `output`, a component, of `source`, a module whose default export is the driver. */
 export async function build(source, output, { wit = WIT } = {}) {

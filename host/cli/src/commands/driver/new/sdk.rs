@@ -68,9 +68,9 @@ const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io
 
 const JS: &[(&str, &str)] = folder! {
     "sdk/js":
-    "README.md", "build.d.ts", "build.js", "cli.js", "component.js", "failures.js", "fetch.js", "files.js",
-    "http.js", "index.d.ts", "index.js", "outcome.js", "package.json", "wasi.js", "wit/deps/cli.wit",
-    "wit/deps/filesystem.wit", "wit/driver.wit"
+    "README.md", "bindings.js", "build.d.ts", "build.js", "cli.js", "component.js", "failures.js",
+    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "outcome.js", "package.json", "wasi.js",
+    "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
 };
 
 /// The package `@purlin/driver`.
