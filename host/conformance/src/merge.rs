@@ -78,9 +78,14 @@ pub(crate) fn document(inputs: &Inputs) -> serde_json::Value {
         Value::Null => serde_json::json!({}),
         value => value.reveal_marked(&mut |_, _| {}),
     };
-    serde_json::json!({
+    let mut document = serde_json::json!({
         "values": plain(&inputs.values), "secrets": plain(&inputs.secrets), "params": plain(&inputs.params),
-    })
+    });
+    // Drivers whose schema does not know it may take nothing else than what it knows.
+    if inputs.connection.as_map().is_some_and(|map| !map.is_empty()) {
+        document["connection"] = plain(&inputs.connection);
+    }
+    document
 }
 
 /// Whether two values say the same, whatever is secret in them.

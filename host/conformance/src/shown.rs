@@ -18,8 +18,12 @@ pub(crate) trait Shown {
 impl Shown for Inputs {
     fn shown(&self) -> Json {
         let mut all = serde_json::Map::new();
-        for (name, value) in [("values", &self.values), ("secrets", &self.secrets), ("params", &self.params)]
-        {
+        for (name, value) in [
+            ("values", &self.values),
+            ("secrets", &self.secrets),
+            ("params", &self.params),
+            ("connection", &self.connection),
+        ] {
             let value = short(value.redact());
             if value.as_object().is_none_or(|map| !map.is_empty()) && !value.is_null() {
                 all.insert(name.to_owned(), value);

@@ -171,7 +171,7 @@ fn naming(server: &str, inputs: &Inputs) -> Option<String> {
         _ => server,
     };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let parts = [("values", &inputs.values), ("params", &inputs.params)];
+    let parts = [("connection", &inputs.connection), ("values", &inputs.values), ("params", &inputs.params)];
     [server, bare]
         .into_iter()
         .filter(|text| !text.is_empty())

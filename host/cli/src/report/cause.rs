@@ -10,7 +10,7 @@ use purlin_host::sandbox::CallError;
 
 use crate::text;
 
-/// Where inputs are written, by the definition's place and a pointer into `{values, secrets, params}`.
+/// Where inputs are written, by the definition's place and a pointer into `{values, secrets, params, connection}`.
 pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Spot>;
 
 /// What went wrong underneath, where the host saw it: `connection-refused` where [`code`] says
@@ -36,7 +36,11 @@ fn connection(failed: &CallFailed) -> Option<&Trouble> {
     let explains = matches!(
         &failed.error,
         CallError::Failure(
-            Failure::RetryAfter { .. } | Failure::Failed(_) | Failure::Partial { .. } | Failure::Conflict(_)
+            Failure::RetryAfter { .. }
+                | Failure::Failed(_)
+                | Failure::Partial { .. }
+                | Failure::Conflict(_)
+                | Failure::Undecided(_)
         ) | CallError::TimeLimit { .. }
             | CallError::Trap { .. }
     );
@@ -193,6 +197,7 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
     // What the driver says of a server that it waited for is this again, in other words.
     match &failed.error {
         CallError::Failure(Failure::RetryAfter { .. }) => {}
+        CallError::Failure(Failure::Undecided(_)) => fault = fault.fact(UNDECIDED),
         CallError::Failure(Failure::Partial { message, .. }) => {
             fault = fault.fact(format!("the resource exists in part: {message}"));
         }
@@ -219,6 +224,9 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
     })
 }
 
+/// What a failure means of which its driver does not know what it did.
+const UNDECIDED: &str = "the request may have been carried out; Purlin finds out in the next run, before it calls the driver again";
+
 /// What the driver reports, or what ended it.
 fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
     let message = match &failed.error {
@@ -228,9 +236,13 @@ fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
         CallError::Failure(Failure::Partial { message, .. }) => {
             format!("the resource exists in part: {message}")
         }
+        CallError::Failure(Failure::Undecided(message)) => message.clone(),
         error => error.to_string(),
     };
-    let fault = Diagnostic::error(kind, format!("{message}{}", tried(failed)));
+    let mut fault = Diagnostic::error(kind, format!("{message}{}", tried(failed)));
+    if matches!(&failed.error, CallError::Failure(Failure::Undecided(_))) {
+        fault = fault.fact(UNDECIDED);
+    }
     let status = failed.trouble.as_ref().and_then(|trouble| match trouble.problem {
         Problem::Status(status) => Some((trouble, status)),
         _ => None,

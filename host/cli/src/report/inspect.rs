@@ -166,9 +166,9 @@ fn implements(implements: Implements) -> Vec<&'static str> {
     all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
 }
 
-/// Inputs of a schema of `{values, secrets, params}`.
+/// Inputs of a schema of `{values, secrets, params, connection}`.
 fn inputs(schema: &Value) -> Vec<Field> {
-    let parts = ["values", "secrets", "params"];
+    let parts = ["values", "secrets", "params", "connection"];
     let part = |part: &&str| {
         let below = resolve(schema, schema)?.get("properties")?.get(*part)?;
         Some(fields(schema, below, &format!("{part}."), *part == "secrets"))

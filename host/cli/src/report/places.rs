@@ -3,7 +3,7 @@
 use purlin_host::Documents;
 use purlin_host::model::{Location, Spot, Within};
 
-/// Where an input is written, by a pointer into `{values, secrets, params}`; none where the
+/// Where an input is written, by a pointer into `{values, secrets, params, connection}`; none where the
 /// documents are not at hand, or do not say.
 pub(crate) fn locate(documents: Option<&Documents>, definition: &Location, pointer: &str) -> Option<Spot> {
     let sources = &documents?.loaded.sources;

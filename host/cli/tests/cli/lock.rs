@@ -79,9 +79,9 @@ fn a_driver_is_looked_at_before_it_is_used() {
     let project = project();
     let text = project.run(&["driver", "inspect", NAME]).status(0).out;
     for words in [
-        "contract  purlin:driver@0.1.0",
+        "contract  purlin:driver@0.2.0",
         "digest    sha256:",
-        "purlin:driver/types@0.1.0",
+        "purlin:driver/types@0.2.0",
         "reads and writes files, in the folders that `dirs` grants",
         "What it says of itself",
         "purlin-test/guests 1.2.3: Does whatever its inputs ask for.",
@@ -114,7 +114,7 @@ fn a_driver_is_looked_at_before_it_is_used() {
 
     let json = project.run(&["driver", "inspect", NAME, "--format", "json"]).status(0).json();
     let component = &json["components"][0];
-    assert_eq!((&json["format"], &component["contract"]), (&1.into(), &"0.1.0".into()));
+    assert_eq!((&json["format"], &component["contract"]), (&1.into(), &"0.2.0".into()));
     assert_eq!(component["size"], guests().len());
     let files = component["imports"]
         .as_array()
@@ -134,7 +134,7 @@ fn what_is_no_driver_is_told_apart() {
     project.write("torn.wasm", &guests()[..1000]);
     project.write(
         "other.wasm",
-        replaced(&guests(), b"purlin:driver/lifecycle@0.1.0", b"purlin:driver/lifecycle@0.7.0"),
+        replaced(&guests(), b"purlin:driver/lifecycle@0.2.0", b"purlin:driver/lifecycle@0.7.0"),
     );
     project.write("keyval.wasm", replaced(&guests(), b"wasi:clocks/", b"wasi:keyval/"));
     for (file, words, shown) in [

@@ -189,7 +189,7 @@ fn a_driver_that_is_not_a_component() {
 #[test]
 fn a_driver_of_another_contract() {
     let mut component = std::fs::read(adversary()).expect("the adversary");
-    let (ours, other) = (b"purlin:driver/lifecycle@0.1.0", b"purlin:driver/lifecycle@0.7.0");
+    let (ours, other) = (b"purlin:driver/lifecycle@0.2.0", b"purlin:driver/lifecycle@0.7.0");
     for at in 0..component.len() - ours.len() {
         if component[at..].starts_with(ours) {
             component[at..at + other.len()].copy_from_slice(other);

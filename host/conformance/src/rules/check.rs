@@ -226,7 +226,12 @@ async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String
             for fault in &faults {
                 if !exists(&fault.pointer) {
                     let what = format!("`{}` points into no part of the inputs", fault.pointer);
-                    bench.fail(trial, RULE, what, "a pointer into `values`, `secrets` or `params`");
+                    bench.fail(
+                        trial,
+                        RULE,
+                        what,
+                        "a pointer into `values`, `secrets`, `params` or `connection`",
+                    );
                 }
                 if fault.message.trim().is_empty() {
                     bench.fail(
@@ -259,7 +264,7 @@ fn about(pointer: &str, place: &str) -> bool {
 }
 
 fn exists(pointer: &str) -> bool {
-    ["/values", "/secrets", "/params"]
+    ["/values", "/secrets", "/params", "/connection"]
         .iter()
         .any(|part| pointer.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
         || pointer.is_empty()

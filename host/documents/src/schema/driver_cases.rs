@@ -11,6 +11,7 @@ pub(super) fn schema() -> Value {
             "values": object("What a definition gives as `inputs.values`."),
             "secrets": object("What a definition gives as `inputs.secrets`."),
             "params": object("What a developer gives."),
+            "connection": object("What a definition gives as `inputs.connection`."),
             "account": text("The definition's `driver_account`."),
         })
     };
@@ -20,7 +21,7 @@ pub(super) fn schema() -> Value {
         "description": "JSON Pointers that the driver has to name, all of them.",
         "type": "array",
         "minItems": 1,
-        "items": {"type": "string", "pattern": "^/(values|secrets|params)(/|$)"},
+        "items": {"type": "string", "pattern": "^/(values|secrets|params|connection)(/|$)"},
     });
     let skip = json!({
         "description": "Rules that the driver is not held to.",

@@ -60,11 +60,14 @@ impl fmt::Display for Need {
     }
 }
 
-/// What inputs make a driver reach for certain, by the schema of `{values, secrets, params}`.
+/// What inputs make a driver reach for certain, by the schema of `{values, secrets, params,
+/// connection}`.
 /// Secret and unknown inputs tell nothing.
 pub fn reached(schema: &serde_json::Value, inputs: &Inputs) -> Vec<Reached> {
     let mut found = Vec::new();
-    for (name, value) in [("values", &inputs.values), ("params", &inputs.params)] {
+    for (name, value) in
+        [("values", &inputs.values), ("params", &inputs.params), ("connection", &inputs.connection)]
+    {
         if let Some(schema) = schema.get("properties").and_then(|properties| properties.get(name)) {
             walk(schema, value, &mut format!("/{name}"), inputs, &mut found);
         }
@@ -112,6 +115,7 @@ fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<(String, bool)> {
         let whole = match segments.next()? {
             "values" => &inputs.values,
             "params" => &inputs.params,
+            "connection" => &inputs.connection,
             _ => return None,
         };
         segments.try_fold(whole.clone(), |value, segment| {

@@ -49,7 +49,7 @@ fn a_lost_answer_makes_nothing_twice() {
     scene.up();
     service.fault("PATCH", Fault::LoseAnswer);
     scene.wants(&size(values, 2), &none(), &none());
-    scene.fails().says("is not known");
+    scene.fails().says("the connection ended before the answer");
     scene.up();
     assert_eq!(things(&service, "changed")[0]["size"], 2);
     service.fault("DELETE", Fault::LoseAnswer);

@@ -38,7 +38,8 @@ Examples:
   purlin driver run note.wasm read made.json
   purlin driver run note.wasm delete made.json
 
-A request is an object with: key, context, inputs (values, secrets, params, account, unknown),
+A request is an object with: key, context, inputs (values, secrets, params, connection, account,
+unknown),
 before (inputs that it was made with), previous, name, id, state, idempotency_key. All can be left out
 where the function does not need them.
 
@@ -67,6 +68,10 @@ pub(crate) struct Args {
     /// `inputs.params` as JSON, in place of the request's.
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
+
+    /// `inputs.connection` as JSON, in place of the request's.
+    #[arg(long, value_name = "JSON")]
+    connection: Option<String>,
 
     /// Which resource it is, such as `note.default#shared.a`.
     #[arg(long, value_name = "KEY")]
@@ -111,6 +116,7 @@ fn reject_options(args: &Args) -> Result<(), Failure> {
         ("`--values`", args.values.is_some()),
         ("`--secrets`", args.secrets.is_some()),
         ("`--params`", args.params.is_some()),
+        ("`--connection`", args.connection.is_some()),
         ("`--key`", args.key.is_some()),
         ("`--id`", args.id.is_some()),
     ];
@@ -196,7 +202,12 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
     };
     let what = args.request.as_deref().unwrap_or("the request");
     let mut document = request::json(what, &text)?;
-    for (name, option) in [("values", &args.values), ("secrets", &args.secrets), ("params", &args.params)] {
+    for (name, option) in [
+        ("values", &args.values),
+        ("secrets", &args.secrets),
+        ("params", &args.params),
+        ("connection", &args.connection),
+    ] {
         if let Some(text) = option {
             let part = request::json(&format!("--{name}"), text)?;
             if let Some(inputs) = request::entry(&mut document, "inputs")? {
