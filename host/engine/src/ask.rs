@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_graph::NodeId;
-use purlin_model::driver::{Impact, Inputs, Observed, Subject};
+use purlin_model::driver::{Failure, Impact, Inputs, InvalidInput, Observed, Subject};
 use purlin_model::{Context, Key, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Record;
@@ -201,6 +201,16 @@ pub(crate) async fn impact(
         return Ok(Impact::default());
     }
     let impact = driver.update_impact(call, Change { state, before, after, name }).await?;
+    if !replaced && impact.replaces.is_empty() && !impact.immutable.is_empty() {
+        let fault = |pointer: String| InvalidInput {
+            message: "it cannot change once the resource exists; put back what it was, or ask for a \
+                      replacement with `--replace`"
+                .to_owned(),
+            pointer,
+        };
+        let faults = impact.immutable.into_iter().map(fault).collect();
+        return Err(CallError::Failure(Failure::InvalidInputs(faults)));
+    }
     match changes {
         true => Ok(impact),
         false => Ok(Impact { delete_before_replace: impact.delete_before_replace, ..Impact::default() }),

@@ -71,6 +71,17 @@ pub fn compare(
     Ok(differences)
 }
 
+/// A map with secret entries.
+fn secret_entries(value: Value) -> Value {
+    match value {
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(name, value)| (name, value.into_secret())).collect())
+        }
+        Value::Null => Value::Null,
+        other => other.into_secret(),
+    }
+}
+
 /// Driver and definition, the inputs, and where secrets are kept, of every resource.
 type Asked = BTreeMap<Key, ((String, String), Inputs, Value)>;
 
@@ -84,7 +95,10 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic
         let Some(node) = graph.node(id) else { continue };
         let resolved = graph.evaluate(id, &board).and_then(|resolved| {
             let refs = evaluate::references(&resolved);
-            Ok((evaluate::inputs(node, resolved, &closed)?, refs))
+            let mut inputs = evaluate::inputs(node, resolved, &closed)?;
+            // Without its driver, nobody says what is secret in a connection.
+            inputs.connection = secret_entries(inputs.connection);
+            Ok((inputs, refs))
         });
         match resolved {
             Err(faults) => errors.extend(faults),

@@ -531,7 +531,7 @@ impl Planner<'_> {
         let mut wanted = Vec::new();
         for node in level.iter().filter_map(|id| graph.node(*id)) {
             let waits = self.waiting.contains_key(&node.id);
-            if node.recipe.secret_refs.is_none()
+            if node.recipe.secret_refs.is_none() && node.recipe.connection.is_none()
                 || waits
                 || !self.is_in_scope(&Urn::new(self.context, node.key))
             {

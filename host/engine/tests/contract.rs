@@ -162,6 +162,37 @@ async fn schemas_say_what_a_change_does() {
     let refused = platform.refused(&one("zone: 1, engine: y, v: 1"), PlanOptions::default()).await;
     let [fault] = &refused[..] else { panic!("{refused:?}") };
     assert!(fault.message.contains("`engine`") && fault.message.contains("--replace"), "{}", fault.message);
+    // Whoever asks for a replacement gets it, and so does what is replaced anyway.
+    let forced = PlanOptions { replace: vec!["thing#shared.a".into()], ..PlanOptions::default() };
+    let plan = platform.plan_with(&one("zone: 1, engine: y, v: 1"), forced).await.expect("a plan");
+    assert_eq!(steps(&plan), ["replace a"]);
+    assert_eq!(platform.planned(&one("zone: 2, engine: y, v: 1")).await, ["replace a"]);
+}
+
+#[tokio::test]
+async fn what_is_not_known_yet_is_no_change_of_what_is_immutable() {
+    let platform = Platform::with(READS);
+    let both = |v: u32| documents(&[("a", &format!("v: {v}")), ("b", "engine: <a.name>, v: 1")], &[]);
+    let with_name = |v: u32| both(v).replace("v: ", "name: x, v: ");
+    platform.deploys(&with_name(1)).await;
+    let plan = platform.plan(&with_name(2)).await.expect("a plan");
+    assert!(steps(&plan).contains(&"update a".to_owned()), "{:?}", steps(&plan));
+    assert!(platform.up(&with_name(2)).await.is_success());
+}
+
+#[tokio::test]
+async fn without_a_schema_the_recorded_connection_counts() {
+    let mut platform = Platform::with(READS);
+    let driver = support::Scripted::of_types("test/scripted", READS, &["other"]);
+    platform.shelf.drivers = vec![Arc::clone(&driver)];
+    platform.driver = driver;
+    platform.deploys(&reached("host: db, key: k", "v: 1")).await;
+    assert!(platform.deploys(&reached("host: other, key: k", "v: 1")).await.is_empty());
+    let record = platform.record("shared.a").await.expect("recorded");
+    assert_eq!(
+        record.inputs.connection.get("host").and_then(|host| host.as_str().map(str::to_owned)).as_deref(),
+        Some("db")
+    );
 }
 
 #[tokio::test]

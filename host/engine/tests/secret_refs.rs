@@ -260,3 +260,21 @@ async fn offline_nothing_is_read() {
     let errors = platform.refused(&documents, PlanOptions::default()).await;
     assert!(errors[0].message.ends_with("no such store is configured"), "{errors:#?}");
 }
+
+#[tokio::test]
+async fn secrets_in_a_connection_are_read_for_plans_and_recorded_when_they_change() {
+    let platform = Platform::with(FULL);
+    let stores = Scripted::with(&[("a", WORD), ("s", "server")]);
+    let inputs = "  inputs: {connection: {host: {store: vault, ref: s}, key: {store: vault, ref: a}}}\n  criteria: [{}]";
+    let documents = documents(&[("a", "v: 1")], &[]).replacen("  criteria: [{}]", inputs, 1);
+    assert!(platform.up_with(&documents, options(&stores)).await.is_success());
+    let again = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
+    assert_eq!(steps(&again), [""; 0], "the server is the same");
+    stores.set("a", "rotated");
+    stores.asked();
+    assert!(platform.up_with(&documents, options(&stores)).await.is_success());
+    assert_eq!(stores.asked(), ["a", "s"]);
+    let key = platform.record("shared.a").await.expect("recorded").inputs.connection.get("key");
+    assert_eq!(key, Some(Value::from("rotated").into_secret()));
+    assert_eq!(platform.done().iter().filter(|call| call.starts_with("update")).count(), 0);
+}

@@ -167,6 +167,8 @@ pub struct Impact {
     pub delete_before_replace: bool,
     /// Outputs that keep their value for certain.
     pub stable_outputs: Vec<String>,
+    /// Places that change and may not, unless the resource is replaced. The schema says it, not the driver.
+    pub immutable: Vec<String>,
 }
 
 /// Why a driver could not do what it was asked.

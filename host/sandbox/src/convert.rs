@@ -294,6 +294,7 @@ impl<'a> Reader<'a> {
             replaces: impact.replaces.iter().map(|pointer| self.people(pointer)).collect(),
             delete_before_replace: impact.delete_before_replace,
             stable_outputs: impact.stable_outputs,
+            immutable: Vec::new(),
         })
     }
 

@@ -79,14 +79,16 @@ impl Task<'_> {
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
                 // The one that goes when this one is there. Ids of another driver say nothing to this one.
                 let replaced = record.filter(|_| matches!(instead_of, InsteadOf::Copy(_)));
+                // Where documents say that the new one comes first, it does or it fails.
+                let may_go_first = node.lifecycle.delete_before_replace != Some(false);
                 let known = replaced.filter(|record| fate::made_it(&**driver, record));
                 let replaces = known.map(|record| &record.state.id);
                 let result = patiently(&self.shared.cancel, self.effort, || {
                     driver.create(&call, &prepared.inputs, made.name.expose(), replaces)
                 })
                 .await;
-                if let (Err(CallError::Failure(Failure::NeedsDeleteBefore(_))), Some(old)) =
-                    (&result, replaced)
+                if let (true, Err(CallError::Failure(Failure::NeedsDeleteBefore(_))), Some(old)) =
+                    (may_go_first, &result, replaced)
                 {
                     // It made nothing. The one that is there goes now, and not after this call.
                     drop(side);
@@ -284,7 +286,7 @@ impl Task<'_> {
         // In which order it is replaced was decided with the plan.
         let name = record.name.expose();
         let impact = match fate::made_it(driver, record) {
-            true => ask::impact(driver, call, &record.state, &record.inputs, &inputs, name, false).await?,
+            true => ask::impact(driver, call, &record.state, &record.inputs, &inputs, name, certain).await?,
             false => Impact::default(),
         };
         let mut changes = diff::inputs(Some(&record.inputs), &inputs);

@@ -34,7 +34,11 @@ impl Rules {
 /// What of a connection tells one system from another; null where nothing does.
 fn identity(manifest: &Manifest, type_name: &str, connection: &Value) -> Value {
     let part = manifest.schema(type_name).and_then(|schema| {
-        replacing_part(&schema.inputs, property(&schema.inputs, &schema.inputs, "connection")?, connection)
+        replacing_part(
+            &schema.inputs,
+            property(&schema.inputs, &schema.inputs, "connection")?,
+            Some(connection),
+        )
     });
     part.unwrap_or(Value::Null)
 }
@@ -54,7 +58,9 @@ pub(crate) fn is_same_system(manifest: &Manifest, record: &Record, current: &Val
 /// Inputs that are recorded, with the current connection; none where that leads to another system, or is
 /// the recorded one.
 pub(crate) fn reached(manifest: &Manifest, record: &Record, current: &Value) -> Option<Inputs> {
-    let changes = !matches!(current, Value::Null) && record.inputs.connection != *current;
+    // Where nobody says what tells one system from another, the recorded connection leads to the right one.
+    let is_told = record.urn.key().is_some_and(|key| manifest.schema(key.type_name()).is_some());
+    let changes = is_told && !matches!(current, Value::Null) && record.inputs.connection != *current;
     let reached = || Inputs { connection: current.clone(), ..record.inputs.clone() };
     (changes && is_same_system(manifest, record, current)).then(reached)
 }

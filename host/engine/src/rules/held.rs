@@ -5,9 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use purlin_model::driver::{
-    Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState,
-};
+use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
 use purlin_model::{Grants, Label};
 use purlin_sandbox::{CallError, Change};
 
@@ -121,16 +119,7 @@ impl Driver for Held {
         let mut impact = self.driver.update_impact(call, change).await?;
         let Some(schema) = self.manifest.schema(call.subject.key.type_name()) else { return Ok(impact) };
         let Changed { replaces, immutable } = changed(&schema.inputs, change.before, change.after);
-        if !immutable.is_empty() {
-            let fault = |pointer: String| InvalidInput {
-                message: "it cannot change once the resource exists; put back what it was, or ask for a \
-                          replacement with `--replace`"
-                    .to_owned(),
-                pointer,
-            };
-            let faults = immutable.into_iter().map(fault).collect();
-            return Err(CallError::Failure(Failure::InvalidInputs(faults)));
-        }
+        impact.immutable = immutable;
         for pointer in replaces {
             // Of a driver that replaces all, nothing more is to be said.
             if !impact.replaces.iter().any(|known| known.is_empty() || *known == pointer) {

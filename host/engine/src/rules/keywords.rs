@@ -54,12 +54,28 @@ impl Walk<'_> {
         }
         let rules = resolved(self.root, rules);
         if says(rules, IMMUTABLE) {
-            self.found.immutable.push(self.path.clone());
+            // What is not known yet is judged when it is known.
+            if !after.is_some_and(Value::has_unknown) {
+                self.found.immutable.push(self.path.clone());
+            }
             return;
         }
         if says(rules, REPLACES) {
             self.found.replaces.push(self.path.clone());
             return;
+        }
+        let list = |value: Option<&Value>| match value.map(Value::exposed) {
+            Some(Value::List(items)) => items.iter().cloned().collect::<Vec<Value>>(),
+            _ => Vec::new(),
+        };
+        if let Some(rules) = rules.get("items") {
+            // What comes and goes at the end changes none of those that stay.
+            for (index, (before, after)) in list(before).iter().zip(&list(after)).enumerate() {
+                let length = self.path.len();
+                self.path.push_str(&format!("/{index}"));
+                self.compare(rules, Some(before), Some(after), depth + 1);
+                self.path.truncate(length);
+            }
         }
         let within = |value: Option<&Value>, name: &str| value.and_then(|value| value.get(name));
         for name in names(rules) {
@@ -73,18 +89,27 @@ impl Walk<'_> {
     }
 }
 
-/// The part of a value that a schema marks with [`REPLACES`].
-pub(super) fn replacing_part(root: &Json, rules: &Json, value: &Value) -> Option<Value> {
-    let rules = resolved(root, rules);
-    if says(rules, REPLACES) {
-        return Some(value.clone());
+/// The part of a value that a schema marks with [`REPLACES`], with the defaults of what is not there: a
+/// default that a later version of the driver brings is what there was before.
+pub(super) fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Option<Value> {
+    fn part(root: &Json, rules: &Json, value: Option<&Value>, depth: usize) -> Option<Value> {
+        let rules = resolved(root, rules);
+        let default = || rules.get("default").map(|default| Value::from(default.clone()));
+        if says(rules, REPLACES) {
+            return value.cloned().or_else(default);
+        }
+        if depth > MOST_STEPS {
+            return None;
+        }
+        let value = value.cloned().or_else(default);
+        let parts = names(rules).filter_map(|name| {
+            let value = value.as_ref().and_then(|value| value.get(name));
+            Some((Arc::from(name), part(root, property(root, rules, name)?, value.as_ref(), depth + 1)?))
+        });
+        let parts: Map = parts.collect();
+        (!parts.is_empty()).then_some(Value::Map(parts))
     }
-    let Value::Map(map) = value.exposed() else { return None };
-    let parts = map.iter().filter_map(|(name, value)| {
-        Some((Arc::clone(name), replacing_part(root, property(root, rules, name)?, value)?))
-    });
-    let parts: Map = parts.collect();
-    (!parts.is_empty()).then_some(Value::Map(parts))
+    part(root, rules, value, 0)
 }
 
 /// Keeps what was told once where it is not told again.
@@ -199,6 +224,30 @@ mod tests {
             map.insert("name".into(), Value::unknown());
         }
         assert_eq!(changed(&schema(), &before, &unknown).replaces, ["/values/name"]);
+    }
+
+    #[test]
+    fn items_of_lists_are_compared_one_by_one() {
+        let schema = json!({"properties": {"values": {"properties": {"disks": {"items": {
+            "properties": {"kind": {"x-purlin-replaces": true}, "size": {}},
+        }}}}}});
+        let of = |disks: Json| inputs(json!({"disks": disks}), json!({}));
+        let before = of(json!([{"kind": "a", "size": 1}, {"kind": "b", "size": 1}]));
+        let found = |disks| changed(&schema, &before, &of(disks)).replaces;
+        assert_eq!(found(json!([{"kind": "a", "size": 2}, {"kind": "c"}])), ["/values/disks/1/kind"]);
+        assert!(found(json!([{"kind": "a"}, {"kind": "b"}, {"kind": "c"}])).is_empty());
+    }
+
+    #[test]
+    fn a_default_that_a_later_version_brings_is_no_other_system() {
+        let rules = json!({"properties": {
+            "host": {"x-purlin-replaces": true},
+            "port": {"x-purlin-replaces": true, "default": 1},
+            "tls": {"properties": {"host": {"x-purlin-replaces": true, "default": "h"}, "key": {}}},
+        }});
+        let part = |value: Json| replacing_part(&rules, &rules, Some(&value.into()));
+        assert_eq!(part(json!({"host": "a"})), part(json!({"host": "a", "port": 1, "tls": {"key": 1}})));
+        assert_ne!(part(json!({"host": "a"})), part(json!({"host": "a", "port": 2})));
     }
 
     #[test]

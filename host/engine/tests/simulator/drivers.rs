@@ -294,7 +294,11 @@ impl Driver for SimDriver {
         replaces.dedup();
         let stable = if self.kind.promises { vec!["id".to_owned()] } else { Vec::new() };
         let delete_before_replace = self.kind.deletes_first;
-        self.answer(under, Impact { replaces, delete_before_replace, stable_outputs: stable }).await
+        self.answer(
+            under,
+            Impact { replaces, delete_before_replace, stable_outputs: stable, ..Impact::default() },
+        )
+        .await
     }
 
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {

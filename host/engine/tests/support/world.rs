@@ -93,6 +93,16 @@ impl Scripted {
         Self::with_outputs(name, implements, true.into())
     }
 
+    /// One that knows these types only.
+    pub(crate) fn of_types(name: &str, implements: Implements, types: &[&str]) -> Arc<Self> {
+        let mut scripted = Self::with_outputs(name, implements, true.into());
+        let own = Arc::get_mut(&mut scripted).expect("it is nobody else's yet");
+        let schema = own.manifest.types[0].clone();
+        own.manifest.types =
+            types.iter().map(|name| TypeSchema { type_name: (*name).into(), ..schema.clone() }).collect();
+        scripted
+    }
+
     /// One with a schema of its outputs.
     pub(crate) fn with_outputs(name: &str, implements: Implements, outputs: serde_json::Value) -> Arc<Self> {
         // What has a param `data` holds data.
@@ -368,7 +378,12 @@ impl Driver for Scripted {
         let slow = text(change.after, "slow").and_then(|ms| ms.parse().ok()).unwrap_or(0);
         tokio::time::sleep(Duration::from_millis(slow)).await;
         let first = change.after.params.get("first").is_some();
-        Ok(Impact { replaces, delete_before_replace: first, stable_outputs: vec!["id".into()] })
+        Ok(Impact {
+            replaces,
+            delete_before_replace: first,
+            stable_outputs: vec!["id".into()],
+            ..Impact::default()
+        })
     }
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose();
