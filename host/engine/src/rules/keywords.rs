@@ -65,7 +65,7 @@ impl Walk<'_> {
             return;
         }
         let list = |value: Option<&Value>| match value.map(Value::exposed) {
-            Some(Value::List(items)) => items.iter().cloned().collect::<Vec<Value>>(),
+            Some(Value::List(items)) => items.to_vec(),
             _ => Vec::new(),
         };
         if let Some(rules) = rules.get("items") {
