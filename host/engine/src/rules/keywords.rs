@@ -64,13 +64,11 @@ impl Walk<'_> {
             self.found.replaces.push(self.path.clone());
             return;
         }
-        let list = |value: Option<&Value>| match value.map(Value::exposed) {
-            Some(Value::List(items)) => items.to_vec(),
-            _ => Vec::new(),
-        };
-        if let Some(rules) = rules.get("items") {
+        if let (Some(rules), Some(Value::List(before)), Some(Value::List(after))) =
+            (rules.get("items"), before.map(Value::exposed), after.map(Value::exposed))
+        {
             // What comes and goes at the end changes none of those that stay.
-            for (index, (before, after)) in list(before).iter().zip(&list(after)).enumerate() {
+            for (index, (before, after)) in before.iter().zip(after.iter()).enumerate() {
                 let length = self.path.len();
                 self.path.push_str(&format!("/{index}"));
                 self.compare(rules, Some(before), Some(after), depth + 1);
