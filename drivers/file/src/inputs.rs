@@ -2,6 +2,7 @@
 
 use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw};
 
+// ANCHOR: described
 /// Path, content and mode.
 #[derive(Inputs)]
 pub struct FileInputs {
@@ -37,6 +38,7 @@ pub(crate) struct FileOutputs {
     /// The SHA-256 digest of its content, in hexadecimal.
     pub(crate) sha256: String,
 }
+// ANCHOR_END: described
 
 impl FileInputs {
     /// The path, written in the one way that there is.

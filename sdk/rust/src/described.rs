@@ -82,3 +82,216 @@ fn leave_optional_groups_out(inputs: &mut Value) {
 pub fn writable<T: Serialize>(default: T) -> T {
     default
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::{Failure, Input, Inputs, Object, Outputs, Raw, State, TypeSchema};
+
+    #[derive(Inputs)]
+    struct Given {
+        values: Values,
+        secrets: Secrets,
+        connection: Connection,
+    }
+
+    #[derive(Input)]
+    #[input(holds_data = "every table")]
+    struct Values {
+        /// The name
+        /// of it.
+        #[input(replaces, pattern = "^[a-z]+$", max_length = LONGEST, example = "shop")]
+        name: String,
+        #[input(immutable)]
+        engine: Option<Engine>,
+        /// Gibibytes.
+        #[input(default = 10, min = 1, max = 64)]
+        size: u8,
+        #[input(default)]
+        disks: Vec<Disk>,
+        #[input(default = "eu")]
+        region: String,
+    }
+
+    const LONGEST: usize = 63;
+
+    #[derive(Debug, Input, PartialEq)]
+    #[serde(rename_all = "kebab-case")]
+    enum Engine {
+        Plain,
+        InMemory,
+    }
+
+    #[derive(Input, serde::Serialize)]
+    struct Disk {
+        #[serde(rename = "type")]
+        #[input(replaces)]
+        kind: String,
+    }
+
+    #[derive(Input)]
+    struct Secrets {
+        password: Option<String>,
+    }
+
+    #[derive(Input)]
+    #[input(open)]
+    struct Connection {
+        #[input(replaces, reaches = "tcp", port = 5432)]
+        host: String,
+        #[input(secret)]
+        key: Option<String>,
+    }
+
+    #[derive(Outputs)]
+    struct Told {
+        /// Where it is.
+        host: String,
+        #[output(secret, write_once)]
+        token: Option<String>,
+        #[output(secret)]
+        password: String,
+    }
+
+    #[test]
+    fn one_description_gives_the_schema_of_inputs() {
+        let schema = TypeSchema::of::<Given, Object>("store");
+        assert_eq!(schema.type_name, "store");
+        let expected = json!({
+            "type": "object",
+            "required": ["values", "connection"],
+            "properties": {
+                "values": {
+                    "type": "object",
+                    "required": ["name"],
+                    "additionalProperties": false,
+                    "x-purlin-holds-data": "every table",
+                    "properties": {
+                        "name": {
+                            "type": "string", "description": "The name\nof it.", "x-purlin-replaces": true,
+                            "pattern": "^[a-z]+$", "maxLength": 63, "examples": ["shop"],
+                        },
+                        "engine": {
+                            "anyOf": [{"type": "string", "enum": ["plain", "in-memory"]}, {"type": "null"}],
+                            "x-purlin-immutable": true,
+                        },
+                        "size": {
+                            "type": "integer", "description": "Gibibytes.", "minimum": 1, "maximum": 64, "default": 10,
+                        },
+                        "disks": {
+                            "type": "array",
+                            "default": [],
+                            "items": {
+                                "type": "object",
+                                "required": ["type"],
+                                "additionalProperties": false,
+                                "properties": {"type": {"type": "string", "x-purlin-replaces": true}},
+                            },
+                        },
+                        "region": {"type": "string", "default": "eu"},
+                    },
+                },
+                "secrets": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "properties": {"password": {"type": ["string", "null"]}},
+                },
+                "connection": {
+                    "type": "object",
+                    "required": ["host"],
+                    "properties": {
+                        "host": {
+                            "type": "string", "x-purlin-replaces": true, "x-purlin-reaches": "tcp", "x-purlin-port": 5432,
+                        },
+                        "key": {"type": ["string", "null"], "writeOnly": true},
+                    },
+                },
+            },
+        });
+        assert_eq!(schema.inputs, expected, "{:#}", schema.inputs);
+    }
+
+    #[test]
+    fn the_same_description_reads_inputs() {
+        let read = |values| {
+            Raw::<Given>::new(json!({
+                "values": values, "secrets": {}, "params": {}, "connection": {"host": "h", "more": 1},
+            }))
+            .parse()
+        };
+        let given = read(json!({"name": "a", "engine": "in-memory", "disks": [{"type": "ssd"}]})).expect("read");
+        let Values { name, engine, size, disks, region } = given.values;
+        assert_eq!((&*name, engine, size, &*region), ("a", Some(Engine::InMemory), 10, "eu"));
+        assert_eq!(disks.first().map(|disk| disk.kind.as_str()), Some("ssd"));
+        assert!(given.secrets.password.is_none() && given.connection.key.is_none());
+        assert_eq!(given.connection.host, "h");
+        let wrong = read(json!({"name": "a", "size": "big", "disks": [{"kind": "ssd"}], "disk": 1}));
+        let Err(Failure::InvalidInputs(faults)) = wrong else { panic!("this does not fit") };
+        let mut places: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+        places.sort_unstable();
+        assert_eq!(places, ["/values/disk", "/values/disks/0", "/values/disks/0/kind", "/values/size"]);
+    }
+
+    #[test]
+    fn outputs_are_told_as_they_are_described() {
+        let expected = json!({
+            "type": "object",
+            "required": ["host", "password"],
+            "properties": {
+                "host": {"type": "string", "description": "Where it is."},
+                "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
+                "password": {"type": "string", "writeOnly": true},
+            },
+        });
+        assert_eq!(TypeSchema::of::<Given, Told>("*").outputs, expected);
+        let told = |token: Option<&str>| {
+            let told =
+                Told { host: "h".to_owned(), token: token.map(str::to_owned), password: "p".to_owned() };
+            State::new("id").told(&told).expect("told")
+        };
+        let first = told(Some("t"));
+        assert_eq!(json!([first.outputs, first.secrets]), json!([{"host": "h"}, {"token": "t", "password": "p"}]));
+        assert_eq!(json!(told(None).secrets), json!({"password": "p"}), "what is not there is left out");
+    }
+
+    #[test]
+    fn tables_are_written_below_their_lines() {
+        let schema = TypeSchema::of::<Given, Told>("store");
+        let types = [crate::glue::raw::TypeSchema {
+            type_name: schema.type_name,
+            inputs: schema.inputs.to_string(),
+            outputs: schema.outputs.to_string(),
+        }];
+        let text = "# A\n\n<!-- inputs of store -->\n| old |\n\n<!-- outputs -->\nB\n";
+        let written = crate::table::written(text, &types).expect("written");
+        let expected = "\
+# A
+
+<!-- inputs of store -->
+| input | type | default | meaning |
+|---|---|---|---|
+| `values.name` | text | required | The name of it. A change replaces the resource. |
+| `values.engine` | `plain`, `in-memory` | – | It cannot be changed. |
+| `values.size` | whole number, 1 to 64 | `10` | Gibibytes. |
+| `values.disks` | list | `[]` |  |
+| `values.disks[].type` | text | required | A change replaces the resource. |
+| `values.region` | text | `eu` |  |
+| `secrets.password` | text | – |  |
+| `connection.host` | text | required | A change replaces the resource. |
+| `connection.key` | text | – | It is secret. |
+
+<!-- outputs -->
+| output | type | meaning |
+|---|---|---|
+| `host` | text | Where it is. |
+| `token` | text | Only the answer to `create` has it. It is secret. |
+| `password` | text | It is secret. |
+B
+";
+        assert_eq!(written, expected);
+        assert_eq!(crate::table::written(&written, &types).as_deref(), Ok(expected), "once more");
+        assert!(crate::table::written("<!-- inputs of other -->\n", &types).is_err());
+        assert!(crate::table::written("none\n", &types).is_err());
+    }
+}

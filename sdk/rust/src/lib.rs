@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+// The derive macros name this crate as drivers do.
+#[cfg(test)]
+extern crate self as purlin_sdk;
+
 #[doc(hidden)]
 pub mod bindings;
 pub mod described;
