@@ -120,6 +120,8 @@ fn kind(rules: &Value) -> String {
 fn bounds(rules: &Value) -> String {
     match (rules.get("minimum"), rules.get("maximum")) {
         (Some(low), Some(high)) => format!(", {low} to {high}"),
+        // Rust's unsigned numbers say so of themselves.
+        (Some(low), None) if low == &Value::from(0) => String::new(),
         (Some(low), None) => format!(", at least {low}"),
         (None, Some(high)) => format!(", at most {high}"),
         (None, None) => String::new(),
