@@ -237,5 +237,6 @@ fn the_name_and_place_of_a_manifest_are_no_secrets() {
 
 #[test]
 fn the_readme_has_the_table_of_the_schema() {
-    testing::agrees::<Template>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README agrees");
+    testing::agrees::<Template>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
+        .expect("the README agrees");
 }

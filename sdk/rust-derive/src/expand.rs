@@ -4,8 +4,8 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Fields, GenericArgument, Ident, Lit, PathArguments,
-    Type, parse_quote,
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Fields, GenericArgument, Ident, Lit,
+    PathArguments, Type, parse_quote,
 };
 
 use crate::attributes::{Place, Said, read};
@@ -44,7 +44,8 @@ pub(crate) fn expand(role: Role, item: &DeriveInput) -> syn::Result<TokenStream>
             for variant in &data.variants {
                 let said = read(role, Place::Type, &variant.attrs)?;
                 let (attributes, name) = (said.attributes, &variant.ident);
-                let fields = variant.fields.iter().map(|field| copy.field(field)).collect::<syn::Result<Vec<_>>>()?;
+                let fields =
+                    variant.fields.iter().map(|field| copy.field(field)).collect::<syn::Result<Vec<_>>>()?;
                 variants.push(match &variant.fields {
                     Fields::Unit => quote!(#(#attributes)* #name),
                     Fields::Unnamed(_) => quote!(#(#attributes)* #name(#(#fields),*)),
@@ -119,7 +120,9 @@ impl<'a> Copy<'a> {
             let path = function.to_string();
             attributes.push(parse_quote!(#[serde(default = #path)]));
             let value = match default {
-                Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => quote!(::core::convert::From::from(#text)),
+                Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => {
+                    quote!(::core::convert::From::from(#text))
+                }
                 Some(value) => quote!(#value),
                 None => quote!(<#of as ::core::default::Default>::default()),
             };
@@ -131,7 +134,8 @@ impl<'a> Copy<'a> {
         if self.role == Role::Outputs {
             if let Some(within) = within_option(of) {
                 let within = quote!(#within).to_string();
-                attributes.push(parse_quote!(#[serde(skip_serializing_if = "::core::option::Option::is_none")]));
+                attributes
+                    .push(parse_quote!(#[serde(skip_serializing_if = "::core::option::Option::is_none")]));
                 attributes.push(parse_quote!(#[schemars(with = #within)]));
             }
             if let (Some(span), Some(name)) = (said.secret, &field.ident) {

@@ -220,7 +220,8 @@ mod tests {
             }))
             .parse()
         };
-        let given = read(json!({"name": "a", "engine": "in-memory", "disks": [{"type": "ssd"}]})).expect("read");
+        let given =
+            read(json!({"name": "a", "engine": "in-memory", "disks": [{"type": "ssd"}]})).expect("read");
         let Values { name, engine, size, disks, region } = given.values;
         assert_eq!((&*name, engine, size, &*region), ("a", Some(Engine::InMemory), 10, "eu"));
         assert_eq!(disks.first().map(|disk| disk.kind.as_str()), Some("ssd"));
@@ -251,7 +252,10 @@ mod tests {
             State::new("id").told(&told).expect("told")
         };
         let first = told(Some("t"));
-        assert_eq!(json!([first.outputs, first.secrets]), json!([{"host": "h"}, {"token": "t", "password": "p"}]));
+        assert_eq!(
+            json!([first.outputs, first.secrets]),
+            json!([{"host": "h"}, {"token": "t", "password": "p"}])
+        );
         assert_eq!(json!(told(None).secrets), json!({"password": "p"}), "what is not there is left out");
     }
 

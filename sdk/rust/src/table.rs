@@ -15,7 +15,8 @@ pub(crate) fn written(text: &str, types: &[TypeSchema]) -> Result<String, String
         written.push_str(line);
         written.push('\n');
         let mark = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
-        let Some(mark) = mark.filter(|mark| matches!(mark.split(' ').next(), Some("inputs" | "outputs"))) else {
+        let Some(mark) = mark.filter(|mark| matches!(mark.split(' ').next(), Some("inputs" | "outputs")))
+        else {
             continue;
         };
         let (what, of) = mark.split_once(" of ").unzip();
@@ -89,8 +90,10 @@ fn each(rules: &Value, path: &str, depth: usize, tell: &mut dyn FnMut(&str, &Val
 /// What fits, in a few words.
 fn kind(rules: &Value) -> String {
     let forms = ["oneOf", "anyOf"].iter().filter_map(|keyword| rules.get(*keyword)?.as_array());
-    let forms: Vec<&Value> = forms.flatten().filter(|form| form.get("type") != Some(&"null".into())).collect();
-    let of_enum = rules.get("enum").and_then(Value::as_array).into_iter().flatten().filter(|one| !one.is_null());
+    let forms: Vec<&Value> =
+        forms.flatten().filter(|form| form.get("type") != Some(&"null".into())).collect();
+    let of_enum =
+        rules.get("enum").and_then(Value::as_array).into_iter().flatten().filter(|one| !one.is_null());
     let constants: Vec<String> =
         forms.iter().filter_map(|form| form.get("const")).chain(of_enum).map(code).collect();
     if !constants.is_empty() {

@@ -158,7 +158,8 @@ mod tests {
             files.iter().find(|(path, _)| path == "purlin/src/bindings.rs").expect("bindings");
         assert!(bindings.contains("path: \"wit\""), "{bindings}");
         assert!(manifest.contains("\npurlin-sdk-derive = { path = \"derive\", "), "{manifest}");
-        for (given, there) in [("purlin/src/", "sdk/rust/src"), ("purlin/derive/src/", "sdk/rust-derive/src")] {
+        for (given, there) in [("purlin/src/", "sdk/rust/src"), ("purlin/derive/src/", "sdk/rust-derive/src")]
+        {
             let there = sources(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(there));
             let given = files.iter().filter(|(path, _)| path.starts_with(given)).count();
             assert_eq!(given, there, "every file of the SDK is given");
