@@ -13,7 +13,11 @@ fn what_cannot_be_described_is_rejected() {
         (Role::Inputs, "enum A { B }", "has to be a struct with named fields"),
         (Role::Input, "struct A(String);", "a struct with named fields, or an enum"),
         (Role::Input, "struct A<T> { a: T }", "a type with parameters"),
-        (Role::Input, "struct A { #[input(replace)] a: u8 }", "`replace` is not known here; there are default"),
+        (
+            Role::Input,
+            "struct A { #[input(replace)] a: u8 }",
+            "`replace` is not known here; there are default",
+        ),
         (Role::Input, "struct A { #[input(replaces = 1)] a: u8 }", "unexpected token"),
         (Role::Input, "struct A { #[input(min)] a: u8 }", "write `min = …`"),
         (Role::Input, "struct A { #[input(max(1))] a: u8 }", "write `name = value`"),
