@@ -173,7 +173,7 @@ mod tests {
                             "pattern": "^[a-z]+$", "maxLength": 63, "examples": ["shop"],
                         },
                         "engine": {
-                            "anyOf": [{"type": "string", "enum": ["plain", "in-memory"]}, {"type": "null"}],
+                            "type": ["string", "null"], "enum": ["plain", "in-memory", null],
                             "x-purlin-immutable": true,
                         },
                         "size": {
