@@ -34,7 +34,8 @@ pub(crate) enum Kind {
     Bytes,
 }
 
-/// The shape of it, and what it is kept for.
+/// The shape of it, and what it is kept for. Most of it matters to one kind only, so it is assumed: a plan
+/// for a password need not show the words of a pet.
 #[derive(Clone, Debug, Input, Serialize)]
 pub(crate) struct Values {
     /// What is drawn.
@@ -45,48 +46,48 @@ pub(crate) struct Values {
     #[input(min = 1, max = LONGEST)]
     pub(crate) length: Option<usize>,
     /// Whether a password has small letters.
-    #[input(default = true)]
+    #[input(assumed = true)]
     pub(crate) lower: bool,
     /// Whether a password has capital letters.
-    #[input(default = true)]
+    #[input(assumed = true)]
     pub(crate) upper: bool,
     /// Whether a password has digits.
-    #[input(default = true)]
+    #[input(assumed = true)]
     pub(crate) digits: bool,
     /// Whether a password has signs.
-    #[input(default = true)]
+    #[input(assumed = true)]
     pub(crate) special: bool,
     /// Which signs. Those of the default need no encoding in a URL.
-    #[input(default = SPECIAL.to_owned())]
+    #[input(assumed = SPECIAL.to_owned())]
     pub(crate) special_characters: String,
     /// How many small letters a password has at least.
-    #[input(default = 0)]
+    #[input(assumed = 0)]
     pub(crate) min_lower: usize,
     /// How many capital letters a password has at least.
-    #[input(default = 0)]
+    #[input(assumed = 0)]
     pub(crate) min_upper: usize,
     /// How many digits a password has at least.
-    #[input(default = 0)]
+    #[input(assumed = 0)]
     pub(crate) min_digits: usize,
     /// How many signs a password has at least.
-    #[input(default = 0)]
+    #[input(assumed = 0)]
     pub(crate) min_special: usize,
     /// The lowest integer.
-    #[input(default = 0)]
+    #[input(assumed = 0)]
     pub(crate) min: i64,
     /// The highest integer.
-    #[input(default = 2_147_483_647)]
+    #[input(assumed = 2_147_483_647)]
     pub(crate) max: i64,
     /// What stands between the words of a pet.
-    #[input(default = "-")]
+    #[input(assumed = "-")]
     pub(crate) separator: String,
     /// What stands before the words of a pet, or before an id.
-    #[input(default)]
+    #[input(assumed)]
     pub(crate) prefix: String,
     /// Whether `value` is a secret output. By default those of the kinds `password` and `bytes` are.
     pub(crate) secret: Option<bool>,
     /// Any values. When one of them changes, a new value is drawn.
-    #[input(default)]
+    #[input(assumed)]
     pub(crate) keepers: Object,
 }
 

@@ -67,6 +67,7 @@ fn known(role: Role, place: Place) -> &'static [&'static str] {
         (Role::Input, Place::Type) => &["holds_data", "open"],
         (Role::Input, Place::Field) => &[
             "default",
+            "assumed",
             "min",
             "max",
             "min_length",
@@ -131,6 +132,10 @@ impl Said {
                 self.secret = Some(meta.span());
             }
             ("default", _) => self.default = Some(value(meta)?.cloned()),
+            ("assumed", _) => {
+                extend("x-purlin-assumed", quote!(true));
+                self.default = Some(value(meta)?.cloned());
+            }
             ("holds_data", _) => match value(meta)? {
                 Some(value) => extend("x-purlin-holds-data", quote!(#value)),
                 None => extend("x-purlin-holds-data", quote!(true)),

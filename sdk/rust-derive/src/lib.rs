@@ -23,7 +23,8 @@ pub fn inputs(item: TokenStream) -> TokenStream {
 ///
 /// | attribute | means |
 /// |---|---|
-/// | `default`, `default = 5432` | the input can be left out |
+/// | `default`, `default = 5432` | the input can be left out; the host fills it in, shows and records it |
+/// | `assumed`, `assumed = 5432` | the input can be left out; the driver alone knows what it takes then |
 /// | `min`, `max`, `min_length`, `max_length`, `min_items`, `max_items`, `pattern`, `format` | what fits |
 /// | `example = "eu-1"` | a value that fits |
 /// | `replaces` | a change replaces the resource |

@@ -47,7 +47,8 @@ fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Leaves out names of Rust's number types, and defaults that are nothing.
+/// Leaves out names of Rust's number types, and defaults that are nothing. What a driver assumes is no
+/// default, which the host would fill in; it is told in words.
 fn tidy(schema: &mut Schema) {
     transform_subschemas(&mut tidy, schema);
     let is_of_numbers = |format: &str| {
@@ -56,8 +57,25 @@ fn tidy(schema: &mut Schema) {
     if schema.get("format").and_then(Value::as_str).is_some_and(is_of_numbers) {
         schema.remove("format");
     }
-    if schema.get("default").is_some_and(Value::is_null) {
-        schema.remove("default");
+    let is_assumed = schema.remove("x-purlin-assumed").is_some();
+    if is_assumed || schema.get("default").is_some_and(Value::is_null) {
+        let default = schema.remove("default").filter(|default| is_assumed && !is_empty(default));
+        if let Some(default) = default {
+            let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+            let text = format!("{text} By default {}.", crate::table::code(&default)).trim_start().to_owned();
+            schema.insert("description".to_owned(), text.into());
+        }
+    }
+}
+
+/// Whether a default is as good as none.
+fn is_empty(default: &Value) -> bool {
+    match default {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -112,6 +130,9 @@ mod tests {
         disks: Vec<Disk>,
         #[input(default = "eu")]
         region: String,
+        /// How long to wait.
+        #[input(assumed = 30)]
+        seconds: u16,
     }
 
     const LONGEST: usize = 63;
@@ -190,6 +211,10 @@ mod tests {
                             },
                         },
                         "region": {"type": "string", "default": "eu"},
+                        "seconds": {
+                            "type": "integer", "description": "How long to wait. By default `30`.",
+                            "minimum": 0, "maximum": 65535,
+                        },
                     },
                 },
                 "secrets": {
@@ -222,8 +247,8 @@ mod tests {
         };
         let given =
             read(json!({"name": "a", "engine": "in-memory", "disks": [{"type": "ssd"}]})).expect("read");
-        let Values { name, engine, size, disks, region } = given.values;
-        assert_eq!((&*name, engine, size, &*region), ("a", Some(Engine::InMemory), 10, "eu"));
+        let Values { name, engine, size, disks, region, seconds } = given.values;
+        assert_eq!((&*name, engine, size, &*region, seconds), ("a", Some(Engine::InMemory), 10, "eu", 30));
         assert_eq!(disks.first().map(|disk| disk.kind.as_str()), Some("ssd"));
         assert!(given.secrets.password.is_none() && given.connection.key.is_none());
         assert_eq!(given.connection.host, "h");
@@ -281,6 +306,7 @@ mod tests {
 | `values.disks` | list | `[]` |  |
 | `values.disks[].type` | text | required | A change replaces the resource. |
 | `values.region` | text | `eu` |  |
+| `values.seconds` | whole number, 0 to 65535 | – | How long to wait. By default `30`. |
 | `secrets.password` | text | – |  |
 | `connection.host` | text | required | A change replaces the resource. |
 | `connection.key` | text | – | It is secret. |

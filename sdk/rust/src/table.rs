@@ -132,7 +132,7 @@ fn bounds(rules: &Value) -> String {
 }
 
 /// A value as it is written in a document.
-fn code(value: &Value) -> String {
+pub(crate) fn code(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() => format!("`{text}`"),
         other => format!("`{other}`"),
