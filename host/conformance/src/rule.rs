@@ -85,7 +85,7 @@ pub static RULES: &[Rule] = &[
     new(
         "check.faults",
         "check names every fault with its place",
-        "Wrong inputs are refused as `invalid-inputs`, with every fault at once, each with a pointer to its place or to what holds it. Tried are the case's `invalid` and values of another type than the schema says.",
+        "Wrong inputs are refused as `invalid-inputs`, with every fault at once, each with a pointer to its place or to what holds it. Tried are the case's `invalid`, of which the driver has to name what its schema does not refuse, and values of another type than the schema says.",
         "People mend all of it in one go, and are shown the line.",
     ),
     new(

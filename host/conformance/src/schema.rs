@@ -36,6 +36,11 @@ pub(crate) fn misfit(validator: &Validator, document: &Json) -> Option<String> {
     Some(if place.is_empty() { masked } else { format!("`{place}`: {masked}") })
 }
 
+/// Where a document does not fit, as pointers.
+pub(crate) fn misfits(validator: &Validator, document: &Json) -> Vec<String> {
+    validator.iter_errors(document).map(|error| error.instance_path().to_string()).collect()
+}
+
 /// `examples` and `default`s that do not fit where they stand, as place and reason.
 pub(crate) fn bad_examples(schema: &Json) -> Vec<String> {
     let mut faults = Vec::new();

@@ -1,7 +1,7 @@
 //! Changes: what is done in place, and what replaces.
 
 use purlin_model::Value;
-use purlin_model::driver::{Impact, Inputs, Observed, ResourceState};
+use purlin_model::driver::{Impact, Inputs, Observed, ResourceState, keywords};
 use purlin_sandbox::{CallError, Change};
 
 use super::cut::Updated;
@@ -72,9 +72,13 @@ async fn checked(
     }
 }
 
+/// What the change would do: what the driver says, and what its schema says.
 async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<Impact> {
     match bench.impact(trial, change).await.answer {
-        Ok(impact) => Some(impact),
+        Ok(mut impact) => {
+            keywords::judge(&trial.schema.inputs, change.before, change.after, &mut impact);
+            Some(impact)
+        }
         Err(error) => {
             if !is_broken(&error) {
                 bench.fail(trial, "impact.agrees", "`update-impact` fails", "what the change would do");
@@ -253,7 +257,7 @@ async fn replace(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) 
                 RULE,
                 what,
                 "the places that replace",
-                Some("mend the case, or `update-impact`"),
+                Some("mend the case, put `x-purlin-replaces` into the schema, or mend `update-impact`"),
             );
         }
         let (before, after) = (merge::document(&life.inputs), merge::document(after));

@@ -2,11 +2,11 @@
 //! change of the resource, unless the driver's schema says that it tells one system from another.
 
 use purlin_model::Value;
+use purlin_model::driver::keywords::{property, replacing_part};
 use purlin_model::driver::{Inputs, Manifest};
 use purlin_state::Record;
 
 use super::Rules;
-use super::keywords::{property, replacing_part};
 use crate::driver::Driver;
 
 impl Rules {

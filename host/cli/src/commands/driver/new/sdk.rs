@@ -19,6 +19,7 @@ const RUST: &[(&str, &str)] = folder! {
     "sdk/rust":
     "README.md",
     "src/bindings.rs",
+    "src/described.rs",
     "src/driver.rs",
     "src/failure.rs",
     "src/glue.rs",
@@ -28,14 +29,26 @@ const RUST: &[(&str, &str)] = folder! {
     "src/lib.rs",
     "src/request.rs",
     "src/state.rs",
+    "src/table.rs",
     "src/testing.rs",
 };
 
-/// The crate `purlin-sdk`, outside of our workspace.
+const RUST_DERIVE: &[(&str, &str)] = folder! {
+    "sdk/rust-derive":
+    "README.md", "src/attributes.rs", "src/expand.rs", "src/lib.rs", "src/tests.rs"
+};
+
+/// The crate `purlin-sdk` with its macros, outside of our workspace.
 pub(super) fn rust() -> Files {
-    let manifest = alone(repository!("sdk/rust/Cargo.toml"), repository!("Cargo.toml"));
-    let mut files = vec![("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest))];
+    let workspace = repository!("Cargo.toml");
+    let manifest = alone(repository!("sdk/rust/Cargo.toml"), workspace).replace("sdk/rust-derive", "derive");
+    let derive = alone(repository!("sdk/rust-derive/Cargo.toml"), workspace);
+    let mut files = vec![
+        ("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest)),
+        ("purlin/derive/Cargo.toml".to_owned(), Cow::Owned(derive)),
+    ];
     files.extend(inside("purlin", RUST));
+    files.extend(inside("purlin/derive", RUST_DERIVE));
     files.extend(wit("purlin/wit"));
     files
 }
@@ -144,8 +157,12 @@ mod tests {
         let (_, bindings) =
             files.iter().find(|(path, _)| path == "purlin/src/bindings.rs").expect("bindings");
         assert!(bindings.contains("path: \"wit\""), "{bindings}");
-        let there = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/rust/src")));
-        let given = files.iter().filter(|(path, _)| path.starts_with("purlin/src/")).count();
-        assert_eq!(given, there, "every file of the SDK is given");
+        assert!(manifest.contains("\npurlin-sdk-derive = { path = \"derive\", "), "{manifest}");
+        for (given, there) in [("purlin/src/", "sdk/rust/src"), ("purlin/derive/src/", "sdk/rust-derive/src")]
+        {
+            let there = sources(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(there));
+            let given = files.iter().filter(|(path, _)| path.starts_with(given)).count();
+            assert_eq!(given, there, "every file of the SDK is given");
+        }
     }
 }
