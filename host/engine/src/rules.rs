@@ -7,7 +7,6 @@
 
 pub(crate) mod connection;
 mod held;
-mod keywords;
 mod sealing;
 
 use std::collections::{HashMap, HashSet};

@@ -12,6 +12,7 @@ mod defaults;
 mod fault;
 mod format;
 mod hold;
+pub mod keywords;
 mod seal;
 mod words;
 

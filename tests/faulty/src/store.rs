@@ -74,6 +74,11 @@ pub(crate) fn only(mark: &str, words: &str) -> Result<(), Failure> {
     fs::write(path(mark), words).map_err(failed)
 }
 
+/// Makes a mark.
+pub(crate) fn mark(mark: &str) -> Result<(), Failure> {
+    fs::write(path(mark), "").map_err(failed)
+}
+
 /// Whether this was not asked before.
 pub(crate) fn first_time(title: &str) -> Result<bool, Failure> {
     let mark = path(&format!(".asked-{title}"));

@@ -3,10 +3,10 @@
 
 use purlin_model::Value;
 use purlin_model::driver::{Inputs, Manifest};
+use purlin_schema::keywords::{property, replacing_part};
 use purlin_state::Record;
 
 use super::Rules;
-use super::keywords::{property, replacing_part};
 use crate::driver::Driver;
 
 impl Rules {

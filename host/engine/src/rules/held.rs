@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
 use purlin_model::{Grants, Label};
 use purlin_sandbox::{CallError, Change};
+use purlin_schema::keywords::{Changed, changed, keep_told, speaks_of_changes, speaks_of_telling_once};
 
 use super::Rules;
-use super::keywords::{Changed, changed, keep_told, speaks_of_changes, speaks_of_telling_once};
 use crate::driver::{Call, Driver, Look};
 
 /// A driver of which a schema says more than what its inputs look like.

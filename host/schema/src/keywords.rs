@@ -7,7 +7,7 @@ use purlin_model::{Map, Value};
 use serde_json::Value as Json;
 
 /// A change replaces the resource.
-pub(crate) const REPLACES: &str = "x-purlin-replaces";
+const REPLACES: &str = "x-purlin-replaces";
 /// A change is rejected.
 const IMMUTABLE: &str = "x-purlin-immutable";
 /// Only `create` tells it.
@@ -17,15 +17,15 @@ const MOST_STEPS: usize = 64;
 
 /// Places that change and may not do so in place, as pointers into the inputs.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Changed {
+pub struct Changed {
     /// The resource is replaced.
-    pub(super) replaces: Vec<String>,
+    pub replaces: Vec<String>,
     /// The change is rejected.
-    pub(super) immutable: Vec<String>,
+    pub immutable: Vec<String>,
 }
 
 /// What changes of that which a schema of inputs marks. What is not known yet may change.
-pub(super) fn changed(schema: &Json, before: &Inputs, after: &Inputs) -> Changed {
+pub fn changed(schema: &Json, before: &Inputs, after: &Inputs) -> Changed {
     let mut found = Changed::default();
     for (part, before, after) in [
         ("values", &before.values, &after.values),
@@ -89,9 +89,9 @@ impl Walk<'_> {
     }
 }
 
-/// The part of a value that a schema marks with [`REPLACES`], with the defaults of what is not there: a
+/// The part of a value that a schema marks with `x-purlin-replaces`, with the defaults of what is not there: a
 /// default that a later version of the driver brings is what there was before.
-pub(super) fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Option<Value> {
+pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Option<Value> {
     fn part(root: &Json, rules: &Json, value: Option<&Value>, depth: usize) -> Option<Value> {
         let rules = resolved(root, rules);
         let default = || rules.get("default").map(|default| Value::from(default.clone()));
@@ -112,12 +112,17 @@ pub(super) fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -
     part(root, rules, value, 0)
 }
 
-/// Keeps what was told once where it is not told again.
-pub(super) fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
-    let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
-    for name in names(schema).filter(|name| {
+/// Outputs that only `create` tells, by their names.
+pub fn told_once(schema: &Json) -> impl Iterator<Item = &str> {
+    names(schema).filter(|name| {
         property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
-    }) {
+    })
+}
+
+/// Keeps what was told once where it is not told again.
+pub fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
+    let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
+    for name in told_once(schema) {
         let is_told = outputs.get(name).is_some_and(|value| !matches!(value.exposed(), Value::Null));
         if let (false, Some(known)) = (is_told, before.get(name)) {
             outputs.insert(name.into(), known.clone());
@@ -126,12 +131,12 @@ pub(super) fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
 }
 
 /// Whether a schema of inputs says of anything what a change does.
-pub(super) fn speaks_of_changes(schema: &Json) -> bool {
+pub fn speaks_of_changes(schema: &Json) -> bool {
     speaks(schema, &|name| matches!(name, REPLACES | IMMUTABLE))
 }
 
 /// Whether a schema of outputs says of anything that it is told once.
-pub(super) fn speaks_of_telling_once(schema: &Json) -> bool {
+pub fn speaks_of_telling_once(schema: &Json) -> bool {
     speaks(schema, &|name| name == WRITE_ONCE)
 }
 
@@ -157,7 +162,7 @@ fn names(rules: &Json) -> impl Iterator<Item = &str> {
 }
 
 /// What a schema says of a property.
-pub(super) fn property<'a>(root: &'a Json, rules: &'a Json, name: &str) -> Option<&'a Json> {
+pub fn property<'a>(root: &'a Json, rules: &'a Json, name: &str) -> Option<&'a Json> {
     resolved(root, rules).get("properties")?.get(name)
 }
 
