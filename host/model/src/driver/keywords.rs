@@ -124,12 +124,17 @@ pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Optio
     part(root, rules, value, 0)
 }
 
+/// Outputs that only `create` tells, by their names.
+pub fn told_once(schema: &Json) -> impl Iterator<Item = &str> {
+    names(schema).filter(|name| {
+        property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
+    })
+}
+
 /// Keeps what was told once where it is not told again.
 pub fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
     let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
-    for name in names(schema).filter(|name| {
-        property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
-    }) {
+    for name in told_once(schema) {
         let is_told = outputs.get(name).is_some_and(|value| !matches!(value.exposed(), Value::Null));
         if let (false, Some(known)) = (is_told, before.get(name)) {
             outputs.insert(name.into(), known.clone());
