@@ -163,11 +163,11 @@ fn through_an_api() {
 fn through_postgresql() {
     let Some(postgres) = Postgres::start() else { return };
     let inputs = json!({
-        "values": {
-            "server": {"host": "127.0.0.1", "port": postgres.port, "tls": "disable"},
-            "role": {"name": "${params.name}"},
+        "connection": {
+            "host": "127.0.0.1", "port": postgres.port, "tls": "disable", "password": postgres::PASSWORD,
         },
-        "secrets": {"password": postgres::PASSWORD, "role_password": "${params.password}"},
+        "values": {"role": {"name": "${params.name}"}},
+        "secrets": {"role_password": "${params.password}"},
     });
     let grants = json!({"tcp": [format!("127.0.0.1:{}", postgres.port)], "addresses": ["127.0.0.1"]});
     let texts = texts(&["empty", "long", "control", "lines", "pem"]);
@@ -187,11 +187,11 @@ fn through_postgresql() {
 fn through_redis() {
     let Some(server) = Redis::start(false, None) else { return };
     let inputs = json!({
-        "values": {
-            "server": {"host": "127.0.0.1", "port": server.port, "tls": "disable"},
-            "user": {"name": "${params.name}", "keys": ["*"], "channels": [], "commands": ["+ping"]},
+        "connection": {
+            "host": "127.0.0.1", "port": server.port, "tls": "disable", "password": redis::PASSWORD,
         },
-        "secrets": {"password": redis::PASSWORD, "user_password": "${params.password}"},
+        "values": {"user": {"name": "${params.name}", "keys": ["*"], "channels": [], "commands": ["+ping"]}},
+        "secrets": {"user_password": "${params.password}"},
     });
     let grants = json!({"tcp": [format!("127.0.0.1:{}", server.port)], "addresses": ["127.0.0.1"]});
     let texts = texts(&["empty", "long", "control", "lines", "pem"]);
