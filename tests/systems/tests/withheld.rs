@@ -239,8 +239,8 @@ fn through_dns() {
 /// A workspace for a driver of AWS, with the key in a secret store.
 fn aws(moto: &Moto, driver: &str, mut inputs: Value, shared: &[(&str, Value)]) -> Workspace {
     let url = format!("http://127.0.0.1:{}", moto.port());
-    inputs["values"]["endpoint"] = json!({"url": url, "region": "eu-west-1"});
-    inputs["secret_refs"] = json!({
+    inputs["connection"] = json!({
+        "endpoint": {"url": url, "region": "eu-west-1"},
         "access_key_id": {"store": "keys", "ref": "id"},
         "secret_access_key": {"store": "keys", "ref": "key"},
     });
