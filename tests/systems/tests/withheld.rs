@@ -213,14 +213,13 @@ fn through_dns() {
     let zone = json!({"name": "shop.example.", "kind": "Native", "nameservers": ["ns1.example.net."]});
     assert_eq!(dns.api("POST", "/zones", &zone).0, 201);
     let inputs = json!({
+        "connection": {"url": dns.url(), "api_key": powerdns::KEY},
         "values": {
-            "server": {"url": dns.url()},
             "records": {
                 "zone": "shop.example", "name": "${params.name}", "type": "TXT", "ttl": 60,
                 "content": ["${params.content}"],
             },
         },
-        "secrets": {"api_key": powerdns::KEY},
     });
     let grants = json!({"http": [format!("{}/*", dns.url())]});
     // Blanks around a text are no part of a record.
