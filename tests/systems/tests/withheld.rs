@@ -297,12 +297,11 @@ fn through_kubernetes() {
         texts.iter().map(|(name, _)| ((*name).to_owned(), json!(read(name)))).collect();
     let manifest = |kind: &str, name: &str, field: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, field: data});
     let inputs = json!({
+        "connection": {"server": k8s.url(), "token": TOKEN},
         "values": {
-            "cluster": {"server": k8s.url()},
             "manifests": [manifest("Secret", "given", "stringData"), manifest("ConfigMap", "plain", "data")],
             "outputs": {"plain": "/1/data/text"},
         },
-        "secrets": {"token": TOKEN},
     });
     let grants = json!({"http": [format!("{}/*", k8s.url())], "addresses": ["127.0.0.1"], "ca": ["ca.pem"]});
     let workspace = workspace("kubernetes", &grants, &inputs, &[("it", json!({}))]);
