@@ -142,12 +142,12 @@ fn through_an_api() {
     sent.as_object_mut().expect("a map").extend(body);
     let inputs = json!({
         "values": {
-            "base_url": service.url(), "name": "thing", "id": {"name": true},
+            "name": "thing", "id": {"name": true},
             "create": {"path": "/things/{name}", "body": sent}, "update": {},
             "outputs": outputs,
             "headers": {"x-note": read("named")},
         },
-        "secrets": {"bearer": "bearer-of-the-test-0815"},
+        "connection": {"base_url": service.url(), "bearer": "bearer-of-the-test-0815"},
     });
     let grants = json!({"http": [format!("{}/*", service.url())]});
     let workspace = workspace("http", &grants, &inputs, &[("thing", json!({}))]);
