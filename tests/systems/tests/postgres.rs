@@ -41,30 +41,22 @@ fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
 
 /// One definition for each kind of thing.
 fn definitions(workspace: &Workspace, server: &Value, password: &str) {
-    let definition = |kind: &str, values: Value, secrets: Value| {
+    let mut connection = server.clone();
+    connection["password"] = password.into();
+    let definition = |kind: &str, secrets: Value| {
+        let values = json!({kind: format!("${{params.{kind}}}")});
         json!({
             "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": format!("pg-{kind}")},
             "spec": {
                 "type": format!("pg-{kind}"), "driver": "purlin/postgres",
-                "inputs": {"values": values, "secrets": secrets}, "criteria": [{}],
+                "inputs": {"connection": connection, "values": values, "secrets": secrets}, "criteria": [{}],
             },
         })
     };
-    let with = |secret: Value| {
-        let mut secrets = json!({"password": password});
-        if let (Value::Object(secrets), Value::Object(secret)) = (&mut secrets, secret) {
-            secrets.extend(secret);
-        }
-        secrets
-    };
     let all = [
-        definition(
-            "role",
-            json!({"server": server, "role": "${params.role}"}),
-            with(json!({"role_password": "${params.password}"})),
-        ),
-        definition("database", json!({"server": server, "database": "${params.database}"}), with(json!({}))),
-        definition("grant", json!({"server": server, "grant": "${params.grant}"}), with(json!({}))),
+        definition("role", json!({"role_password": "${params.password}"})),
+        definition("database", json!({})),
+        definition("grant", json!({})),
     ];
     let texts: Vec<String> = all.iter().map(Value::to_string).collect();
     workspace.write("definitions.yaml", &texts.join("\n---\n"));
