@@ -163,12 +163,12 @@ fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
     let mut pointers = Vec::new();
     for item in at.and_then(|node| reader.list(node, "`at`")).unwrap_or_default() {
         let Some(pointer) = reader.string(item, "an item of `at`") else { continue };
-        let parts = ["/values", "/secrets", "/params"];
+        let parts = ["/values", "/secrets", "/params", "/connection"];
         let leads = |part: &str| {
             pointer.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if !parts.iter().any(|part| leads(part)) {
-            let message = format!("`{pointer}` points into none of `values`, `secrets` and `params`");
+            let message = format!("`{pointer}` does not point into `values`, `secrets`, `params` or `connection`");
             reader.wrong_value(&item.span, message, "write a JSON Pointer such as `/values/size`");
         }
         pointers.push(pointer.to_owned());
@@ -234,7 +234,7 @@ mod tests {
             "lacks `name`",
             "no field `value`",
             "`values` takes a map",
-            "`values` points into none",
+            "`values` does not point into",
             "`at` has no item",
             "no field `skips`",
         ] {
