@@ -3,9 +3,21 @@
 
 use std::borrow::Cow;
 
+use super::Language;
 use super::kits::{folder, repository};
 
 type Files = Vec<(String, Cow<'static, str>)>;
+
+/// The SDK of a language, whatever the project does with it.
+pub(super) fn of(language: Language) -> Files {
+    match language {
+        Language::Rust => rust(),
+        Language::C => c(),
+        Language::Go => go(),
+        Language::Js => js(),
+        Language::Python => python(),
+    }
+}
 
 /// The contract, in a folder of the project.
 fn wit(folder: &str) -> Files {
@@ -31,11 +43,25 @@ const RUST: &[(&str, &str)] = folder! {
     "src/testing.rs",
 };
 
-/// The crate `purlin-sdk`, outside of our workspace.
+const HTTP: &[(&str, &str)] = folder! {
+    "sdk/http":
+    "README.md", "src/client.rs", "src/error.rs", "src/lib.rs", "src/native.rs", "src/request.rs",
+    "src/response.rs", "src/tests.rs", "src/url.rs", "src/wasi.rs"
+};
+
+/// The crates `purlin-sdk` and `purlin-sdk-http`, outside of our workspace.
 pub(super) fn rust() -> Files {
-    let manifest = alone(repository!("sdk/rust/Cargo.toml"), repository!("Cargo.toml"));
-    let mut files = vec![("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest))];
+    let workspace = repository!("Cargo.toml");
+    let manifest = alone(repository!("sdk/rust/Cargo.toml"), workspace);
+    // The one lies in the other's folder.
+    let http = repository!("sdk/http/Cargo.toml")
+        .replace("purlin-sdk.workspace = true", "purlin-sdk = { path = \"..\" }");
+    let mut files = vec![
+        ("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest)),
+        ("purlin/http/Cargo.toml".to_owned(), Cow::Owned(alone(&http, workspace))),
+    ];
     files.extend(inside("purlin", RUST));
+    files.extend(inside("purlin/http", HTTP));
     files.extend(wit("purlin/wit"));
     files
 }
@@ -137,15 +163,19 @@ mod tests {
     #[test]
     fn a_manifest_stands_alone() {
         let files = super::rust();
-        let (_, manifest) = files.iter().find(|(path, _)| path == "purlin/Cargo.toml").expect("a manifest");
-        assert!(!manifest.contains("workspace"), "{manifest}");
-        assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
-        assert!(manifest.contains("\nserde = { version = "), "{manifest}");
+        for place in ["purlin/Cargo.toml", "purlin/http/Cargo.toml"] {
+            let (_, manifest) = files.iter().find(|(path, _)| path == place).expect("a manifest");
+            assert!(!manifest.contains("workspace"), "{manifest}");
+            assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
+            assert!(manifest.contains("\nserde = { version = "), "{manifest}");
+        }
         let (_, bindings) =
             files.iter().find(|(path, _)| path == "purlin/src/bindings.rs").expect("bindings");
         assert!(bindings.contains("path: \"wit\""), "{bindings}");
-        let there = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/rust/src")));
-        let given = files.iter().filter(|(path, _)| path.starts_with("purlin/src/")).count();
-        assert_eq!(given, there, "every file of the SDK is given");
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        for (there, place) in [("sdk/rust/src", "purlin/src/"), ("sdk/http/src", "purlin/http/src/")] {
+            let given = files.iter().filter(|(path, _)| path.starts_with(place)).count();
+            assert_eq!(given, sources(&root.join(there)), "every file of the SDK is given: {place}");
+        }
     }
 }
