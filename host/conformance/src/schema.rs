@@ -244,6 +244,28 @@ pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Ve
     all
 }
 
+/// Places that a change of inputs touches and that the schema marks with `x-purlin-replaces`. The host adds
+/// them to what `update-impact` says.
+pub(crate) fn replaces(schema: &Json, before: &Inputs, after: &Inputs) -> Vec<String> {
+    let mut found = Vec::new();
+    marked(schema, &merge::document(before), &merge::document(after), "", &mut found);
+    found
+}
+
+fn marked(schema: &Json, before: &Json, after: &Json, at: &str, found: &mut Vec<String>) {
+    if before == after {
+        return;
+    }
+    if schema["x-purlin-replaces"] == true {
+        found.push(at.to_owned());
+        return;
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let at = format!("{at}/{}", merge::escaped(name));
+        marked(schema, &before[name], &after[name], &at, found);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -105,7 +105,9 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         deployment: "driver-check-1".into(),
     };
     let inputs = merge::inputs(&case.inputs);
-    let change = |change: &_| merge::changed(&inputs, change);
+    let rules = purlin_schema::Schema::new(&schema.inputs).ok();
+    let prepared = |inputs: Inputs| as_the_host_does(rules.as_ref(), inputs);
+    let change = |change: &_| prepared(merge::changed(&inputs, change));
     let refused = |one: &InvalidCase| {
         let base = one.inputs.as_ref().map_or_else(|| inputs.clone(), merge::inputs);
         (merge::changed(&base, &one.change), one.at.clone())
@@ -119,11 +121,14 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         invalid: case.invalid.iter().map(refused).collect(),
         skip: Vec::new(),
         canaries: Vec::new(),
-        inputs: inputs.clone(),
+        inputs: prepared(inputs.clone()),
     };
     let all = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref()];
     let mut canaries = Vec::new();
-    all.into_iter().flatten().for_each(|inputs| leaves(&inputs.secrets, &mut canaries));
+    for inputs in all.into_iter().flatten() {
+        leaves(&inputs.secrets, &mut canaries);
+        sealed(&inputs.connection, &mut canaries);
+    }
     let open: Vec<String> = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref()]
         .into_iter()
         .flatten()
@@ -136,6 +141,26 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
     canaries.dedup();
     trial.canaries = canaries;
     Ok(trial)
+}
+
+/// Inputs with the defaults that the schema gives, and what it calls secret in a connection sealed: a driver
+/// without `check` never sees others.
+fn as_the_host_does(rules: Option<&purlin_schema::Schema>, mut inputs: Inputs) -> Inputs {
+    let Some(rules) = rules else { return inputs };
+    rules.fill(&["values"], &mut inputs.values, &|_| true);
+    rules.fill(&["connection"], &mut inputs.connection, &|_| true);
+    inputs.connection = rules.seal_at(["connection"], inputs.connection);
+    inputs
+}
+
+/// What is sealed in a value.
+fn sealed(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Secret(_) => leaves(value, found),
+        Value::List(items) => items.iter().for_each(|item| sealed(item, found)),
+        Value::Map(map) => map.values().for_each(|item| sealed(item, found)),
+        _ => {}
+    }
 }
 
 fn leaves(value: &Value, found: &mut Vec<String>) {

@@ -123,7 +123,11 @@ fn checks(built: &Built) {
     let service = Service::start();
     service.key("a-token-of-the-check");
     let workspace = built.scene(service.port());
-    workspace.purlin(&["driver", "check", built.project.path("kit/account.wasm").to_str().expect("a path")]);
+    let report = workspace.purlin(&["driver", "check", "shop/account", "--cases", "check.yaml"]);
+    for rule in ["secrets.hidden", "create.cut", "create.repeat", "read.finds", "impact.agrees", "update.cut"] {
+        let kept = |line: &str| line.starts_with("ok") && line.contains(rule);
+        assert!(report.stdout.lines().any(kept), "{rule} was not tried: {report}");
+    }
     assert_eq!(service.all("projects"), [].into(), "nothing is left of the check");
 }
 

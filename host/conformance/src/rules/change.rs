@@ -74,7 +74,11 @@ async fn checked(
 
 async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<Impact> {
     match bench.impact(trial, change).await.answer {
-        Ok(impact) => Some(impact),
+        Ok(mut impact) => {
+            let declared = crate::schema::replaces(&trial.schema.inputs, change.before, change.after);
+            impact.replaces.extend(declared);
+            Some(impact)
+        }
         Err(error) => {
             if !is_broken(&error) {
                 bench.fail(trial, "impact.agrees", "`update-impact` fails", "what the change would do");

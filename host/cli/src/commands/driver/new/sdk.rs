@@ -95,7 +95,8 @@ const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io
 const JS: &[(&str, &str)] = folder! {
     "sdk/js":
     "README.md", "bindings.js", "build.d.ts", "build.js", "cli.js", "component.js", "failures.js",
-    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "outcome.js", "package.json", "wasi.js",
+    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "outcome.js", "package.json", "rest.d.ts",
+    "rest.js", "wasi.js",
     "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
 };
 
@@ -117,6 +118,7 @@ const PYTHON: &[(&str, &str)] = folder! {
     "purlin_driver/http.py",
     "purlin_driver/outcome.py",
     "purlin_driver/requests.py",
+    "purlin_driver/rest.py",
     "purlin_driver/wasi.py",
     "purlin_driver/wit/driver.wit",
     "pyproject.toml",
