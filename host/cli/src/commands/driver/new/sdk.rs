@@ -81,7 +81,7 @@ const GO: &[(&str, &str)] = folder! {
     "sdk/go":
     "README.md", "abi_wasip1.go", "driver.go", "export_wasip1.go", "failure.go", "host.go", "host_native.go",
     "host_wasip1.go", "http.go", "http_error.go", "http_native.go", "http_wasip1.go", "inputs.go",
-    "request.go"
+    "request.go", "rest.go"
 };
 
 /// The package that a driver in Go imports.
