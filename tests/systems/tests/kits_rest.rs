@@ -299,3 +299,28 @@ fn begins(language: &Language) {
 fn rust() {
     begins(&Language { name: "rust", needs: &[], test: &["cargo", "test", "--quiet"] });
 }
+
+#[test]
+fn c() {
+    begins(&Language { name: "c", needs: &["clang", "wasm-ld", "make"], test: &["make", "test"] });
+}
+
+#[test]
+fn go() {
+    begins(&Language { name: "go", needs: &["go"], test: &["go", "test", "./..."] });
+}
+
+#[test]
+fn js() {
+    begins(&Language { name: "js", needs: &["node", "npm"], test: &["npm", "test", "--silent"] });
+}
+
+#[test]
+fn python() {
+    begins(&Language {
+        name: "python",
+        needs: &["componentize-py"],
+        // As `pip install -e ./purlin` would have it.
+        test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
+    });
+}

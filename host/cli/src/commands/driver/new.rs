@@ -92,10 +92,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Some(name) => Name::parse(name)?,
         None => Name::of(&app.folder.join(&args.folder)),
     };
-    let Some(kit) = kits::kit(language, args.template) else {
-        return Err(Failure::input("there is no such template in this language")
-            .hint("`--template rest` is there in Rust; `--template files` in every language"));
-    };
+    let kit = kits::kit(language, args.template);
     let files = files_of(language, &kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
     let taken: Vec<String> =

@@ -40,17 +40,19 @@ const REST: &[(&str, &str)] = folder! {
     "examples/drivers/rest/common": "app.yaml", "check.yaml", "purlin.yaml", "secrets/.gitignore"
 };
 
-/// None where there is no such template in a language yet.
-pub(super) fn kit(language: Language, template: Template) -> Option<Kit> {
-    Some(match (template, language) {
+pub(super) fn kit(language: Language, template: Template) -> Kit {
+    match (template, language) {
         (Template::Files, Language::Rust) => RUST,
         (Template::Files, Language::C) => C,
         (Template::Files, Language::Go) => GO,
         (Template::Files, Language::Js) => JS,
         (Template::Files, Language::Python) => PYTHON,
         (Template::Rest, Language::Rust) => REST_RUST,
-        (Template::Rest, _) => return None,
-    })
+        (Template::Rest, Language::C) => REST_C,
+        (Template::Rest, Language::Go) => REST_GO,
+        (Template::Rest, Language::Js) => REST_JS,
+        (Template::Rest, Language::Python) => REST_PYTHON,
+    }
 }
 
 const RUST: Kit = Kit {
@@ -124,6 +126,52 @@ const REST_RUST: Kit = Kit {
     ..RUST
 };
 
+const REST_C: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/c":
+        ".gitignore", "Makefile", "README.md", "api.c", "project.c", "project.h", "project_test.c", "schema.c"
+    },
+    stands_for: "project",
+    words: &[],
+    ..C
+};
+
+const REST_GO: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/go":
+        ".gitignore", "README.md", "api.go", "go.mod", "main.go", "project_test.go", "schema.go"
+    },
+    stands_for: "project",
+    words: &[],
+    ..GO
+};
+
+const REST_JS: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/js":
+        ".gitignore", "README.md", "api.js", "package.json", "project.js", "project.test.js", "schema.js",
+        "types.d.ts"
+    },
+    stands_for: "project",
+    words: &[("\"name\": \"project\"", "\"name\": \"NAME\""), ("file:../../../../sdk/js", "file:purlin")],
+    ..JS
+};
+
+const REST_PYTHON: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/python":
+        ".gitignore", "README.md", "api.py", "app.py", "project.py", "requirements.txt", "schema.py",
+        "test_project.py"
+    },
+    stands_for: "project",
+    words: &[("../../../../sdk/python", "./purlin")],
+    ..PYTHON
+};
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -150,7 +198,6 @@ mod tests {
         let languages = Language::value_variants().iter();
         let kits = languages.flat_map(|one| [(*one, Template::Files), (*one, Template::Rest)]);
         for (language, template) in kits {
-            let Some(kit) = kit(language, template) else { continue };
             let name = language.to_possible_value().expect("a name").get_name().to_owned();
             let place = if template == Template::Rest { "examples/drivers/rest" } else { "examples/drivers" };
             let Some(mut known) = known(&format!("{place}/{name}")) else {
@@ -159,7 +206,7 @@ mod tests {
             };
             // Which versions a project takes is settled when it is first built.
             known.remove("Cargo.lock");
-            let given: BTreeSet<String> = kit.files.iter().map(|(file, _)| (*file).to_owned()).collect();
+            let given: BTreeSet<String> = kit(language, template).files.iter().map(|(file, _)| (*file).to_owned()).collect();
             assert_eq!(given, known, "{name}");
         }
         for (sdk, files) in [

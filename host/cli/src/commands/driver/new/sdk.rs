@@ -69,7 +69,7 @@ pub(super) fn rust() -> Files {
 const C: &[(&str, &str)] = folder! {
     "sdk/c":
     "README.md", "driver.c", "driver.h", "glue.c", "http.c", "http.h", "json.c", "json.h", "native.c",
-    "purlin.c", "purlin.h", "sha256.c", "sha256.h", "text.c", "text.h"
+    "purlin.c", "purlin.h", "rest.c", "rest.h", "sha256.c", "sha256.h", "text.c", "text.h"
 };
 
 /// What a driver in C includes.
